@@ -6,7 +6,7 @@ SHELL := bash
 .DELETE_ON_ERROR:
 # Without bytecode, each PE compiles the modules that it imports, and pytest rewrites the assertions of each test file.
 export PYTHONDONTWRITEBYTECODE :=
-.PHONY: help demo test test-slow test-numba-dpex test-torch test-clients test-mpi order gpu-compile sanitize prove \
+.PHONY: help demo test test-slow test-card test-numba-dpex test-torch test-clients test-mpi order gpu-compile sanitize prove \
   bench bench-hosts bench-collectives bench-apps lint docs dist clean
 
 # The compiler of kernels, and with it the SYCL stack: dpex (ishmem.dpex) with the versions of today, or numba-dpex with
@@ -20,7 +20,7 @@ EXTRAS_numba-dpex := numba-dpex,
 VENV := .venv$(if $(filter-out $(DEFAULT_STACK),$(STACK)),-$(STACK))
 # Run three test files at a time, so that two cores do not wait, except on real GPUs: see docs/hardware.md.
 AT_ONCE := $(if $(filter gpu,$(ISHMEM_DEVICE)),,--numprocesses 3 --dist loadfile)
-NATIVE := $(shell find CMakeLists.txt simulator ishmem/core -type f ! -name '*.pyc' 2>/dev/null)
+NATIVE := $(shell find CMakeLists.txt emulator simulator ishmem/core -type f ! -name '*.pyc' 2>/dev/null)
 PROBE := import os, sys, sysconfig; \
   v = "%d.%d" % sys.version_info[:2]; \
   sys.exit(3) if v not in "$(PYTHONS)".split() else None; \
@@ -32,6 +32,7 @@ help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    the tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
 	echo "make test-slow   the tests of tests/slow.py, which check the same again on more PEs, nodes, settings and sizes"
+	echo "make test-card   the tests of the chapters on emulated cards, below Intel's driver; CARD=max1550 for others than b580, MEMORY=weak:7 for weak memory"
 	echo "make test-numba-dpex   the tests of the chapters, and of what is special to it, with numba-dpex"
 	echo "make test-torch   the tests with torch, which it installs in build/torch-pypi (0.6 GB to download)"
 	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
@@ -65,6 +66,19 @@ test: $(VENV)/.installed
 
 test-slow:
 	@$(MAKE) --no-print-directory TESTS=slow test ARGS="$(ARGS)"
+
+# On 2 PEs, where a test does not name its number. Without tests/test_queue_waits.py: its test_all_routines, on 2 PEs and an
+# out-of-order queue, does not end in some of its runs on a B580, in queue.wait(); cause unknown.
+CARD := b580
+# weak:SEED
+MEMORY :=
+CARD_TESTS = $(CHAPTERS:%=tests/test_%.py) tests/test_beside_waiting_kernels.py \
+  tests/test_execution_units.py
+test-card: $(VENV)/.installed
+	@.ci/card
+	kernels="$(CURDIR)/build/kernels/$(CARD)" && mkdir -p "$$kernels"
+	export ISHMEM_CARD=$(CARD) ISHMEM_CARD_MEMORY=$(MEMORY) ISHMEM_KERNEL_CACHE="$${ISHMEM_KERNEL_CACHE:-$$kernels}"
+	$(VENV)/bin/python -m pytest -m "$(TESTS)" -o ishmem_npes=2 $(CARD_TESTS) $(ARGS)
 
 # The tests of the public routines.
 CHAPTERS := rma amo signals strided wait wait_sets order teams active_sets locks memory_extras collectives reductions \
@@ -161,6 +175,7 @@ lint: $(VENV)/.installed
 	ln -s $(CURDIR)/ishmem/* $(CURDIR)/dpex $(CURDIR)/kernels $(CURDIR)/ipc $(CURDIR)/benchmarks build/lint/ishmem
 	mkdir build/lint/ishmem/examples && ln -s $(CURDIR)/examples/apps build/lint/ishmem/examples
 	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem
+	$(VENV)/bin/python tools/lines.py
 
 # pip finds ishmem installed, so it installs what the extra needs and builds nothing.
 $(VENV)/.docs: $(VENV)/.installed
@@ -208,7 +223,7 @@ $(VENV)/.installed: $(VENV)/.python $(NATIVE)
 	  [ "$$compiler" ] && command -v "$$compiler" >/dev/null && break
 	done
 	[ "$$compiler" != none ] || { echo "No C++ compiler: install g++ (or clang), or set CXX." >&2; exit 1; }
-	[ -e $@ ] && echo "Building ishmem anew" || echo "Installing ishmem and the SYCL stack (some 3 GB, takes minutes)"
+	[ -e $@ ] && echo "Building ishmem anew" || echo "Installing ishmem and the SYCL stack (3.7 GB, takes minutes)"
 	$(VENV)/bin/pip install --no-input --progress-bar off -e '.[$(EXTRAS_$(STACK))examples,bench,test,lint,dist]' |
 	  awk '/ (Downloading|Using cached) .*[0-9][0-9] MB|^(Building|Installing|Successfully built)/ \
 	       { print "  " substr($$0, 1, 76); fflush() }'

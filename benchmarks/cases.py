@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Callable, Union
@@ -111,12 +112,30 @@ class Case:
         self, name: str, n_pes: int, sizes: tuple[int, ...], chosen: dict[str, tuple[str, ...]]
     ) -> tuple[Any, ...]:
         axis = self.axes[name]
-        if axis is None:
-            return sizes
+        if name == "size":
+            assert not callable(axis)
+            return sizes_of(axis, sizes)
+        assert axis is not None
         known = axis(n_pes) if callable(axis) else axis
         wanted = chosen.get(name)
         return known if wanted is None else tuple(value for value in known if str(value) in wanted)
 
+
+def sizes_of(axis: Any, chosen: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes that a case is measured at.
+
+    Args:
+        axis: The sizes of the case, of which a chosen one has to be a multiple; None: it takes every size.
+        chosen: The sizes that the user asks for; none: those of the case, or `SIZES`.
+    """
+    if axis is None or not chosen:
+        return chosen or axis or SIZES
+    unit = math.gcd(*axis)
+    return tuple(size for size in chosen if size % unit == 0)
+
+
+SIZES = (8, *(16 << 2 * step for step in range(12)))
+"""The sizes of a case that takes every size: 8 bytes, and from 16 bytes to 64 MiB by factors of 4."""
 
 CASES: dict[str, Case] = {}
 """All registered cases, by `Case.key`; `suite.load` registers them."""

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ishmem.benchmarks import applications_command
+from ishmem.benchmarks.counts import counts
 from ishmem.benchmarks.scale_command import scale
 from ishmem.common.sizes import parse_size
 
 if TYPE_CHECKING:
     from ishmem.benchmarks.runner import Options, Row, Rows
 
-SIZES = "8,16:64M:4"
+_SIZES = "those of each case, or 8,16:64M:4"
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -46,7 +47,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 def _sizes(_ctx: Any, _param: Any, value: str) -> tuple[int, ...]:
     try:
-        return parse_sizes(value)
+        return parse_sizes(value) if value else ()
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -75,7 +76,7 @@ def _axes(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, tuple[str
 @click.group(invoke_without_command=True)
 @click.option("--op", callback=_words, default="", help="Operations, such as put,get; --list names them.")
 @click.option("--side", callback=_words, default="", help="host, queue, device, group or program; all by default.")
-@click.option("--size", callback=_sizes, default=SIZES, show_default=True, help="Sizes: a list of sizes and ranges.")
+@click.option("--size", callback=_sizes, default="", show_default=_SIZES, help="Sizes: a list of sizes and ranges.")
 @click.option("--pes", callback=_counts, default="", help="Numbers of PEs, such as 2,4; by default those of each case.")
 @click.option("--axis", "axes", callback=_axes, multiple=True, help="Values of a case's axis, such as direction=both.")
 @click.option("--peers", callback=_words, default="mpi4py,shmem4py", show_default=True, help="Peers; none: no peers.")
@@ -169,7 +170,7 @@ def measure(
         try:
             for found in runner.run(points):
                 rows += found
-                screen.show(found)
+                screen.show(found, runner.device)
             complete = True
         except KeyboardInterrupt:
             screen.say("interrupted")
@@ -268,6 +269,7 @@ def figures(results: Path, page: Path | None, part: str) -> None:
 
 
 command.add_command(scale)
+command.add_command(counts)
 command.add_command(applications_command.figures_command)
 
 

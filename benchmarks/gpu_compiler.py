@@ -42,18 +42,11 @@ class Binary(NamedTuple):
         simd: Work-items per hardware thread.
         registers: Registers per hardware thread, of 32 or 64 bytes.
         spilled: Bytes of registers spilled to memory.
-        assembly: Disassembly: labels, and one instruction per line.
     """
 
     simd: int
     registers: int
     spilled: int
-    assembly: str
-
-    @property
-    def instructions(self) -> int:
-        """Return the number of instructions, without those that load the kernel's arguments."""
-        return len(body(self.assembly))
 
 
 class Compiler:
@@ -144,12 +137,6 @@ def as_on_a_gpu(code: bytes) -> bytes:
     return spirv.patched(code, binding.numbered(process))
 
 
-def body(assembly: str) -> list[str]:
-    """Return the instructions of a kernel, without argument loads and the padding after its end."""
-    found = [line for line in assembly.splitlines() if line and not re.match(r"\w+:|\s+illegal", line)]
-    return [line for line in found if "bti[255]" not in line]
-
-
 def _binary(parts: Path) -> Binary:
     """Return the binary described by the disassembler's output files."""
     facts = (parts / ".ze_info").read_text(errors="replace")
@@ -158,5 +145,4 @@ def _binary(parts: Path) -> Binary:
         found = re.search(rf"\b{name}: +(\d+)", facts)
         return int(found[1]) if found else 0
 
-    text = next(path for path in parts.iterdir() if path.name.startswith(".text."))
-    return Binary(number("simd_size"), number("grf_count"), number("spill_size"), text.read_text())
+    return Binary(number("simd_size"), number("grf_count"), number("spill_size"))

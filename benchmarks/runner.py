@@ -24,7 +24,7 @@ class Options:
     Attributes:
         ops: Operations; empty: all.
         sides: Sides; empty: all.
-        sizes: Sizes of the cases that take ``--size``.
+        sizes: Sizes that are measured; none: those of each case.
         pes: Numbers of PEs; empty: those of each case.
         axes: Chosen values of the other axes, as text.
         peers: Libraries to compare with.

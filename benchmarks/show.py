@@ -30,11 +30,11 @@ class Screen:
             *columns, console=self._console, transient=True, disable=not self._console.is_terminal
         )
         self._task = self._progress.add_task("", total=total)
+        self._has_header = False
 
     def __enter__(self) -> Screen:
-        """Print the head of the table."""
+        """Show the progress bar."""
         self._progress.start()
-        self._print(header(self._peers), style="bold")
         return self
 
     def __exit__(
@@ -43,8 +43,11 @@ class Screen:
         """Remove the progress bar."""
         self._progress.stop()
 
-    def show(self, rows: Rows) -> None:
-        """Print the line of a point."""
+    def show(self, rows: Rows, device: str = "") -> None:
+        """Print the line of a point; before the first, the head of the table, with the device."""
+        if not self._has_header:
+            self._has_header = True
+            self._print(header(self._peers) + (f"   {device}" if device else ""), style="bold")
         self._print(line(rows, self._peers), style="red" if rows[0].status in ("wrong", "failed") else None)
         for problem in problems(rows):
             self._print(problem, style="red")

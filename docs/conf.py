@@ -31,3 +31,12 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"ishmem {release}"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "show_nav_level": 1}
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+# Only pages with others beside or below them have a side bar of their section: it would be empty on the others.
+SECTIONS = ["architecture", "performance"]
+html_sidebars = {
+    name: []
+    for name in ("index", "notebooks/*", *(page.stem for page in HERE.glob("*.md")))
+    if not any(name.startswith(section) for section in SECTIONS) and name != "kernel-cache"
+}

@@ -7,9 +7,9 @@ from typing import Any
 
 from numba.core import sigutils, types
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, NumbaTypeError
 
-from . import compile_errors, typeof
+from . import compile_errors, constructs, typeof
 from .code import Code
 from .errors import (
     InvalidKernelSpecializationError,
@@ -34,11 +34,16 @@ def compiled(kernel: Any, kinds: tuple[Any, ...]) -> Code:
     typeof.register()
     start_worker()
     result = _result(kernel, tuple(map(numba_type, kinds)))
+    if isinstance(result.signature.return_type, types.Generator):
+        raise compile_errors.of_kernel(kernel, NumbaTypeError(constructs.GENERATORS))
     if not _is_void(result.signature.return_type):
         raise KernelHasReturnValueError(kernel.__name__, result.signature.return_type)
     try:
         return translate(kernel.__name__, result, hint=kernel.hint)
     except TranslationError as error:
+        code = kernel.py_func.__code__
+        if constructs.in_function(code.co_filename, code.co_firstlineno):
+            raise compile_errors.of_kernel(kernel, error) from None
         raise KernelBuildError(f"the kernel {kernel.__name__} does not build: {error}") from None
 
 

@@ -14,7 +14,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import ForceLiteralArg, NumbaError
+from numba.core.errors import ForceLiteralArg
 from numba.core.target_extension import dispatcher_registry, jit_registry, target_override, target_registry
 from numba.core.typed_passes import (
     IRLegalization,
@@ -25,7 +25,11 @@ from numba.core.typed_passes import (
 )
 from numba.core.untyped_passes import InlineClosureLikes
 
-from . import language  # noqa: F401  # what kernels may call
+from . import (
+    compile_errors,
+    keyword_only,
+    language,  # noqa: F401  # what kernels may call
+)
 from .attributes import ConstantAttributes
 from .function_code import functions
 from .lowering import DeviceLowering
@@ -80,7 +84,18 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
     targetdescr = target
 
     def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any] | None = None):
-        super().__init__(py_func, targetoptions=targetoptions or {}, pipeline_class=_Compiler)
+        self._given = py_func
+        super().__init__(keyword_only.positional(py_func), targetoptions=targetoptions or {}, pipeline_class=_Compiler)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return what numba calls for arguments of these types.
+
+        Raises:
+            NumbaError: The call does not fit the function, or the function does not compile.
+        """
+        if self._given is not self.py_func:
+            keyword_only.check_call(self._given, args, self._compiler.fold_argument_types(args, kws)[1])
+        return super().get_call_template(args, kws)
 
     @global_compiler_lock  # type: ignore[untyped-decorator, unused-ignore]
     def compile(self, sig: Any) -> Any:
@@ -109,8 +124,9 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
         except ForceLiteralArg as error:
             folded = self._compiler.fold_argument_types
             raise error.bind_fold_arguments(lambda args, kws: folded(args, kws)[1]) from None
-        except NumbaError:
+        except Exception as error:
             self._compiler._failed_cache.clear()  # it may compile later, when a variable has another value
+            compile_errors.note_code(error, self.py_func.__code__)
             raise
 
     def add_overload(self, cres: Any) -> None:
@@ -137,7 +153,12 @@ TypingContext.device_function = _of_host_function  # type: ignore[method-assign,
 
 def _jit(function: Any = None, **options: Any) -> Any:
     """Return the dispatcher of an implementation that numba has chosen, or a decorator that does."""
+    options = {name: value for name, value in options.items() if name not in _OF_HOST}
     return DeviceDispatcher(function, options) if function else lambda chosen: DeviceDispatcher(chosen, options)
+
+
+_OF_HOST = "_nrt", "locals"
+"""Options of numba's own implementations that mean nothing for the device."""
 
 
 dispatcher_registry[target_registry[TARGET]] = DeviceDispatcher

@@ -5,14 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 
-class KernelHasReturnValueError(Exception):
+class _FromText(Exception):
+    """An error whose arguments make its text; pickle and copy make it again from the text."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]) -> Exception:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
+
+
+class KernelHasReturnValueError(_FromText):
     """A kernel returns a value."""
 
     def __init__(self, kernel_name: str, return_type: Any):
         super().__init__(f"kernel {kernel_name} returns {return_type}; a kernel writes its results into its arguments")
 
 
-class UnmatchedNumberOfRangeDimsError(Exception):
+class UnmatchedNumberOfRangeDimsError(_FromText):
     """The global and the local range of a launch differ in their number of dimensions."""
 
     def __init__(self, kernel_name: str, global_ndims: int, local_ndims: int):
@@ -22,7 +36,7 @@ class UnmatchedNumberOfRangeDimsError(Exception):
         )
 
 
-class UnsupportedGroupWorkItemSizeError(Exception):
+class UnsupportedGroupWorkItemSizeError(_FromText):
     """The work-groups of a launch do not divide its work-items."""
 
     def __init__(self, kernel_name: str, dim: int, work_items: int, in_group: int):
@@ -36,7 +50,7 @@ class ExecutionQueueInferenceError(Exception):
     """The array arguments of a launch are not on one queue, or there are none."""
 
 
-class UnsupportedKernelArgumentError(Exception):
+class UnsupportedKernelArgumentError(_FromText):
     """A kernel argument is of a type that kernels do not take."""
 
     def __init__(self, value: Any, advice: str = ""):
@@ -55,7 +69,7 @@ def call_refused(kernel_name: str) -> str:
     return f"a kernel is launched: dpex.call_kernel({kernel_name}, dpex.Range(n), ...)"
 
 
-class InvalidKernelSpecializationError(Exception):
+class InvalidKernelSpecializationError(_FromText):
     """A signature given ahead has types that no kernel argument has."""
 
     def __init__(self, kernel_name: str, invalid: Any):
@@ -65,7 +79,7 @@ class InvalidKernelSpecializationError(Exception):
         )
 
 
-class MissingSpecializationError(Exception):
+class MissingSpecializationError(_FromText):
     """A kernel compiled for given signatures is launched with arguments of other types."""
 
     def __init__(self, kernel_name: str, argtypes: Any):
@@ -76,7 +90,7 @@ class KernelBuildError(Exception):
     """The device's compiler, or LLVM before it, rejects a kernel."""
 
 
-class DeviceLostError(Exception):
+class DeviceLostError(_FromText):
     """A kernel or copy has failed or does not end, and the driver has given up the device."""
 
     def __init__(self) -> None:

@@ -1,4 +1,8 @@
-"""Events of failed commands: ``dpctl.SyclEvent.wait`` returns as if they had succeeded; here it raises."""
+"""dpctl's waits, with what SYCL's lack.
+
+``dpctl.SyclEvent.wait`` returns as if failed commands had succeeded; here it raises. While SYCL waits for a command
+that a host task holds back, it lets no other thread submit; the `Extension` waits before SYCL does.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,8 @@ from .errors import DeviceLostError
 from .extension import installed
 
 _members: dict[str, Any] = gc.get_referents(dpctl.SyclEvent.__dict__)[0]
-_wait = _members["wait"]
+_of_queue: dict[str, Any] = gc.get_referents(dpctl.SyclQueue.__dict__)[0]
+_wait, _wait_for, _wait_for_queue = _members["wait"], dpctl.SyclEvent.wait_for, _of_queue["wait"]
 
 
 def wait(event: dpctl.SyclEvent) -> None:
@@ -22,13 +27,29 @@ def wait(event: dpctl.SyclEvent) -> None:
         LevelZeroError: It has failed; in a job of ishmem.
         DeviceLostError: It has failed.
     """
+    installed().settle(event)
     _wait(event)
     if event.execution_status is not dpctl.event_status_type.complete:
         installed().raise_problems()
         raise DeviceLostError()
 
 
+def wait_for(events: Any) -> None:
+    """Wait until the commands of some events have ended."""
+    for event in (events,) if isinstance(events, dpctl.SyclEvent) else events:
+        installed().settle(event)
+    _wait_for(events)
+
+
+def wait_for_queue(queue: dpctl.SyclQueue) -> None:
+    """Wait until all commands of a queue have ended."""
+    installed().settle_queue(queue)
+    _wait_for_queue(queue)
+
+
 def install() -> None:
-    """Make `wait` the method of dpctl's class: dpctl takes no events of a subclass."""
-    _members["wait"] = wait
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(dpctl.SyclEvent))
+    """Make these functions the methods of dpctl's classes: dpctl takes no objects of subclasses."""
+    _members.update(wait=wait, wait_for=staticmethod(wait_for))
+    _of_queue["wait"] = wait_for_queue
+    for kind in (dpctl.SyclEvent, dpctl.SyclQueue):
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))

@@ -60,10 +60,12 @@ class Extension:
     Attributes:
         package: The name of the library's package. Kernels refer to its objects by name.
         sources: A digest of the library's sources, which is in the key of every kernel.
+        counts: The functions of the library that give an integer which is never negative.
     """
 
     package = ""
     sources = ""
+    counts: frozenset[Any] = frozenset()
 
     def transform(self, code: bytes) -> bytes:
         """Return the SPIR-V to build in this process for a kernel's SPIR-V."""
@@ -175,6 +177,12 @@ class Extension:
         """Wait until a kernel has ended."""
         event.wait()
 
+    def settle(self, event: Any) -> None:
+        """Wait for an event before SYCL does, where a host task may hold back its command."""
+
+    def settle_queue(self, queue: Any) -> None:
+        """Wait for a queue, as `settle`."""
+
 
 _installed = Extension()
 
@@ -188,3 +196,12 @@ def install(extension: Extension) -> None:
 def installed() -> Extension:
     """Return the extension that is part of every compilation."""
     return _installed
+
+
+def is_of_library(function: Any) -> bool:
+    """Return whether a function, in numba's IR, is the extension's.
+
+    Its integers are addresses, offsets and numbers of elements: an int64 holds them, whatever type a program gives.
+    """
+    package = _installed.package
+    return bool(package) and function.func_id.modname.startswith(f"{package}.")

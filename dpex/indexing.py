@@ -133,8 +133,13 @@ def all_inside(context: Any, builder: Any, kind: Any, array: Any, parts: Any, nu
         parts: The types of the indices.
         numbers: Their values.
     """
-    shape = cgutils.unpack_tuple(builder, make_array(kind)(context, builder, array).shape, kind.ndim)
+    view = make_array(kind)(context, builder, array)
+    shape = cgutils.unpack_tuple(builder, view.shape, kind.ndim)
     fine: Any = I1(1)
+    if not kind.ndim:  # no index can be wrong, but `ishmem.ptr` may have given an array without memory
+        fine = builder.icmp_unsigned("!=", view.data, view.data.type(None))
+        with builder.if_then(builder.not_(fine), likely=False):
+            failures.report_index(context, builder, I64(0), 0, ())
     for axis, part, number in _by_axis(kind.ndim, parts, numbers):
         if isinstance(part, types.Integer):
             fits, given = _fits(context, builder, part, number, shape[axis])

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, Callable
 
-from . import cache, keys
+from . import cache, call_arguments, keys
 from .code import Code
 from .errors import call_refused
 from .extension import installed
@@ -102,13 +102,15 @@ class Kernel(DeviceFunction):
         hint: The option ``vec_type_hint``, or nothing.
         codes: The code for each combination of argument types that it has been compiled for, or loaded.
         parameters: The number of parameters of the function.
+        has_options: Whether launches may leave out arguments, or name them only.
         programs: The code built for devices; `dpex.launch` keeps it.
     """
 
     def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any] | None = None):
         super().__init__(py_func, targetoptions)
         self.hint: str = self.targetoptions.get(HINT, "")
-        self.parameters = py_func.__code__.co_argcount
+        self.parameters = py_func.__code__.co_argcount + py_func.__code__.co_kwonlyargcount
+        self.has_options = call_arguments.has_options(py_func)
         self.codes: dict[tuple[Any, ...], Code] = {}
         self.programs: dict[Any, Any] = {}
         _kernels.add(self)
@@ -266,6 +268,8 @@ Args:
 
 kernel = _decorator(Kernel)
 """Decorate a function that `call_kernel` launches; its first argument is an item, and it returns nothing.
+
+Its other parameters may have defaults, and launches may name them.
 
 Args:
     function_or_signature: The function, or a signature or a list of them: then it is compiled for these at once, and

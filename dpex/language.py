@@ -8,19 +8,25 @@ from . import (
     halves,
     index_spaces,
     indexing,
+    integers,
     mathematics,
+    powers,
     printing,
     private_arrays,
     reductions,
     reshapes,
+    rounding,
+    scalars,
     slices,
     sub_groups,
     tuples,
     typeof,
+    ufuncs,
     views,
 )
 
 __all__ = [
-    "atomics", "barriers", "comparisons", "flags", "halves", "index_spaces", "indexing", "mathematics", "printing",
-    "private_arrays", "reductions", "reshapes", "slices", "sub_groups", "tuples", "typeof", "views",
+    "atomics", "barriers", "comparisons", "flags", "halves", "index_spaces", "indexing", "integers", "mathematics",
+    "powers", "printing", "private_arrays", "reductions", "reshapes", "rounding", "scalars", "slices", "sub_groups",
+    "tuples", "typeof", "ufuncs", "views",
 ]  # fmt: skip

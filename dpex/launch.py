@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from dpctl.memory import as_usm_memory
 from dpctl.program import SyclProgramCompilationError, create_program_from_spirv
 from dpctl.utils import SequentialOrderManager
 
-from . import events
+from . import call_arguments, events
 from .errors import COPY, ExecutionQueueInferenceError, KernelBuildError, UnsupportedKernelArgumentError
 from .extension import installed
 from .kernel_api import LocalAccessor, NdRange, Range
@@ -20,7 +21,7 @@ from .kernels import Kernel
 from .kinds import ArrayKind, ItemKind, LocalKind, TupleKind
 
 _C_TYPES = {
-    "bool": ctypes.c_uint8, "int8": ctypes.c_int8, "uint8": ctypes.c_uint8, "int16": ctypes.c_int16,
+    "bool": ctypes.c_uint8, "int8": ctypes.c_uint8, "uint8": ctypes.c_uint8, "int16": ctypes.c_int16,
     "uint16": ctypes.c_uint16, "int32": ctypes.c_int32, "uint32": ctypes.c_uint32, "int64": ctypes.c_int64,
     "uint64": ctypes.c_uint64, "float32": ctypes.c_float, "float64": ctypes.c_double,
 }  # fmt: skip
@@ -105,7 +106,8 @@ class _Launch:
         elif kind == "float16":
             self.flat.append(ctypes.c_uint16(int(np.float16(value).view(np.uint16))))
         elif kind in _C_TYPES:
-            self.flat.append(_C_TYPES[kind](value))
+            number = value if kind in ("float32", "float64") else int(value)  # ctypes takes no numpy.bool
+            self.flat.append(_C_TYPES[kind](number))
         else:
             raise UnsupportedKernelArgumentError(value)
         return kind
@@ -153,11 +155,13 @@ def _program(kernel: Kernel, kinds: tuple[Any, ...], queue: dpctl.SyclQueue) -> 
 
 
 def _submit(
-    kernel: Any, index_space: Range | NdRange, after: Sequence[Any], arguments: Sequence[Any]
+    kernel: Any, index_space: Range | NdRange, after: Sequence[Any], arguments: Sequence[Any], named: dict[str, Any]
 ) -> tuple[Any, Any]:
     """Submit a kernel; return its event and its queue."""
     if not isinstance(kernel, Kernel):
         raise TypeError(f"call_kernel launches a function decorated by dpex.kernel, got {kernel!r}")
+    if named or kernel.has_options:
+        arguments = call_arguments.completed(kernel.__name__, kernel.py_func, arguments, named)
     if isinstance(index_space, NdRange):
         item = ItemKind(index_space.global_range.ndim, has_groups=True)
         sizes: Any = list(index_space.global_range), list(index_space.local_range)
@@ -176,7 +180,27 @@ def _submit(
         return launch.queue.submit_async(program, launch.flat, *sizes, before), launch.queue
     except dpctl.SyclKernelSubmitError:
         installed().raise_problems()
+        _raise_if_too_large(kernel.__name__, sizes[1], arguments, launch.queue.sycl_device)
         raise
+
+
+def _raise_if_too_large(name: str, local: Sequence[int] | None, arguments: Sequence[Any], device: Any) -> None:
+    """Raise if the work-groups of a launch exceed what the device has; SYCL says that the submission failed."""
+    if local is None:
+        return
+    largest, size = device.max_work_group_size, math.prod(local)
+    extents = device.max_work_item_sizes3d[: len(local)]
+    if size > largest or any(extent > most for extent, most in zip(local, extents)):
+        raise dpctl.SyclKernelSubmitError(
+            f"the work-groups of kernel {name} have {size} work-items, {tuple(local)}; the device takes at most "
+            f"{largest}, in each dimension {tuple(extents)}"
+        ) from None
+    used = sum(each._dtype.itemsize * math.prod(each._shape) for each in arguments if isinstance(each, LocalAccessor))
+    if used > device.local_mem_size:
+        raise dpctl.SyclKernelSubmitError(
+            f"the local accessors of kernel {name} have {used} bytes; a work-group of the device has "
+            f"{device.local_mem_size}"
+        ) from None
 
 
 def _submitted_before(queue: dpctl.SyclQueue) -> list[dpctl.SyclEvent]:
@@ -184,7 +208,7 @@ def _submitted_before(queue: dpctl.SyclQueue) -> list[dpctl.SyclEvent]:
     return list(SequentialOrderManager[queue].submitted_events)
 
 
-def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: Any) -> None:
+def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: Any, **named_args: Any) -> None:
     """Run a kernel on the queue of its array arguments, and wait until it has completed.
 
     Args:
@@ -192,22 +216,28 @@ def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: A
         index_space: The number of work-items in each dimension; with an `NdRange`, also those of a work-group.
         *kernel_args: The arguments after the item: arrays of one queue, local accessors, numbers, tuples of numbers. A
             kernel whose parameters are all given here gets no item.
+        **named_args: Arguments by the names of their parameters. Those that have defaults may be left out.
 
     Raises:
         NumbaError: The kernel does not compile for these arguments.
         KernelBuildError: The device's compiler rejects it.
-        SyclKernelSubmitError: The device takes no kernel.
+        SyclKernelSubmitError: The device takes no kernel, or no work-groups of this size.
         LevelZeroError: The kernel fails or does not end, and the device is lost; in a job of ishmem.
         DeviceLostError: The same outside a job.
         ExecutionQueueInferenceError: The arrays are on several queues, or there are none.
         UnsupportedKernelArgumentError: A kernel does not take an argument.
-        TypeError: ``kernel_fn`` is no kernel, ``index_space`` no range, or a local accessor lacks work-groups.
+        TypeError: ``kernel_fn`` is no kernel, ``index_space`` no range, the arguments do not fit the kernel, or a
+            local accessor lacks work-groups.
     """
-    installed().wait(_submit(kernel_fn, index_space, (), kernel_args)[0])
+    installed().wait(_submit(kernel_fn, index_space, (), kernel_args, named_args)[0])
 
 
 def call_kernel_async(
-    kernel_fn: Kernel, index_space: Range | NdRange, dependent_events: Sequence[dpctl.SyclEvent], *kernel_args: Any
+    kernel_fn: Kernel,
+    index_space: Range | NdRange,
+    dependent_events: Sequence[dpctl.SyclEvent],
+    *kernel_args: Any,
+    **named_args: Any,
 ) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:
     """Submit a kernel to the queue of its array arguments, to run after ``dependent_events``.
 
@@ -219,6 +249,7 @@ def call_kernel_async(
         index_space: As for `call_kernel`.
         dependent_events: Events that the kernel starts after.
         *kernel_args: As for `call_kernel`.
+        **named_args: As for `call_kernel`.
 
     Returns:
         The event of the release of the arguments on the host, and that of the kernel.
@@ -226,5 +257,5 @@ def call_kernel_async(
     Raises:
         Exception: As `call_kernel`; if the kernel fails, ``wait()`` of its event raises.
     """
-    event, queue = _submit(kernel_fn, index_space, dependent_events, kernel_args)
-    return queue._submit_keep_args_alive(kernel_args, [event]), event
+    event, queue = _submit(kernel_fn, index_space, dependent_events, kernel_args, named_args)
+    return queue._submit_keep_args_alive((*kernel_args, *named_args.values()), [event]), event

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.core import config, ir
+from numba.core import config, ir, types
 from numba.core.compiler_machinery import register_pass
-from numba.core.errors import NumbaTypeError
+from numba.core.errors import NumbaError, NumbaTypeError
 from numba.core.ir_utils import get_definition, guard
 from numba.core.lowering import Lower
 from numba.core.typed_passes import BaseNativeLowering
 
-from . import failures
+from . import compile_errors, constructs, failures
 from .extension import Place, installed
 
 
@@ -30,7 +30,15 @@ class _Lower(Lower):  # type: ignore[misc]
             failures.set_place(self.builder, Place(name, inst.loc.filename, inst.loc.line))
         if isinstance(inst, (ir.SetItem, ir.StaticSetItem)):
             self._refuse_transposed(inst)
-        super().lower_inst(inst)
+        try:
+            super().lower_inst(inst)
+        except NumbaError:
+            raise
+        except Exception as error:
+            if any(isinstance(self.typeof(each.name), types.UnicodeType) for each in inst.list_vars()):
+                raise NumbaTypeError(constructs.STRINGS) from error
+            compile_errors.note_line(error, inst.loc)
+            raise
 
     def _refuse_transposed(self, inst: Any) -> None:
         """Refuse ``a[...] = a.T``, which `dpex.overlaps` cannot assign, while the kernel compiles.

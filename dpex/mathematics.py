@@ -6,9 +6,7 @@ which are linked to those of OpenCL here.
 
 from __future__ import annotations
 
-import cmath
 import math
-import operator
 from typing import Any, Callable
 
 import llvmlite.binding as llvm
@@ -16,12 +14,11 @@ import numpy as np
 from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import overload
-from numba.np import ufunc_db
 
 from .mangling import mangle
 from .routines import add_function
 from .spirv_calls import call
-from .target import TARGET, overrides, target
+from .target import TARGET, target
 
 _UNARY = [
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "erf", "erfc", "exp", "exp2",
@@ -66,28 +63,8 @@ def link(module: llvm.ModuleRef) -> None:
             raise LookupError(f"numba's code calls {function.name}, which the device does not have")
 
 
-def _complex_power(base: complex, exponent: complex) -> complex:
-    if exponent == 0:
-        return base * 0 + 1
-    if base == 0:
-        return base
-    return cmath.exp(exponent * cmath.log(base))
-
-
-@overrides.lower(operator.pow, types.Complex, types.Complex)  # type: ignore[untyped-decorator, unused-ignore]
-@overrides.lower(operator.ipow, types.Complex, types.Complex)  # type: ignore[untyped-decorator, unused-ignore]
-def _power(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    return context.compile_internal(builder, _complex_power, signature, arguments)
-
-
-def ufunc_loops(ufunc: Any) -> dict[str, Any]:
-    """Return the implementations of a function of numpy by their types, as numba calls them."""
-    loops = ufunc_db.get_ufunc_info(ufunc)
-    return {**loops, "FF->F": _power, "DD->D": _power} if ufunc in (np.power, np.float_power) else loops
-
-
-def _opencl(name: str) -> Callable[..., Any]:
-    """Return the rule of a function of which numba has no form."""
+def opencl(name: str) -> Callable[..., Any]:
+    """Return the rule of a function of OpenCL of which numba has no form."""
 
     def rule(*given: Any) -> Any:
         if not all(isinstance(each, (types.Integer, types.Float, types.Boolean)) for each in given):
@@ -105,7 +82,7 @@ def _opencl(name: str) -> Callable[..., Any]:
 
 for _name in ("cbrt", "fmod", "remainder", "fma"):
     if hasattr(math, _name):
-        add_function(getattr(math, _name), _opencl(_name))
+        add_function(getattr(math, _name), opencl(_name))
 
 
 @overload(math.log, target=TARGET)
@@ -121,5 +98,4 @@ def _type_of_dpnp(value: Any) -> Any:
     return target.typing_context.resolve_value_type(function) if isinstance(function, np.ufunc) else None
 
 
-target.target_context.get_ufunc_info = ufunc_loops
 target.typing_context.constants.append(_type_of_dpnp)

@@ -39,6 +39,9 @@ _ODD = re.compile(r"i(?<![\w.%@$-]i)(?!(?:1|8|16|32|64)\b)(\d+)(?![\w.$-])")
 The pattern begins with a letter, which is searched for faster than a place that a look-behind allows.
 """
 
+_FROM_BIT = re.compile(r" = sitofp i1 (\S+) to (half|float|double)\b")
+"""A real made of -1 or 0, such as ``-(a < b)``: the back end makes it 1 or 0."""
+
 
 class TranslationError(Exception):
     """LLVM ends or crashes while it makes the SPIR-V of a kernel; the message is what it printed."""
@@ -86,7 +89,9 @@ def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> tuple[bytes, str]
         if not each.is_declaration and each.name != name:
             each.linkage = "internal"
     for each in linked.functions:
-        if not each.is_declaration:
+        if each.is_declaration:
+            each.add_function_attribute("willreturn")  # so that what follows, such as a load, can leave a loop
+        else:
             each.add_function_attribute("convergent")  # LLVM takes it back where no barrier or atomic is called
     linked.verify()
     machine = new_machine()
@@ -97,6 +102,9 @@ def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> tuple[bytes, str]
     text = str(linked)
     if odd := _ODD.search(_QUOTED.sub("", text)):
         raise ValueError(f"LLVM makes an integer of {odd[1]} bits, which its back end for SPIR-V gets wrong")
+    if _FROM_BIT.search(text):
+        text = _FROM_BIT.sub(r" = select i1 \1, \2 -1.0, \2 0.0", text)
+        linked = llvm.parse_assembly(text)
     has_lines = any("!DILocation(" in each for each in texts)
     return _with_lines(machine, text) if has_lines else machine.emit_object(linked), text if keep_llvm else ""
 

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import typing
+from numba.core import types, typing
 from numba.core.base import BaseContext
 from numba.core.codegen import Codegen, CodeLibrary
 from numba.core.descriptors import TargetDescriptor
@@ -19,7 +19,8 @@ from numba.core.target_extension import GPU, target_registry
 from numba.core.typing import cmathdecl, enumdecl, mathdecl
 from numba.core.typing.templates import Registry as TypingRegistry
 
-from . import array_operators, numba_fixes
+from . import array_operators, closures, compile_errors, integer_types, numba_fixes
+from .extension import is_of_library
 from .failures import CallConvention
 from .spirv_calls import SPIR_FUNC
 from .types import device_models
@@ -41,6 +42,7 @@ typing_registry = TypingRegistry()
 llvm.initialize_all_targets()
 llvm.initialize_all_asmprinters()
 numba_fixes.install()
+closures.install()
 
 
 def new_machine() -> Any:
@@ -173,13 +175,16 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
 
     Attributes:
         constants: Functions that return the type of a global which only the device has, and ``None`` for other values.
+        rules: For operators and built-in functions, what returns the signature for the types of arguments, before numba
+            is asked, or ``None``.
     """
 
     _parts = "functions", "attributes", "globals"
 
     def init(self) -> None:
-        """Prepare the list of functions."""
+        """Prepare the lists of functions."""
         self.constants: list[Callable[[Any], Any]] = []
+        self.rules: dict[Any, Callable[[Any], Any]] = {}
 
     def load_additional_registries(self) -> None:
         """Add enumerations, mathematics and the device's own functions."""
@@ -188,14 +193,38 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
             self.install_registry(each)
 
     def resolve_value_type(self, value: Any) -> Any:
-        """Return the type of a global; a function that is compiled for the host, by ``njit``, is one for the device."""
+        """Return the type of a global; a function that is compiled for the host, by ``njit``, is one for the device.
+
+        Raises:
+            NumbaTypeError: It is a function of Python that kernels do not have.
+        """
         for type_of in self.constants:
             kind = type_of(value)
             if kind is not None:
                 return kind
         if isinstance(value, Dispatcher) and value.targetdescr is not target:
             value = self.device_function(value)
+        compile_errors.refuse_function(value)
         return super().resolve_value_type(value)
+
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        """Return the signature of a call, by a rule if there is one for these types."""
+        rule = self.rules.get(getattr(func, "typing_key", func)) if self.rules and not kws else None
+        made = rule(tuple(args)) if rule else None
+        if made is None:
+            return super().resolve_function_type(func, args, kws)
+        if isinstance(func, types.Function):
+            func._impl_keys[made.args] = func.typing_key
+        return made
+
+    def unify_pairs(self, first: Any, second: Any) -> Any:
+        """Return the type of a variable that has values of two types; integers keep their values."""
+        try:
+            return integer_types.unified(first, second) or super().unify_pairs(first, second)
+        except integer_types.NoTypeError:
+            if len(self.callstack) and is_of_library(self.callstack[0].typeinfer.func_ir):
+                return types.int64
+            raise
 
     def device_function(self, function: Dispatcher) -> Dispatcher:
         """Return the device function of a function for the host; ``dpex.dispatcher`` replaces this method."""

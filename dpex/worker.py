@@ -118,7 +118,9 @@ def _served(function: Callable[..., Any], requests: int, results: int) -> bool:
         os.close(give)
         _answer(function, take, results)
     os.close(take)
-    request = _read(requests) if select.select([requests], [], [], IDLE)[0] else None
+    waiting = select.poll()  # select.select() takes only descriptors below 1024
+    waiting.register(requests, select.POLLIN)
+    request = _read(requests) if waiting.poll(1000 * IDLE) else None
     if request is not None:
         os.ftruncate(1, 0)
         os.lseek(1, 0, os.SEEK_SET)

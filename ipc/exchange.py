@@ -23,6 +23,7 @@ from .wire import Kind, Message, MessageError
 log = logging.getLogger("ishmem")
 
 _VERDICT_TIMEOUT = 5.0  # seconds a PE waits for the hub's decision on a collective that has timed out
+_LONGEST_POLL = 1e6  # seconds; the kernel takes 32 bits of milliseconds
 _LOOK = 0.1  # seconds between two calls of what `Links.leave` calls while it waits
 
 Part = tuple[bytes, list[int]]
@@ -445,7 +446,7 @@ def _is_welcome(connection: socket.socket, wanted: Message, deadline: float) -> 
     """Return whether the hub admits this PE; False when no answer arrives before the deadline."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
-    if not poll.poll(max(0, deadline - time.monotonic()) * 1000):
+    if not poll.poll(min(max(0, deadline - time.monotonic()), _LONGEST_POLL) * 1000):
         return False
     received = wire.receive(connection)
     if received is None:

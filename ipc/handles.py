@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ishmem.common import limits
 from ishmem.common.errors import IshmemError, LevelZeroError
 
 from . import pyze, wire
@@ -190,6 +191,8 @@ def map_host(fds: Sequence[int], size: int, offset: int = 0) -> HostMap:
         return HostMap(_map_pieces(pieces, total), total, offset - _whole_pages(offset))
     except (OSError, ValueError, OverflowError, ctypes.ArgumentError) as error:
         message = f"cannot map {size} bytes at offset {offset} of file descriptors {list(fds)}: {error}"
+        if isinstance(error, OSError):
+            message += limits.advice(error)
         raise IshmemError(message) from error
 
 

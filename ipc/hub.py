@@ -251,9 +251,7 @@ class Hub:
 
     # ---- sending
 
-    def _forward(
-        self, session: _Session, message: Message, fds: Sequence[int] = (), but: int | None = None
-    ) -> None:
+    def _forward(self, session: _Session, message: Message, fds: Sequence[int] = (), but: int | None = None) -> None:
         """Send to all connected PEs but one."""
         for pe in sorted(session.peers, reverse=True):  # PE 0, with which the hub may end, is told last
             if pe != but:

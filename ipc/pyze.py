@@ -20,6 +20,7 @@ from ctypes import (
     c_char,
     c_char_p,
     c_int32,
+    c_int64,
     c_size_t,
     c_uint8,
     c_uint32 as U32,
@@ -83,6 +84,7 @@ RESULTS = {
     0x7FFFFFFE: "ZE_RESULT_ERROR_UNKNOWN",
 }
 
+INIT_GPU_ONLY = 1
 DEVICE_TYPE_GPU = 1
 DEVICE_INTEGRATED = 1 << 0
 DEVICE_SUBDEVICE = 1 << 1
@@ -140,6 +142,18 @@ class DeviceProperties(Tagged):
         *_u32("timestampValidBits kernelTimestampValidBits"),
         ("uuid", c_uint8 * 16),
         ("name", c_char * 256),
+    ]
+
+
+class PciProperties(Tagged):
+    """ze_pci_ext_properties_t, of the extension ``ZE_extension_pci_properties``."""
+
+    STYPE = 0x10008
+    _fields_ = [
+        *_u32("domain bus device function"),
+        ("genVersion", c_int32),
+        ("width", c_int32),
+        ("maxBandwidth", c_int64),
     ]
 
 
@@ -321,6 +335,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "zeDeviceGetP2PProperties": (H, H, POINTER(P2PProperties)),
     "zeDeviceCanAccessPeer": (H, H, POINTER(c_uint8)),
     "zeDeviceGetStatus": (H,),
+    "zeDevicePciGetPropertiesExt": (H, POINTER(PciProperties)),
     "zeContextCreate": (H, POINTER(ContextDesc), _HANDLES),
     "zeContextDestroy": (H,),
     "zeContextMakeMemoryResident": (H, H, H, c_size_t),
@@ -516,14 +531,20 @@ def _array(handles: Sequence[int]) -> Any:
 
 
 def drivers() -> list[int]:
-    """Return the handles of all drivers; initialises Level Zero."""
-    _bind("zeInit")(0)
+    """Return the handles of the drivers of GPUs; initialises Level Zero."""
+    _bind("zeInit")(INIT_GPU_ONLY)
     return _handles("zeDriverGet")
 
 
 def devices(driver: int) -> list[int]:
     """Return the handles of a driver's devices."""
     return _handles("zeDeviceGet", driver)
+
+
+def gpus() -> list[int]:
+    """Return the handles of the GPUs of all drivers: other parts of the process may have asked for NPUs, too."""
+    found = (device for driver in drivers() for device in devices(driver))
+    return [device for device in found if device_properties(device).type == DEVICE_TYPE_GPU]
 
 
 def sub_devices(device: int) -> list[int]:
@@ -543,6 +564,11 @@ def driver_properties(driver: int) -> DriverProperties:
     return _properties("zeDriverGetProperties", DriverProperties, driver)
 
 
+def driver_version(number: int) -> str:
+    """Write the version of a driver, ``driverVersion`` of its properties."""
+    return f"{number >> 24}.{number >> 16 & 255}.{number & 65535}"
+
+
 def driver_ipc_properties(driver: int) -> DriverIpcProperties:
     """Return what a driver can share among processes, as ``IPC_*`` flags."""
     return _properties("zeDriverGetIpcProperties", DriverIpcProperties, driver)
@@ -551,6 +577,18 @@ def driver_ipc_properties(driver: int) -> DriverIpcProperties:
 def device_properties(device: int) -> DeviceProperties:
     """Return type, flags, name, uuid and sizes of a device."""
     return _properties("zeDeviceGetProperties", DeviceProperties, device)
+
+
+def pci_address(device: int) -> str:
+    """Return the PCI address of a device, as ``/sys/bus/pci/devices`` names it.
+
+    Raises:
+        LevelZeroError: The driver does not tell.
+    """
+    if not available("zeDevicePciGetPropertiesExt"):
+        raise LevelZeroError("zeDevicePciGetPropertiesExt", UNSUPPORTED_FEATURE, result_name(UNSUPPORTED_FEATURE))
+    found = _properties("zeDevicePciGetPropertiesExt", PciProperties, device)
+    return f"{found.domain:04x}:{found.bus:02x}:{found.device:02x}.{found.function:x}"
 
 
 def xe_cores(device: int) -> int:
@@ -577,6 +615,11 @@ def memory_access_properties(device: int) -> MemoryAccessProperties:
 def queue_groups(device: int) -> list[QueueGroupProperties]:
     """Return the properties of each group of command queues; the index is the ordinal."""
     return _property_list("zeDeviceGetCommandQueueGroupProperties", QueueGroupProperties, device)
+
+
+def compute_group(device: int) -> int:
+    """Return the ordinal of the first queue group that runs kernels."""
+    return next((i for i, group in enumerate(queue_groups(device)) if group.flags & QUEUE_COMPUTE), 0)
 
 
 def copy_group(device: int) -> int | None:
@@ -769,9 +812,7 @@ def create_module(context: int, device: int, spirv: bytes, flags: str = "") -> i
     Raises:
         LevelZeroError: The build failed; the message ends with the build log.
     """
-    desc = ModuleDesc(
-        format=MODULE_SPIRV, inputSize=len(spirv), pInputModule=spirv, pBuildFlags=flags.encode()
-    )
+    desc = ModuleDesc(format=MODULE_SPIRV, inputSize=len(spirv), pInputModule=spirv, pBuildFlags=flags.encode())
     module, log = c_void_p(), c_void_p()
     try:
         _bind("zeModuleCreate")(context, device, byref(desc), byref(module), byref(log))

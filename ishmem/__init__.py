@@ -9,13 +9,15 @@ from typing import Any
 
 import lazy_loader
 
+from .common import exports
+from .common.deferred_signals import deferred
 from .environment import stack
 from .runtime import kernel_loading
 
 __version__ = "0.1.0"
 
-# Names are looked up in __init__.pyi and imported when first used, so that ishmrun starts quickly.
-_import, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# A module is imported when one of its names is first used, so that a program starts quickly.
+_import, __dir__, __all__ = lazy_loader.attach(__name__, exports.MODULES, exports.by_module())
 
 _ELSEWHERE = {
     "allgather": "fcollect",
@@ -43,7 +45,8 @@ def __getattr__(name: str) -> Any:
     if name == "torch":  # needs torch, so it is no name of the package
         return importlib.import_module("ishmem.torch")
     try:
-        return _import(name)
+        with deferred():
+            return _import(name)
     except AttributeError:
         advice = f"; its name here is {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
         raise AttributeError(f"module 'ishmem' has no attribute {name!r}{advice}") from None

@@ -123,6 +123,7 @@ from .memory import (
 )
 from .on_queue import (
     barrier_all_on_queue as barrier_all_on_queue,
+    fence_on_queue as fence_on_queue,
     get_nbi_on_queue as get_nbi_on_queue,
     get_on_queue as get_on_queue,
     ibget_on_queue as ibget_on_queue,
@@ -134,6 +135,8 @@ from .on_queue import (
     put_signal_nbi_on_queue as put_signal_nbi_on_queue,
     put_signal_on_queue as put_signal_on_queue,
     quiet_on_queue as quiet_on_queue,
+    signal_add_on_queue as signal_add_on_queue,
+    signal_set_on_queue as signal_set_on_queue,
     signal_wait_until_on_queue as signal_wait_until_on_queue,
     sync_all_on_queue as sync_all_on_queue,
     team_sync_on_queue as team_sync_on_queue,
@@ -220,79 +223,6 @@ from .wait_sets import (
 )
 from .work_groups import max_work_groups as max_work_groups, sync_work_groups as sync_work_groups
 __version__: str
-
-if not typing.TYPE_CHECKING:  # for lazy_loader, which imports a routine from where this says
-    from .collectives import alltoall_work_group as alltoall_work_group
-    from .collectives import alltoalls_work_group as alltoalls_work_group
-    from .collectives import barrier_all_work_group as barrier_all_work_group
-    from .collectives import broadcast_work_group as broadcast_work_group
-    from .collectives import collect_work_group as collect_work_group
-    from .collectives import fcollect_work_group as fcollect_work_group
-    from .collectives import gather_work_group as gather_work_group
-    from .collectives import scatter_work_group as scatter_work_group
-    from .collectives import sync_all_work_group as sync_all_work_group
-    from .collectives import team_sync_work_group as team_sync_work_group
-    from .rma import get_nbi_work_group as get_nbi_work_group
-    from .rma import get_work_group as get_work_group
-    from .rma import put_nbi_work_group as put_nbi_work_group
-    from .rma import put_work_group as put_work_group
-    from .strided import ibget_work_group as ibget_work_group
-    from .strided import ibput_work_group as ibput_work_group
-    from .strided import iget_work_group as iget_work_group
-    from .strided import iput_work_group as iput_work_group
-    from .indexed import ixget_work_group as ixget_work_group
-    from .indexed import ixput_work_group as ixput_work_group
-    from .signals import put_signal_nbi_work_group as put_signal_nbi_work_group
-    from .signals import put_signal_work_group as put_signal_work_group
-    from .signals import signal_wait_until_work_group as signal_wait_until_work_group
-    from .wait import test_work_group as test_work_group
-    from .wait import wait_until_work_group as wait_until_work_group
-    from .wait_sets import test_all_vector_work_group as test_all_vector_work_group
-    from .wait_sets import test_all_work_group as test_all_work_group
-    from .wait_sets import test_any_vector_work_group as test_any_vector_work_group
-    from .wait_sets import test_any_work_group as test_any_work_group
-    from .wait_sets import test_some_vector_work_group as test_some_vector_work_group
-    from .wait_sets import test_some_work_group as test_some_work_group
-    from .wait_sets import wait_until_all_vector_work_group as wait_until_all_vector_work_group
-    from .wait_sets import wait_until_all_work_group as wait_until_all_work_group
-    from .wait_sets import wait_until_any_vector_work_group as wait_until_any_vector_work_group
-    from .wait_sets import wait_until_any_work_group as wait_until_any_work_group
-    from .wait_sets import wait_until_some_vector_work_group as wait_until_some_vector_work_group
-    from .wait_sets import wait_until_some_work_group as wait_until_some_work_group
-    from .order import fence_work_group as fence_work_group
-    from .order import flush_work_group as flush_work_group
-    from .order import quiet_work_group as quiet_work_group
-    from .collectives_on_queue import alltoall_on_queue as alltoall_on_queue
-    from .collectives_on_queue import alltoalls_on_queue as alltoalls_on_queue
-    from .collectives_on_queue import alltoallv_on_queue as alltoallv_on_queue
-    from .collectives_on_queue import and_reduce_on_queue as and_reduce_on_queue
-    from .collectives_on_queue import broadcast_on_queue as broadcast_on_queue
-    from .collectives_on_queue import collect_on_queue as collect_on_queue
-    from .collectives_on_queue import fcollect_on_queue as fcollect_on_queue
-    from .collectives_on_queue import gather_on_queue as gather_on_queue
-    from .collectives_on_queue import gatherv_on_queue as gatherv_on_queue
-    from .collectives_on_queue import max_reduce_on_queue as max_reduce_on_queue
-    from .collectives_on_queue import min_reduce_on_queue as min_reduce_on_queue
-    from .collectives_on_queue import or_reduce_on_queue as or_reduce_on_queue
-    from .collectives_on_queue import prod_reduce_on_queue as prod_reduce_on_queue
-    from .collectives_on_queue import scatter_on_queue as scatter_on_queue
-    from .collectives_on_queue import scatterv_on_queue as scatterv_on_queue
-    from .collectives_on_queue import sum_exscan_on_queue as sum_exscan_on_queue
-    from .collectives_on_queue import sum_inscan_on_queue as sum_inscan_on_queue
-    from .collectives_on_queue import sum_reduce_on_queue as sum_reduce_on_queue
-    from .collectives_on_queue import xor_reduce_on_queue as xor_reduce_on_queue
-    from .vcollectives import alltoallv_work_group as alltoallv_work_group
-    from .vcollectives import gatherv_work_group as gatherv_work_group
-    from .vcollectives import scatterv_work_group as scatterv_work_group
-    from .reductions import and_reduce_work_group as and_reduce_work_group
-    from .reductions import max_reduce_work_group as max_reduce_work_group
-    from .reductions import min_reduce_work_group as min_reduce_work_group
-    from .reductions import or_reduce_work_group as or_reduce_work_group
-    from .reductions import prod_reduce_work_group as prod_reduce_work_group
-    from .reductions import sum_exscan_work_group as sum_exscan_work_group
-    from .reductions import sum_inscan_work_group as sum_inscan_work_group
-    from .reductions import sum_reduce_work_group as sum_reduce_work_group
-    from .reductions import xor_reduce_work_group as xor_reduce_work_group
 
 def alltoall_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,

@@ -11,7 +11,7 @@ KINDS_BITS: int
 BAD_ARGUMENTS: int
 
 def configure(
-    *, me: int, base: int, size: int, mapped: list[int], cutover: int, host_atomics: bool
+    *, me: int, base: int, size: int, mapped: list[int], cutover: int, host_atomics: bool, locks: list[int]
 ) -> None: ...
 def configure_parts(*, sync: int, sync_bytes: int, barriers_begun: int, begun: int) -> None: ...
 def note_submitted() -> None: ...
@@ -35,8 +35,7 @@ def set_unreachable(pes: list[int], /) -> None: ...
 
 class ProxySetup:
     def __init__(
-        self, *, ring: int, slots: int, tickets: int, append_copy: int, list: int, staging: int, room: int,
-        locks: Sequence[int],
+        self, *, ring: int, slots: int, tickets: int, append_copy: int, list: int, staging: int, room: int
     ) -> None: ...  # fmt: skip
 
 def start_proxy(setup: ProxySetup, /) -> None: ...
@@ -203,7 +202,7 @@ class StagingSetup:
 
 class EngineSetup:
     def __init__(
-        self, *, library: str, byte: int, any_source: int, requests: int, payloads: int, piece: int, lock: int,
+        self, *, library: str, byte: int, any_source: int, requests: int, payloads: int, piece: int,
         device_memory: bool, staging: StagingSetup,
     ) -> None: ...  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Atomic memory operations on one element of a symmetric array.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.amo``; operations of the host and of
-kernels are atomic to each other. ``ishmem.common.type_tables.ATOMICS`` lists the dtypes that each of them takes.
+The same names work on the host and in kernels; operations of the host and of kernels are atomic to each other. Each
+routine names the dtypes that it takes.
 
 None is collective. Fetching atomics block until they have the old value. ``quiet`` waits for remote completion of the
 others. The ``_nbi`` forms store the old value in the first element of ``fetch``, where it is available after the next
@@ -79,7 +79,7 @@ def _by_kernel(name: str, target: ndarray, pe: int, index: Index, value: Any = N
     check.element(array, index)
     given = {"cond": cond, "value": value}
     operands = [check.as_element(target, given[operand]) for operand in atomic.operands]
-    if (network := job.current().network) and network.is_far(number):
+    if ((network := job.current().network) and network.is_far(number)) or job.current().heap.atomics_by_host[number]:
         job.current().raise_lost(name)
     from ishmem.runtime.host_atomics import atomic_by_kernel  # imports dpnp
 

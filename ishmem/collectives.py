@@ -1,6 +1,6 @@
 """Collective routines that synchronise or move data; reductions and scans are in ``ishmem.reductions``.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.collectives``. A collective call is
+The same names work on the host and in kernels. A collective call is
 made either on the host of all PEs or in a kernel of all PEs: one that mixes both never completes; with ``ISHMEM_CHECK``
 the host raises an error.
 

@@ -1,7 +1,7 @@
 """Contexts: streams of operations of this PE, each ordered and completed independently of the others.
 
-Host calls. The methods of a context are the routines of the same names; they take numbers of PEs in the context's team.
-``quiet`` of a context waits for the operations of that context only.
+Contexts exist on the host only. The methods of a context are the routines of the same names; they take numbers of PEs
+in the context's team. ``quiet`` of a context waits for the operations of that context only.
 """
 
 from __future__ import annotations
@@ -44,6 +44,21 @@ class CtxSession:
 
     options: SessionOption = NO_OPTION
     total_ops: int | None = None
+
+
+class RunningSession:
+    """A session of a context; as a context manager, its hints end with the block, and those before it hold again."""
+
+    def __init__(self, ctx: Ctx, before: CtxSession | None) -> None:
+        self._ctx, self._before = ctx, before
+
+    def __enter__(self) -> Ctx:
+        """Return the context."""
+        return self._ctx
+
+    def __exit__(self, *_: object) -> None:
+        """End the hints of this session."""
+        self._ctx.session = self._before
 
 
 class Ctx:
@@ -147,11 +162,14 @@ class Ctx:
         if [self.team.world_pe(pe, "target_pes") for pe in order.listed(target_pes)]:
             self.quiet()
 
-    def session_start(self, options: int = 0, *, total_ops: int | None = None) -> None:
+    def session_start(self, options: int = 0, *, total_ops: int | None = None) -> RunningSession:
         """Start a session: give hints on the operations that follow on this context.
 
         In a running session, the options are added to its own and ``total_ops`` replaces its own. The attribute
         ``session`` has the hints; operations are not delayed. CTX_INVALID is ignored. Not collective.
+
+        Returns:
+            A context manager whose block has the hints. Without ``with``, ``session_stop`` ends them.
 
         Args:
             options: 0 or ``CTX_SESSION_BATCH``: a series of operations, each of which may take longer.
@@ -162,16 +180,23 @@ class Ctx:
             TypeError: Not integers.
             StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
 
+        Example:
+            >>> with ishmem.ctx_create() as ctx, ctx.session_start(ishmem.CTX_SESSION_BATCH, total_ops=10):
+            ...     for number in range(10):
+            ...         ctx.atomic_inc(counter, right)
+
         Source: OpenSHMEM 1.6, 9.9.2 (shmem_ctx_session_start).
         """
+        before = self.session
         if not self:
-            return
+            return RunningSession(self, before)
         self._usable()
         flags = _flags(options, SessionOption, "CTX_SESSION")
         if total_ops is not None and check.integer(total_ops, "total_ops") < 0:
             raise ValueError(f"total_ops is {total_ops}; it must not be negative")
         now = self.session or CtxSession()
         self.session = CtxSession(now.options | flags, now.total_ops if total_ops is None else total_ops)
+        return RunningSession(self, before)
 
     def session_stop(self) -> None:
         """End the session of this context, if there is one.
@@ -425,10 +450,10 @@ def ctx_pe_quiet(ctx: Ctx, target_pes: int | Sequence[int]) -> None:
     _context(ctx).pe_quiet(target_pes)
 
 
-def ctx_session_start(ctx: Ctx, options: int = 0, *, total_ops: int | None = None) -> None:
+def ctx_session_start(ctx: Ctx, options: int = 0, *, total_ops: int | None = None) -> RunningSession:
     """Start a session of a context: give hints on the operations that follow: see ``Ctx.session_start``.
 
-    Not collective.
+    Not collective. Returns a context manager, as that does.
 
     Args:
         ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
@@ -436,12 +461,12 @@ def ctx_session_start(ctx: Ctx, options: int = 0, *, total_ops: int | None = Non
         total_ops: The largest number of puts, gets and atomics; by default unknown.
 
     Example:
-        >>> ishmem.ctx_session_start(ishmem.CTX_DEFAULT, ishmem.CTX_SESSION_BATCH, total_ops=100)
-        >>> ishmem.ctx_session_stop(ishmem.CTX_DEFAULT)
+        >>> with ishmem.ctx_session_start(ishmem.CTX_DEFAULT, ishmem.CTX_SESSION_BATCH, total_ops=100):
+        ...     ishmem.quiet()
 
     Source: OpenSHMEM 1.6, 9.9.2 (shmem_ctx_session_start).
     """
-    _context(ctx).session_start(options, total_ops=total_ops)
+    return _context(ctx).session_start(options, total_ops=total_ops)
 
 
 def ctx_session_stop(ctx: Ctx) -> None:

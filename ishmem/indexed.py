@@ -1,6 +1,6 @@
 """Remote memory access by lists of indices: ``ixput``, ``ixget`` and their forms.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.indexed``. All arrays have one
+The same names work on the host and in kernels. All arrays have one
 dimension. The host moves one element after the other; kernels move those of a work-group at once.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from ishmem import strided
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES
-from ishmem.runtime import check, foreign
+from ishmem.runtime import check, host_copies
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
@@ -124,5 +124,4 @@ def _moves(indexed: check.View, plain: check.View, indices: Any, mask: Any) -> I
 def _list(array: Any, name: str, types: tuple[str, ...]) -> np.ndarray[Any, Any]:
     """Return the elements of an array in host memory."""
     _one_dimension(check.view(array, name, types, "ixput or ixget"))
-    found = foreign.native(array)
-    return found.asnumpy() if hasattr(found, "asnumpy") else np.asarray(found)
+    return host_copies.to_host(array)

@@ -124,7 +124,7 @@ def device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES, rou
         ValueError: Not in C order.
     """
     found = check.view(array, name, dtypes, routine)
-    if not hasattr(found.array, "__sycl_usm_array_interface__"):
+    if not arrays.on_device(found.array):
         raise TypeError(f"{name} is in host memory; it must be a dpnp array, in device memory")
     if not found.order & 1:
         raise ValueError(f"{name} is not C-contiguous; dpnp.ascontiguousarray({name}) is a copy that is")

@@ -1,19 +1,15 @@
 """Locks among all PEs: each element of a symmetric int64 array, initially 0, is a lock.
 
-Locks are fair: PEs acquire a lock in the order of their requests. Host calls; the same names inside a kernel are the
-functions of ``ishmem.kernels.locks``. Hosts and kernels exclude each other, and so do threads of one PE and work-items
-of one kernel.
-
-The words of neighbouring elements lie on different PEs. A lock is one word:
-
-=====  ========  ==================================================
-bits   name      meaning
-=====  ========  ==================================================
-0-15   holder    number of the PE that holds it plus 1, or 0
-16-39  serving   ticket that may acquire it
-40-63  next      ticket of the next request
-=====  ========  ==================================================
+Locks are fair: PEs acquire a lock in the order of their requests. The same names work on the host and in kernels. Hosts
+and kernels exclude each other, and so do threads of one PE and work-items of one kernel.
 """
+
+# The words of neighbouring elements lie on different PEs. A lock is one word:
+#
+#     bits   name      meaning
+#     0-15   holder    number of the PE that holds it plus 1, or 0
+#     16-39  serving   ticket that may acquire it
+#     40-63  next      ticket of the next request
 
 from __future__ import annotations
 

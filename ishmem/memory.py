@@ -499,8 +499,8 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     The array has the shape, strides and dtype of ``a``; kernels and dpctl take it like any other. It is valid until
     ``a`` is freed, and is not itself symmetric. For a static object it is a numpy array. Not collective.
 
-    In a kernel, where a result cannot be either an array or ``None``, the array has no elements if kernels cannot
-    access the PE: test ``.size``, and call ``put`` or ``get`` where it is 0.
+    In a kernel, too, test the result with ``is None``, and call ``put`` or ``get`` where it is; ``.size`` is 0 there.
+    An access without the test ends the PE; with ``ISHMEM_CHECK=1`` it is left out and reported.
 
     Args:
         a: A symmetric array of any shape and dtype, a view of one, or a static object.

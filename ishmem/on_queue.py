@@ -24,7 +24,7 @@ import dpctl
 import dpctl.memory
 import numpy as np
 
-from ishmem import collectives, order, rma, signals, strided, teams, wait, wait_sets
+from ishmem import amo, collectives, order, rma, signals, strided, teams, wait, wait_sets
 from ishmem.common.constants import SignalOp
 from ishmem.common.errors import IshmemError
 from ishmem.common.routines import exported
@@ -175,7 +175,7 @@ def put_signal_on_queue(
     dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None, nelems: int | None = None, index: Index = 0,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``put_signal`` to a queue: the copy engine copies, then the host updates the signal.
+    """Submit ``put_signal`` to a queue: the copy engine copies, then the signal is updated.
 
     Not collective, not blocking.
 
@@ -187,10 +187,9 @@ def put_signal_on_queue(
         _Transfer("put_signal_on_queue", dest, source, pe, nelems, True)  # checks the arguments
         put = functools.partial(signals.put_signal, dest, source, sig_addr, signal, sig_op, pe, nelems, index)
         return worker.step(events, functools.partial(_complete, put), keep=(dest, source, sig_addr))
-    update = signals.signal_add if sig_op == SignalOp.ADD else signals.signal_set
     with worker.together():
         _transfer("put_signal_on_queue", dest, source, pe, nelems, True, worker, events)
-        return worker.step([], functools.partial(update, sig_addr, signal, pe, index))
+        return _update_signal(worker, [], sig_op, sig_addr, signal, pe, index)
 
 
 @as_on_queue(signals.put_signal_nbi)
@@ -205,6 +204,43 @@ def put_signal_nbi_on_queue(
     Source: ishmemx_put_signal_nbi_on_queue.
     """
     return put_signal_on_queue(dest, source, sig_addr, signal, sig_op, pe, sycl_queue, depends, nelems, index)
+
+
+@as_on_queue(signals.signal_add)
+def signal_add_on_queue(
+    sig_addr: ndarray, signal: int, pe: int, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
+) -> dpctl.SyclEvent:
+    """Submit ``signal_add`` to a queue; the host adds, or a kernel where the host's atomics are not those of kernels.
+
+    Not collective, not blocking.
+
+    Source: shmem_signal_add, in the manner of ishmemx_put_signal_on_queue.
+    """
+    return _signal("signal_add", SignalOp.ADD, sig_addr, signal, pe, sycl_queue, depends, index)
+
+
+@as_on_queue(signals.signal_set)
+def signal_set_on_queue(
+    sig_addr: ndarray, signal: int, pe: int, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
+) -> dpctl.SyclEvent:
+    """Submit ``signal_set`` to a queue; the host updates the signal.
+
+    Not collective, not blocking.
+
+    Source: shmem_signal_set, in the manner of ishmemx_put_signal_on_queue.
+    """
+    return _signal("signal_set", SignalOp.SET, sig_addr, signal, pe, sycl_queue, depends, index)
+
+
+@as_on_queue(order.fence)
+def fence_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
+    """Submit ``fence`` to a queue: it orders what was started before its turn and what starts after.
+
+    The on-queue operations of one queue are in order without it. Not collective, not blocking.
+
+    Source: shmem_fence, in the manner of ishmemx_quiet_on_queue.
+    """
+    return _worker(sycl_queue).step(events_of(depends), order.fence)
 
 
 @as_on_queue(order.quiet)
@@ -378,11 +414,9 @@ def _worker(queue: Queue) -> QueueWorker:
     return job.current().queue_workers.of(queue)
 
 
-def _bytes_at(worker: QueueWorker, address: int, nbytes: int, device: bool) -> Any:
-    """Return memory in a form that dpctl copies from and to."""
-    if device:
-        return UsmRange(address, nbytes, worker.queue).memory()
-    return np.ctypeslib.as_array((ctypes.c_ubyte * nbytes).from_address(address))
+def _bytes_at(worker: QueueWorker, address: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
+    """Return device memory in a form that dpctl copies from and to."""
+    return UsmRange(address, nbytes, worker.queue).memory()
 
 
 def _transfer(
@@ -398,12 +432,40 @@ def _transfer(
     to, origin, address, nbytes = transfer.to, transfer.origin, transfer.address, transfer.nbytes
     if not nbytes:
         return worker.nothing(events)
-    if not job.current().heap.reaches(transfer.pe):
+    if not (to.device or origin.device) or not job.current().heap.reaches(transfer.pe):
         return worker.step(events, by_host, keep=(dest, source))
-    target = _bytes_at(worker, address if is_put else to.address, nbytes, to.device)
-    start = _bytes_at(worker, origin.address if is_put else address, nbytes, origin.device)
-    copy = functools.partial(worker.queue.memcpy_async, target, start, nbytes)
-    return worker.submit(events, copy, (dest, transfer.source))
+    target, start = (address, origin.address) if is_put else (to.address, address)
+    kept = dest, transfer.source
+    if not origin.device:
+        return _from_host(worker, events, _bytes_at(worker, target, nbytes), start, kept)
+    if not to.device:
+        return _to_host(worker, events, target, _bytes_at(worker, start, nbytes), kept)
+    copy = functools.partial(
+        worker.queue.memcpy_async, _bytes_at(worker, target, nbytes), _bytes_at(worker, start, nbytes), nbytes
+    )
+    return worker.submit(events, copy, kept)
+
+
+def _from_host(worker: QueueWorker, events: Events, target: Any, start: int, kept: Any) -> dpctl.SyclEvent:
+    """Copy ordinary host memory to the device, through USM host memory.
+
+    Intel's driver copies ordinary host memory itself, up to some size, while the copy is submitted: the caller would
+    wait there for all that the copy has to follow. The host forms would not do, for their copies can be behind the
+    command that waits for the step.
+    """
+    staged = dpctl.memory.MemoryUSMHost(target.nbytes, queue=worker.queue)
+    load = functools.partial(ctypes.memmove, staged._pointer, start, target.nbytes)
+    return worker.step(events, load, (target, staged), kept)
+
+
+def _to_host(worker: QueueWorker, events: Events, target: int, start: Any, kept: Any) -> dpctl.SyclEvent:
+    """Copy device memory to ordinary host memory, as ``_from_host``."""
+    staged = dpctl.memory.MemoryUSMHost(start.nbytes, queue=worker.queue)
+    copy = functools.partial(worker.queue.memcpy_async, staged, start, start.nbytes)
+    with worker.together():
+        worker.submit(events, copy, (kept, staged))
+        store = functools.partial(ctypes.memmove, target, staged._pointer, start.nbytes)
+        return worker.step([], store, keep=(kept, staged))
 
 
 class _Transfer:
@@ -428,17 +490,41 @@ class _Transfer:
             self.plan = boxes.of_views(self.to, self.origin, nelems, self.pe, is_put)
 
 
+def _signal(
+    name: str, sig_op: SignalOp, sig_addr: ndarray, signal: int, pe: int, queue: Queue, depends: Depends, index: Index
+) -> dpctl.SyclEvent:
+    worker, events = _worker(queue), events_of(depends)
+    signals.check_signal(f"{name}_on_queue", sig_addr, signal, sig_op, pe, index)
+    return _update_signal(worker, events, sig_op, sig_addr, signal, pe, index)
+
+
+def _update_signal(
+    worker: QueueWorker, events: Events, sig_op: int, sig_addr: ndarray, signal: int, pe: int, index: Index
+) -> dpctl.SyclEvent:
+    """Submit the update of a signal, which the host does if it can."""
+    heap, flag = job.current().heap, check.view(sig_addr, "sig_addr")
+    if sig_op == SignalOp.ADD and flag.device and heap.reaches(pe) and not heap.host_adds(pe):
+        from ishmem.runtime.host_atomics import submit_atomic  # imports dpnp
+
+        place = flag.array, int(pe), check.position(flag, index)
+        return submit_atomic(worker, events, amo.atomic_fetch_add, place, check.as_element(sig_addr, signal))
+    update = signals.signal_add if sig_op == SignalOp.ADD else signals.signal_set
+    if heap.reaches(pe):
+        return worker.step(events, functools.partial(update, sig_addr, signal, pe, index), keep=sig_addr)
+    return worker.step(events, functools.partial(_complete, update, sig_addr, signal, pe, index), keep=sig_addr)
+
+
 def _strided(
     routine: str, plan: boxes.Plan, by_host: Callable[[], None], worker: QueueWorker, events: Events
 ) -> dpctl.SyclEvent:
-    """Submit the copies of a plan, or ``by_host`` where the device does not reach the PE."""
+    """Submit the copies of a plan, or ``by_host`` where the device does not copy."""
     if not plan.boxes:
         return worker.nothing(events)
     if not plan.dest.device and any(box.extents()[0].count != box.count for box in plan.boxes):
         raise ValueError(f"{routine}: dest is in host memory, where the blocks must leave no gaps; pass a dst equal to "
                          "the block size, or a device array as dest")  # fmt: skip
     kept: list[Any] = [plan.dest.array, plan.source.array]
-    if not job.current().heap.reaches(plan.pe):
+    if not (plan.dest.device and plan.source.device and job.current().heap.reaches(plan.pe)):
         return worker.step(events, by_host, keep=kept)
     with worker.together():
         for box in plan.boxes:
@@ -455,9 +541,9 @@ def _complete(move: Callable[..., None], *arguments: Any) -> None:
 class _End:
     """The elements of a box in one of its arrays."""
 
-    def __init__(self, worker: QueueWorker, address: int, extent: boxes.Extent, first: int, device: bool, item: int):
-        self.address, self.nbytes, self.device = address + extent.low * item, extent.count * item, device
-        self.memory, self.first = _bytes_at(worker, self.address, self.nbytes, device), first - extent.low
+    def __init__(self, worker: QueueWorker, address: int, extent: boxes.Extent, first: int, item: int):
+        self.address, self.nbytes = address + extent.low * item, extent.count * item
+        self.memory, self.first = _bytes_at(worker, self.address, self.nbytes), first - extent.low
 
 
 class _BoxCopy:
@@ -466,32 +552,22 @@ class _BoxCopy:
     def __init__(self, worker: QueueWorker, plan: boxes.Plan, box: boxes.Box, kept: list[Any]) -> None:
         self.worker, self.box, self.dtype, self.kept = worker, box, np.dtype(plan.dest.storage), kept
         item, (to, origin) = self.dtype.itemsize, box.extents()
-        self.to = _End(worker, plan.to, to, box.to, plan.dest.device, item)
-        self.origin = _End(worker, plan.origin, origin, box.origin, plan.source.device, item)
-        self.packed = box.count * item
+        self.to = _End(worker, plan.to, to, box.to, item)
+        self.origin = _End(worker, plan.origin, origin, box.origin, item)
 
     def copy(self, before: Events) -> dpctl.SyclEvent:
-        """Copy; through memory of its own where an end is in host memory or the two overlap."""
-        to, origin, memory = self.to, self.origin, self.origin.memory
-        if not origin.device:
-            memory = self._memory(origin.nbytes)
-            before = [self.worker.queue.memcpy_async(memory, origin.memory, origin.nbytes, before)]
-        source = self._array(memory, origin.first, 2)
-        if not to.device or self._overlap():
-            packed = self._memory(self.packed)
+        """Copy; through memory of its own where the two ends overlap."""
+        source = self._array(self.origin.memory, self.origin.first, 2)
+        if self._overlap():
+            packed = dpctl.memory.MemoryUSMDevice(self.box.count * self.dtype.itemsize, queue=self.worker.queue)
+            self.kept.append(packed)
             whole = arrays.tensor.usm_ndarray(source.shape, dtype=self.dtype, buffer=packed)
             before, source = [self._move(whole, source, before)], whole
-            if not to.device:
-                return self.worker.queue.memcpy_async(to.memory, packed, self.packed, before)
-        return self._move(self._array(to.memory, to.first, 1), source, before)
+        return self._move(self._array(self.to.memory, self.to.first, 1), source, before)
 
     def _overlap(self) -> bool:
         to, origin = self.to, self.origin
         return to.address < origin.address + origin.nbytes and origin.address < to.address + to.nbytes
-
-    def _memory(self, nbytes: int) -> Any:
-        self.kept.append(dpctl.memory.MemoryUSMDevice(nbytes, queue=self.worker.queue))
-        return self.kept[-1]
 
     def _move(self, dest: Any, source: Any, before: Events) -> dpctl.SyclEvent:
         released, event = arrays.tensor_impl._copy_usm_ndarray_into_usm_ndarray(
@@ -510,16 +586,16 @@ class _BoxCopy:
 
 def _wait(wait: Callable[[float], Any], ret: Any, worker: QueueWorker, events: Events) -> dpctl.SyclEvent:
     """Wait on the host and store the value that the wait returns in ``ret``, unless that is ``None``."""
-    value = np.zeros(8, np.uint8)
     to = None if ret is None else _result_view(ret)
-    to_device = (_bytes_at(worker, to.address, 8, True), value) if to and to.device else None
+    to_device = None
+    if to and to.device:
+        to_device = _bytes_at(worker, to.address, 8), dpctl.memory.MemoryUSMHost(8, queue=worker.queue)
 
     def action() -> None:
         found = in_slices(worker, wait)
         if to is not None:
-            value[:] = np.frombuffer(np.array(found & (2**64 - 1), np.uint64).tobytes(), np.uint8)
-        if to is not None and not to.device:
-            ctypes.memmove(to.address, value.ctypes.data, 8)
+            address = to_device[1]._pointer if to_device else to.address
+            ctypes.c_uint64.from_address(address).value = found & (2**64 - 1)
 
     return worker.step(events, action, to_device, keep=ret)
 

@@ -1,6 +1,6 @@
 """Memory ordering: ``fence``, ``quiet`` and ``pe_quiet``; and ``flush``, which waits for local completion only.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.order``.
+The same names work on the host and in kernels.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ishmem import _core
 from ishmem.common.routines import exported
-from ishmem.runtime import check, job
+from ishmem.environment import arrays
+from ishmem.runtime import check, host_copies, job
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ def listed(target_pes: Any) -> Sequence[Any]:
     Raises:
         TypeError: It is neither an integer nor a sequence.
     """
-    if hasattr(target_pes, "asnumpy"):
-        target_pes = target_pes.asnumpy()
+    if arrays.on_device(target_pes):
+        target_pes = host_copies.to_host(target_pes)
     if hasattr(target_pes, "__index__") and not getattr(target_pes, "ndim", 0):
         return [target_pes]
     if not hasattr(target_pes, "__iter__"):

@@ -1,6 +1,6 @@
 """Queries: this PE and the PEs of the job, what this PE can access, and the version of the library.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.query``. None is collective or blocks.
+The same names work on the host and in kernels. None is collective or blocks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reductions and scans over a team: ``sum_reduce`` and the other reductions, ``sum_inscan`` and ``sum_exscan``.
 
-Host calls; the rules are those of ``ishmem.collectives``. The same names inside a kernel are the functions of
-``ishmem.kernels.reductions``. All work elementwise, and elements are combined in the order of the members, so a
+The rules are those of the collectives that move data. The same names work on the host and in kernels. All work
+elementwise, and elements are combined in the order of the members, so a
 floating-point result has the same bits on every PE and in every run. Integers wrap around.
 """
 

@@ -1,6 +1,6 @@
 """Remote memory access: ``put``, ``get``, ``p``, ``g`` and their forms.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.rma``.
+The same names work on the host and in kernels.
 """
 
 from __future__ import annotations

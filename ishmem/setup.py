@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import atexit
 import faulthandler
+import functools
+import importlib
 import logging
 import os
 import secrets
 import socket
 import sys
+import threading
 import time
 from collections import Counter
 from types import TracebackType
@@ -16,15 +19,17 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
 import ishmem
 from ishmem import _core
-from ishmem.common import callsite, constants
+from ishmem.common import callsite, constants, processes, status_board
+from ishmem.common.deferred_signals import deferred
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.common.routines import exported
-from ishmem.common.status_board import PeState, StatusBoard
+from ishmem.common.status_board import PeState, Record, StatusBoard
 from ishmem.environment import arrays, stack
 from ishmem.environment.launcher import launched
 from ishmem.runtime import (
     check,
     exit_status,
+    extensions,
     itt,
     job,
     kernel_loading,
@@ -44,10 +49,19 @@ if TYPE_CHECKING:
 
 __all__ = exported(__name__)
 
+_LEAK_WARNINGS = {"auto": ResourceWarning, "warn": RuntimeWarning}
+_NEEDS_STACK = (
+    "ishmem.active_sets", "ishmem.ipc.exchange", "ishmem.ipc.hub", "ishmem.runtime.device_sharing",
+    "ishmem.runtime.heap", "ishmem.runtime.late", "ishmem.runtime.proxy", "ishmem.runtime.queue_workers",
+    "ishmem.statics",
+)  # fmt: skip
+"""What ``init`` imports once the SYCL stack is loaded."""
 LEAKS_SHOWN = 10
 """Lines of a report of allocations that were never freed."""
 
 log = logging.getLogger("ishmem")
+_record: Record | None = None
+"""The record of this process on the status board."""
 T = TypeVar("T")
 
 
@@ -141,8 +155,7 @@ def init(
         )  # fmt: skip
         return Session()
     _refuse_restart()
-    from ishmem.environment import settings as settings_module
-
+    settings_module = _import("ishmem.environment.settings")
     began = time.monotonic_ns()
     settings = settings_module.load()
     size = settings.symmetric_size if heap_size is None else _size(heap_size)
@@ -151,6 +164,12 @@ def init(
     _start(member, settings, size, device)
     _observe(job.current(), began)
     return Session()
+
+
+def _import(*names: str) -> Any:
+    """Import modules, undisturbed by handlers of signals, which may use ishmem; return the last one."""
+    with deferred():
+        return [importlib.import_module(name) for name in names][-1]
 
 
 def _count_init(**arguments: Any) -> None:
@@ -167,6 +186,7 @@ def _count_init(**arguments: Any) -> None:
 
 def _refuse_restart() -> None:
     """Raise if this process was a PE and cannot be one again."""
+    job.refuse_fork()
     if job.was_finished_by_mpi():
         raise StateError("ishmem.init() was called after MPI_Finalize; start a new process")
     if job.finished() and not kernel_loading.FORGETS:
@@ -246,7 +266,7 @@ def _membership(
     if uid is not None:
         if rank is None or nranks is None or not 0 <= rank < nranks:
             raise ValueError(f"init with uid= needs 0 <= rank < nranks, got rank={rank} and nranks={nranks}")
-        hint = "; init(uid=...) joins PEs of one node, init(comm=MPI.COMM_WORLD) those of several"
+        hint = "; init(uid=...) joins PEs of one node and network namespace, init(comm=MPI.COMM_WORLD) those of several"
         return _on_one_node(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks, hint)
     if rank is not None or nranks is not None:
         raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
@@ -257,12 +277,37 @@ def _membership(
             "start the PEs by one of them"
         )
     if by_ishmrun:
+        _check_network(settings)
         os.environ["ISHMEM_JOINED"] = str(os.getpid())
         return _on_one_node(settings.job, settings.pe, settings.npes)
     if settings.npes is None and this is not None:
         return _join_world(settings)
     process_groups.refuse_torchrun()
+    if settings.npes is None:
+        _refuse_lost_variables()
     return _on_one_node(secrets.token_hex(16), 0, 1)
+
+
+def _check_network(settings: Any) -> None:
+    """Check that this PE can reach the supervisor: by an abstract socket, which is one of a network namespace."""
+    here = processes.network()
+    if settings.npes > 1 and settings.network and here and here != settings.network:
+        raise IshmemError(
+            f"PE {settings.pe} is in another network namespace ({here}) than its ishmem run ({settings.network}), so "
+            "it cannot reach the other PEs; start all PEs in one (of a container: ishmem run inside it, or "
+            "--network=host), or use MPI: mpiexec ... ishmem run prog.py"
+        )
+
+
+def _refuse_lost_variables() -> None:
+    """Raise in a PE of ``ishmem run`` that does not know it, and would be a job of one PE: others wait for it."""
+    board = status_board.of_launcher()
+    if board and board.n_pes > 1 and any(record.state == PeState.ABSENT for record in board):
+        raise IshmemError(
+            f"ishmem run has started this process as one of {board.n_pes} PEs, but ISHMEM_PE, ISHMEM_NPES and "
+            "ISHMEM_JOB are not in its environment: what starts the program (env -i, sudo, ssh) has to pass on "
+            "ISHMEM_*, ONEAPI_DEVICE_SELECTOR and LD_LIBRARY_PATH"
+        )
 
 
 def _check_sizes(comm: Any, by_ishmrun: int | None, name: str = "comm", launcher: str = "mpiexec -n") -> None:
@@ -305,6 +350,9 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     this = job.Job(member.pe, member.n_pes, settings, member.node, member.network)
     this.mpi = member.mpi
     board = _board(member, settings)
+    _watch_main_thread()
+    if board:
+        _watch_end(board, member, is_brief=False)
     try:
         monitor = None
         if member.mpi:
@@ -312,6 +360,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
 
             monitor = monitor_client.start(member.job, member.node, member.network, settings.node_timeout)
         stack.load()
+        _import(*_NEEDS_STACK)
         from ishmem.runtime.heap import SymmetricHeap
 
         this.links = _connect(this, member, _hub_of(this, member, board, monitor))
@@ -320,17 +369,17 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
             _watch(this, member, member.mpi, monitor)
         this.heap = _together(
             this,
-            lambda: SymmetricHeap(
-                _queue(device, member), size, member.pe, member.n_pes, member.node, member.network
-            ),
+            lambda: SymmetricHeap(_queue(device, member), size, member.pe, member.n_pes, member.node, member.network),
         )
-        exports = this.heap.exchange(this.links)
+        offers = this.heap.exchange(this.links, settings.p2p)
         if this.network:
             this.network.share_mirrors(this.heap.layout, this.links)
-        this.processes, this.board = prepare_exit(this.links, board)
+        this.board = prepare_exit(this.links, board)
         _name_pes(this, member)
         this.waits = waits = long_waits.LongWaits(this, settings.timeout, lambda: _end_job(this, 1))
-        _together(this, lambda: _attach(this, exports))
+        _together(this, lambda: this.heap.open(offers, settings.init_timeout))
+        this.heap.settle(this.links)
+        _together(this, lambda: _attach(this))
     except BaseException:
         if board:
             board[member.node.place].state = PeState.FAILED
@@ -341,8 +390,13 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         raise
     waits.begin()
     job.start(this)
-    if settings.debug is None:
-        uncaught.install(this.board, member.pe)
+    _watch_end(this.board, member, settings.debug is None)
+    if settings.debug is not None:
+        from ishmem.runtime import debug
+
+        debug.log_start(this)
+    this.heap.warn_of_troubles()
+    extensions.call_first()
     submitted.watch()
     atexit.register(_at_exit)
 
@@ -431,19 +485,19 @@ def _board(member: Membership, settings: Any) -> StatusBoard | None:
     return board
 
 
-def _attach(this: job.Job, exports: list[tuple[bytes, list[int]]]) -> None:
+def _attach(this: job.Job) -> None:
     from ishmem.active_sets import ActiveSets
     from ishmem.runtime import device_sharing, late
     from ishmem.runtime.proxy import Proxy
     from ishmem.runtime.queue_workers import QueueWorkers
     from ishmem.statics import Statics
 
-    this.heap.attach(exports, this.settings)
+    this.heap.attach(this.settings)
     if (seed := late.seed_of(this.settings.sim_order)) is not None:
         this.late = late.Late(this.heap, seed)
     if this.network:
         card = (this.heap.context, this.heap.device) if this.heap.is_card else None
-        this.network.start(this.heap.atomics_lock, this.settings.mpi_device_memory, card)
+        this.network.start(this.settings.mpi_device_memory, card)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
     this.default_engine = this.new_engine()
@@ -478,6 +532,8 @@ def _together(this: job.Job, action: Callable[[], T]) -> T:
 def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.SyclQueue:
     import dpctl
 
+    from ishmem.runtime.peer_device import discrete_first
+
     if device is None:
         gpus = dpctl.get_devices(backend="level_zero", device_type="gpu")
         if not gpus:
@@ -485,7 +541,7 @@ def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.S
                 "no Level Zero GPU is visible to SYCL; check ONEAPI_DEVICE_SELECTOR "
                 f"(now {os.environ.get('ONEAPI_DEVICE_SELECTOR')!r}) and ISHMEM_DEVICE"
             )
-        device = gpus[member.node.place % len(gpus)]
+        device = discrete_first(gpus)[member.node.place % len(gpus)]
     chosen = device if isinstance(device, dpctl.SyclDevice) else dpctl.SyclDevice(device)
     # dpnp's queue for this device, so that one kernel accepts both symmetric and ordinary arrays.
     return arrays.tensor.Device.create_device(chosen).sycl_queue
@@ -496,8 +552,8 @@ def finalize() -> None:
 
     Collective, blocking: returns when every PE has called. After several calls of ``init``, the last of as many calls
     does this, and those before it are ``barrier_all``. ``ISHMEM_LEAKS`` decides whether arrays that were never freed
-    are ignored, reported with the line that allocated them, or an error. In a job on several nodes, ``MPI_Finalize``
-    calls it if the program has not; a call after that returns at once.
+    are a ``ResourceWarning``, are ignored, reported with the line that allocated them, or an error. In a job on several
+    nodes, ``MPI_Finalize`` calls it if the program has not; a call after that returns at once.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -545,8 +601,8 @@ def _finalize(this: job.Job) -> None:
         raise this.loss_of(pe, how, "finalize")
     if leaks and this.settings.leaks == "error":
         raise IshmemError(leaks)
-    if leaks and this.settings.leaks == "warn" and this.pe == 0:  # the allocations are the same on all PEs
-        callsite.warn(leaks)
+    if leaks and this.settings.leaks in _LEAK_WARNINGS and this.pe == 0:  # the allocations are the same on all PEs
+        callsite.warn(leaks, _LEAK_WARNINGS[this.settings.leaks])
 
 
 def _leave(this: job.Job) -> None:
@@ -630,7 +686,47 @@ def abandon(how: str = "it left after an error", status: int = 1) -> None:
         _close(this, PeState.ABANDONED)
 
 
+def _watch_end(board: StatusBoard, member: Membership, is_brief: bool) -> None:
+    """Tell the other PEs and ``ishmem run`` when the program fails, whose threads may keep the process for long."""
+    global _record
+    _record = board[member.node.place]
+    uncaught.install(board, member.pe, is_brief, _give_up)
+
+
+def _give_up(how: str, status: int) -> None:
+    if _record is None or _record.gave_up:
+        return
+    _record.status, _record.gave_up = status, time.monotonic()
+    if job.running():
+        _tell_failure(job.current(), how, status)
+
+
+@functools.cache
+def _watch_main_thread() -> None:
+    """Notice a status of ``sys.exit`` before the interpreter waits for the program's threads."""
+    exit_status.watch()
+    if register := getattr(threading, "_register_atexit", None):
+        process = os.getpid()
+        register(lambda: _end_main_thread(process))
+
+
+def _end_main_thread(process: int) -> None:
+    if os.getpid() == process and (status := exit_status.of_end()):
+        _give_up(f"exit with status {status}", status)
+
+
+def _tell_failure(this: job.Job, how: str, status: int) -> None:
+    """Let the other PEs count this one as lost; its threads may still use its memory."""
+    this.board[this.node.place].exiting = time.monotonic()
+    if this.monitor:
+        this.monitor.fail(how, status)
+    this.board[this.node.place].state = PeState.ABANDONED
+    this.links.close()
+
+
 def _at_exit() -> None:
+    if not job.running():  # in a fork
+        return
     # sys.last_type is set if an exception ended the program; the other PEs must learn that at once.
     if hasattr(sys, "last_type"):
         abandon(f"{type(sys.last_value).__name__}: {sys.last_value}")
@@ -678,7 +774,7 @@ def _end_job(this: job.Job, status: int) -> NoReturn:
     if this.mpi and this.monitor:
         this.monitor.fail("global_exit", status, exits=True)
         this.mpi.abort(status)
-    end_job(this.board, this.links, this.processes, status)
+    end_job(this.board, this.links, status)
 
 
 def _stop_observing() -> None:

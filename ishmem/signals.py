@@ -1,6 +1,6 @@
 """Signals: a put that updates a flag at its destination after its data, and operations on such flags.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.signals``. A signal is an element of a
+The same names work on the host and in kernels. A signal is an element of a
 symmetric array of int32, int64, uint32 or uint64 (OpenSHMEM has uint64 only); ``SIGNAL_SET`` and ``SIGNAL_ADD`` are
 atomic to each other, on the host and in kernels. A PE that sees the new value of a signal also sees the data of its
 put, and all puts of the origin PE that a fence ordered before it.

@@ -1,6 +1,6 @@
 """Strided remote memory access: ``iput``, ``iget``, ``ibput``, ``ibget`` and their forms.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.strided``. Elements are counted in C
+The same names work on the host and in kernels. Elements are counted in C
 order from the start of each array. A stride is the distance in elements between the starts of consecutive elements or
 blocks; elements between blocks are not accessed.
 """

@@ -1,9 +1,9 @@
 """Teams: numbered groups of PEs, made by splitting a team that exists.
 
 A PE that is not in a new team gets ``TEAM_INVALID`` for it: it is false, and its ``my_pe`` and ``n_pes`` are -1.
-The module functions take a `Team` and no integer. Inside a kernel the same names are the functions of
-``ishmem.kernels.teams``, where a team is its handle, an integer: a kernel may name a team, as in
-``ishmem.team_sync(ishmem.TEAM_WORLD)``, or be given the team or ``team.handle`` as an argument.
+The same names work on the host and in kernels. On the host they take a `Team` and no integer. In a kernel a team is its
+handle, an integer: a kernel may name a team, as in ``ishmem.team_sync(ishmem.TEAM_WORLD)``, or be given the team or
+``team.handle`` as an argument.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Collective routines whose blocks differ in size: ``alltoallv``, ``gatherv`` and ``scatterv``.
 
-Host calls; the rules are those of ``ishmem.collectives``. The same names inside a kernel are the functions of
-``ishmem.kernels.vcollectives``.
+The rules are those of the other collectives that move data. The same names work on the host and in kernels.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Waiting for and testing symmetric variables of this PE that other PEs update.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.wait``.
+The same names work on the host and in kernels.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Waiting for and testing sets of symmetric variables of this PE: all, any or some of them.
 
-Host calls. The same names inside a kernel are the functions of ``ishmem.kernels.wait_sets``. The variables ``ivars``
+The same names work on the host and in kernels. The variables ``ivars``
 are a symmetric 1-D array or a slice of one with a positive step. The wait set is those whose ``status``, an element of
 a dpnp or numpy array of integers or bools, is zero; by default all. An empty set is satisfied at once. ``cmp_value`` is
 one value for all variables; the ``_vector`` forms take ``cmp_values``, an array of the dtype of ``ivars`` with a value
@@ -27,7 +27,7 @@ from ishmem import _core, wait
 from ishmem.common.errors import IshmemError
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
-from ishmem.runtime import check, foreign, job
+from ishmem.runtime import check, host_copies, job
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
@@ -371,7 +371,7 @@ def _wait(
     found, outcome, count, seen = _look(routine, mode, ivars, cmp, wanted, status, indices, False, timeout)
     if outcome != _core.SATISFIED:
         first = int(found[0])
-        value = _host(wanted).flat[first] if routine.endswith("_vector") else wanted
+        value = host_copies.to_host(wanted).flat[first] if routine.endswith("_vector") else wanted
         which = "" if mode is Mode.ALL else "no element holds, and "
         wait.give_up(routine, outcome, f"{which}element {first} is {seen}", cmp, value, timeout)
     return _result(mode, found, count, indices)
@@ -389,7 +389,7 @@ def _result(mode: Mode, found: np.ndarray[Any, Any], count: int, indices: Any) -
     if mode is Mode.ANY:
         return int(found[0]) if count else -1
     if mode is Mode.SOME and count:
-        _deliver(found[:count], indices)
+        host_copies.write(indices, found[:count])
     return count
 
 
@@ -432,7 +432,7 @@ def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> np.ndar
         raise TypeError(f"ivars has dtype {array.dtype} and cmp_values has dtype {given.dtype}; they must be equal")
     if given.count != array.count:
         raise ValueError(f"ivars has {array.count} elements and cmp_values has {given.count}; the counts must be equal")
-    return np.resize(_host(wanted), max(array.count, 1))
+    return np.resize(host_copies.to_host(wanted), max(array.count, 1))
 
 
 def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
@@ -440,7 +440,7 @@ def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
     given = check.view(status, "status", STATUS_TYPES, routine)
     if given.count != array.count:
         raise ValueError(f"ivars has {array.count} elements and status has {given.count}; the counts must be equal")
-    return np.ascontiguousarray(_host(status).ravel() != 0)
+    return np.ascontiguousarray(host_copies.to_host(status).ravel() != 0)
 
 
 def _check_indices(routine: str, array: check.View, indices: Any) -> None:
@@ -448,19 +448,3 @@ def _check_indices(routine: str, array: check.View, indices: Any) -> None:
     check.writable(given)
     if given.count < array.count:
         raise ValueError(f"ivars has {array.count} elements and indices has {given.count}; it needs at least as many")
-
-
-def _host(array: Any) -> np.ndarray[Any, Any]:
-    """Return a dpnp or numpy array as a numpy array."""
-    given = foreign.native(array)
-    return given.asnumpy() if hasattr(given, "asnumpy") else np.asarray(given)
-
-
-def _deliver(found: np.ndarray[Any, Any], indices: Any) -> None:
-    """Write the indices into the caller's array."""
-    indices = foreign.native(indices)
-    if hasattr(indices, "asnumpy"):
-        import dpnp
-
-        found = dpnp.asarray(found.astype(indices.dtype), sycl_queue=indices.sycl_queue)
-    indices[: len(found)] = found

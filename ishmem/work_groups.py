@@ -1,6 +1,6 @@
 """The work-groups of one launch: how many run at the same time, and a barrier of all of them.
 
-Not part of OpenSHMEM. ``sync_work_groups`` is called inside kernels only: see ``ishmem.kernels.work_groups``.
+Not part of OpenSHMEM. ``sync_work_groups`` is called inside kernels only.
 """
 
 from __future__ import annotations

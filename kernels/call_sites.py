@@ -173,9 +173,12 @@ def _takes(called: Any, argument: str) -> bool:
 
 def _meets(called: Any) -> bool:
     """Return whether a function waits, but its device form does not take the call site."""
-    return binding.options().proxied or called.__module__.rpartition(".")[2] in _COLLECTIVES
+    module, options = called.__module__.rpartition(".")[2], binding.options()
+    by_proxy = options.copies_by_proxy if module in _COPIES else options.proxied
+    return by_proxy or module in _COLLECTIVES
 
 
+_COPIES = ("rma", "strided")
 _COLLECTIVES = ("collectives", "reductions", "vcollectives")
 
 

@@ -20,10 +20,12 @@ def _make_plain_copier(unit: int) -> Any:
     @compiled
     def copy_units(to, origin, nbytes, rank, size):
         first, step, end = work_item_share(nbytes // unit, rank, size)
-        distance, at, left, stride = to - origin, origin + first * unit, (end - first) * unit - 1, step * unit
+        skipped, left, stride = first * unit, (end - first) * unit - 1, step * unit
+        to, origin = to + skipped, origin + skipped
         while left >= 0:  # counts down: on a GPU a 64-bit sign test is cheaper than a comparison
-            move(unit, at + distance, at)
-            at += stride
+            move(unit, to, origin)
+            to += stride
+            origin += stride
             left -= stride
 
     return copy_units
@@ -34,10 +36,12 @@ def _make_end_copier(unit: int) -> Any:
 
     @compiled
     def copy_end(to, origin, nbytes, rank, size):
-        distance, at, left, stride = to - origin, origin + rank * unit, nbytes - rank * unit - 1, size * unit
+        skipped, left, stride = rank * unit, nbytes - rank * unit - 1, size * unit
+        to, origin = to + skipped, origin + skipped
         while left >= 0:
-            move(unit, at + distance, at)
-            at += stride
+            move(unit, to, origin)
+            to += stride
+            origin += stride
             left -= stride
 
     return copy_end
@@ -47,12 +51,14 @@ _bytewise, _by_2, _by_4, _by_8, _wide = (_make_plain_copier(unit) for unit in (1
 
 
 def _make_copier(unit: int, few: int, narrow: Any) -> Any:
-    """Make a copier: wide units where both addresses align equally, units at head and tail; else as ``narrow``."""
+    """Make a copier: wide units, with units at head and tail where both addresses align equally; else as ``narrow``."""
     copy_end = _make_end_copier(unit)
 
     @compiled
     def copy(to, origin, nbytes, rank, size):
-        if nbytes > few and not (to ^ origin) & (WIDEST - 1):
+        if not (to | origin | nbytes) & (WIDEST - 1):
+            _wide(to, origin, nbytes, rank, size)
+        elif nbytes > few and not (to ^ origin) & (WIDEST - 1):
             head = -to & (WIDEST - 1)
             body = (nbytes - head) & -WIDEST
             done = head + body

@@ -11,8 +11,7 @@ from ishmem.common.type_tables import STANDARD, STATUS_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .front_end import kernel_api as kapi
-from .intrinsics import as_words, compiled, device, device_function, rank_in, require, size_of
+from .intrinsics import as_words, compiled, device, device_function, group_barrier, rank_in, require, size_of
 from .runtime_checks import allowed, fits
 
 PUT, GET = map(number, ("ixput", "ixget"))
@@ -80,9 +79,9 @@ def _register(name: str, move: Any) -> None:
         _check(f"{name}_work_group", dest, source, indices, pe, mask)
 
         def impl(dest, source, indices, pe, group, mask=None):
-            kapi.group_barrier(group)
+            group_barrier(group)
             move(as_words(dest), as_words(source), indices, pe, mask, rank_in(group), size_of(group))
-            kapi.group_barrier(group)
+            group_barrier(group)
 
         return impl
 

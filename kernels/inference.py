@@ -33,6 +33,7 @@ from .intrinsics import (
     atomic_store_word,
     compiled,
     device_function,
+    group_barrier,
     group_float_sum,
     group_sum,
     load_word,
@@ -94,7 +95,7 @@ def end(workspace, group):
     def impl(workspace, group):
         groups = groups_of(group)
         _publish()
-        kapi.group_barrier(group)
+        group_barrier(group)
         if rank_in(group) == 0 and atomic_add_word(workspace + FINISHED, 1) == groups - 1:
             _see()
             atomic_store_word(workspace + TICKET, 0)
@@ -180,7 +181,7 @@ def all_have_sent(group):
 
     A work-item that waits may keep others of its group from running, in any order of the device's choice.
     """
-    return lambda group: kapi.group_barrier(group)
+    return lambda group: group_barrier(group)
 
 
 @device_function

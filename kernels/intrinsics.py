@@ -215,7 +215,8 @@ def without_elements(_context: Any, array: Any) -> Any:
         old, new = make(context, builder, arguments[0]), make(context, builder)
         cgutils.copy_struct(new, old)
         new.data, new.nitems = cgutils.get_null_value(new.data.type), I64(0)
-        new.shape = cgutils.pack_array(builder, [I64(0)] * array.ndim)
+        if array.ndim:
+            new.shape = cgutils.pack_array(builder, [I64(0)] * array.ndim)
         return new._getvalue()
 
     return array(array), code
@@ -583,6 +584,27 @@ def memory_fence(order: memory_orders.Order) -> Any:
     return device_intrinsic(lambda context: (types.void(), code))
 
 
+@device_intrinsic
+def group_barrier(_context: Any, group: Any) -> Any:
+    """Wait for all work-items of a group, and order what they do in global memory.
+
+    `kernel_api.group_barrier` orders local memory, too, by a fence of its own; no operation of ishmem uses any.
+    """
+    scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
+
+    def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        symbol = mangle("__spirv_ControlBarrier", [types.int32] * 3)
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.VoidType(), [I32] * 3), symbol)
+        function.calling_convention = SPIR_FUNC
+        function.attributes.add("convergent")
+        function.attributes.add("nounwind")
+        semantics = memory_orders.Order.SEQ_CST | CROSS_WORKGROUP
+        builder.call(function, [I32(scope), I32(WORK_GROUP), I32(semantics)], cconv=SPIR_FUNC)
+        return context.get_dummy_value()
+
+    return types.void(group), code
+
+
 def _narrow(builder: Any, component: Any) -> Any:
     """Tell the compiler that a work-item id or group size fits in 32 bits, so that it uses 32-bit multiplication.
 
@@ -614,18 +636,6 @@ def work_item_number(builder: Any) -> Any:
     """Emit a number that no other work-item of the launch has."""
     x, y, z = built_in(builder, "GlobalInvocationId")
     return builder.add(x, builder.add(builder.shl(y, I64(21)), builder.shl(z, I64(42))))
-
-
-@device_intrinsic
-def never_inlined(_context):
-    """Keep the function that calls this out of its callers: code for failures would make their loops large."""
-
-    def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
-        if "alwaysinline" not in builder.function.attributes:  # numba-dpex inlines all functions
-            builder.function.attributes.add("noinline")
-        return context.get_dummy_value()
-
-    return types.void(), code
 
 
 @device_intrinsic

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import operator
 from types import ModuleType
 from typing import Any
 
-from numba.core import ir
+from numba.core import ir, types
 from numba.core.rewrites import Rewrite, register_rewrite
 from numba.core.typing.npydecl import parse_dtype
+from numba.extending import overload
 
 from ishmem import memory
 from ishmem.common.violations import ALIGN, number
 from ishmem.runtime import binding
 
 from . import type_checks
-from .front_end import HAS_VIEWS
-from .intrinsics import address_of, at_address, device, device_function, require, without_elements
+from .front_end import HAS_VIEWS, TARGET
+from .intrinsics import address_of, at_address, device, device_function, device_intrinsic, require, without_elements
 from .numba_ir import constant_of
 from .peers import peer_delta
 from .proxy import is_mapped, itemsize
@@ -44,13 +46,56 @@ def _ptr(a, pe):
     type_checks.array("ptr", "a", a)
     type_checks.integer("ptr", "pe", pe)
 
-    # A kernel has no type for an array or None: an array without elements says that there is no access.
+    # A kernel has no type for an array or None: an array without elements and memory stands for None (`_is_nothing`).
     def impl(a, pe):
         if allowed(PTR, a, pe, 0, 0) and is_mapped(pe):
             return at_address(a, address_of(a) + peer_delta(pe))
         return without_elements(a)
 
     return impl
+
+
+@device_intrinsic
+def _is_nothing(_context, value):
+    """Return whether an array, or None or an array, is None or what `ptr` returns in its place, which has no memory."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        (kind,), (array,) = signature.args, arguments
+        if not isinstance(kind, types.Optional):
+            return _has_no_memory(context, builder, kind, array)
+        optional = context.make_helper(builder, kind, array)
+        absent = builder.not_(optional.valid)
+        return builder.or_(absent, _has_no_memory(context, builder, kind.type, optional.data))
+
+    return types.boolean(value), code
+
+
+def _has_no_memory(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.icmp_unsigned("==", data, data.type(None))
+
+
+def _is_array(kind: Any) -> bool:
+    return isinstance(kind.type if isinstance(kind, types.Optional) else kind, types.Array)
+
+
+def _compared_with_none(a: Any, b: Any, if_none: bool) -> Any:
+    """Return the implementation of ``is``, or of ``is not``, for an array and None."""
+    if _is_array(a) and isinstance(b, types.NoneType):
+        return lambda a, b: _is_nothing(a) == if_none
+    if isinstance(a, types.NoneType) and _is_array(b):
+        return lambda a, b: _is_nothing(b) == if_none
+    return None
+
+
+@overload(operator.is_, target=TARGET)
+def _is(a, b):
+    return _compared_with_none(a, b, True)
+
+
+@overload(operator.is_not, target=TARGET)
+def _is_not(a, b):
+    return _compared_with_none(a, b, False)
 
 
 @device(memory.view)

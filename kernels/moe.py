@@ -32,9 +32,9 @@ from .intrinsics import (
     address_of,
     compiled,
     device_function,
+    group_barrier,
     group_exclusive_sum,
     group_sum,
-    never_inlined,
     rank_in,
     size_of,
 )
@@ -123,23 +123,16 @@ def make_list(words, topk_idx, tokens, topk, chosen, at, group):
             length += group_sum(group, choice >= 0)
             if choice >= 0:
                 words[at + before] = choice
-        kapi.group_barrier(group)
+        group_barrier(group)
         return length
 
     return impl
 
 
 @compiled
-def copy_share(to, origin, nbytes, rank, size):
-    """Copy the share of a work-item in ``nbytes`` bytes: a function, since kernels call it several times."""
-    never_inlined()
-    copy_bytes(to, origin, nbytes, rank, size)
-
-
-@compiled
 def copy_part(to, origin, nbytes, group):
     """Copy the share of a work-item to another address."""
-    copy_share(to, origin, nbytes, rank_in(group), size_of(group))
+    copy_bytes(to, origin, nbytes, rank_in(group), size_of(group))
 
 
 @device_function
@@ -247,7 +240,7 @@ def receive_list(
         if rank_in(group) == 0:
             told = await_list(words, flags, here, member, layout, counts, call, sizes, members)
         told = group_sum(group, told)
-        kapi.group_barrier(group)
+        group_barrier(group)
         start, length = here * members.size * call.max_tokens + (told >> 32), told & LENGTH
         for i in range(rank_in(group), length, size_of(group)):
             origins[start + i] = words[call.received + first + i]
@@ -315,7 +308,7 @@ def await_outputs(words, flags, topk_idx, token, topk, lists, call, group):
             if 0 <= topk_idx[i] < lists:
                 signals.signal_wait_until(flags, CMP_GE, call.number, call.back + topk_idx[i])
                 words[call.found + i] = choice_of(topk_idx, token, topk, topk_idx[i])
-        kapi.group_barrier(group)
+        group_barrier(group)
 
     return impl
 

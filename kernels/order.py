@@ -12,8 +12,7 @@ from numba.core import types
 from ishmem import order
 from ishmem.common.violations import number
 
-from .front_end import kernel_api as kapi
-from .intrinsics import device, require
+from .intrinsics import device, group_barrier, require
 from .proxy import complete, complete_locally, order_stores
 from .rendezvous import group_sync
 from .runtime_checks import are_pes
@@ -54,7 +53,7 @@ def _fence_work_group(group):
     def impl(group):
         group_sync(group)
         order_stores()
-        kapi.group_barrier(group)
+        group_barrier(group)
 
     return impl
 
@@ -64,7 +63,7 @@ def _quiet_work_group(group):
     def impl(group):
         group_sync(group)
         complete()
-        kapi.group_barrier(group)
+        group_barrier(group)
 
     return impl
 
@@ -73,7 +72,7 @@ def _flush_work_group(group):
     def impl(group):
         group_sync(group)
         complete_locally()
-        kapi.group_barrier(group)
+        group_barrier(group)
 
     return impl
 

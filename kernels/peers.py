@@ -15,7 +15,7 @@ from numba.core import types
 from ishmem.runtime import binding
 
 from . import spec_constants
-from .intrinsics import GLOBAL, I8, I64, device_intrinsic
+from .intrinsics import GLOBAL, I8, I64, compiled, device_intrinsic
 
 
 def _unchanging(builder: Any, address: Any, kind: Any) -> Any:
@@ -47,6 +47,10 @@ def _distance(builder: Any, place: Any) -> Any:
     return _unchanging(builder, entry, I64)
 
 
+def _route(builder: Any, place: Any) -> Any:
+    return _unchanging(builder, builder.add(spec_constants.emit(builder, "routes"), builder.shl(place, I64(3))), I64)
+
+
 def _of_number(emit: Any) -> Any:
     """Make the intrinsic that applies ``emit`` to an integer."""
 
@@ -65,5 +69,18 @@ place_of = _of_number(_place)
 distance_at = _of_number(_distance)
 """Return the distance in bytes from this PE's heap to that of the PE at a place of this node."""
 
+route_at = _of_number(_route)
+"""Return the `ishmem.runtime.routes.Route` to the PE at a place of this node."""
+
 peer_delta = _of_number(lambda builder, pe: _distance(builder, _place(builder, pe)))
 """Return the distance in bytes from this PE's heap to that of a reachable peer (``kernels.proxy``)."""
+
+
+@compiled
+def is_distance(delta):
+    """Return True: heaps begin at pages, so no distance is odd.
+
+    The compiler does not know that, and loads a distance where this is called, out of a program's loop. Without, it
+    loads each distance in the branch of a check that uses it, where it stays.
+    """
+    return delta & 1 == 0

@@ -25,7 +25,7 @@ from .intrinsics import (
     store,
 )
 from .memory_orders import ARRIVED, FENCE, QUIET
-from .peers import distance_at, peer_delta, place_of
+from .peers import distance_at, peer_delta, place_of, route_at
 from .proxy_ring import (
     OPERAND,
     OTHER,
@@ -41,7 +41,7 @@ from .proxy_ring import (
     submit,
     take_ticket,
 )
-from .spec_constants import heap_base, near_count, route_table, this_pe, ticket_counter
+from .spec_constants import heap_base, near_count, this_pe, ticket_counter
 
 (
     PUT, GET, STORE, QUIET_HOST, UPDATE, SIGNAL, ORDER, COMPLETE, FLUSH, STORES_DIRECTLY, MARK, LOAD, ATOMIC,
@@ -62,25 +62,19 @@ def itemsize(array: Any) -> int:
     return int(getattr(element(array), "bitwidth", 8)) // 8  # numba's bool has no such attribute
 
 
-def _has_route(pe: Any, worst: Route) -> Any:
-    """Return an implementation that tells whether the route to a PE is ``worst`` or better."""
-    if binding.options().routed:
+def _has_route(differ: bool, worst: Route) -> Any:
+    """Return an implementation that tells whether the route to a PE is ``worst`` or better, where routes differ."""
+    if differ:
         return lambda pe: place_of(pe) >= 0 and route_at(place_of(pe)) <= worst
     if binding.options().spans:
         return lambda pe: place_of(pe) >= 0
     return lambda pe: True
 
 
-@compiled
-def route_at(place):
-    """Return the `Route` to the PE with this index on this node."""
-    return load_volatile(route_table() + 8 * place)
-
-
 @device_function
 def reachable(pe):
     """Return whether kernels of this PE can load from and store to the memory of a PE."""
-    return _has_route(pe, Route.STORES)
+    return _has_route(binding.options().staged, Route.STORES)
 
 
 @device_function
@@ -111,7 +105,7 @@ def is_mapped(pe):
 @device_function
 def has_atomics(pe):
     """Return whether kernels of this PE can do atomics on the memory of a PE."""
-    return _has_route(pe, Route.DIRECT)
+    return _has_route(binding.options().routed, Route.DIRECT)
 
 
 @device_function

@@ -26,11 +26,11 @@ from ishmem.runtime import binding
 from . import type_checks
 from .barrier import await_line, next_number, team_barrier
 from .copy import copy_bytes, transfer_steps
-from .front_end import kernel_api as kapi
 from .intrinsics import (
     compiled,
     device_function,
     device_intrinsic,
+    group_barrier,
     group_sum,
     load_word,
     memory_fence,
@@ -147,7 +147,7 @@ def group_sync(group):
 
     def impl(group):
         of_item()
-        kapi.group_barrier(group)
+        group_barrier(group)
 
     return impl
 
@@ -161,7 +161,7 @@ def group_broadcast(group, held):
 
     def impl(group, held):
         known = group_sum(group, held and rank_in(group) == 0) != 0 if check else True
-        kapi.group_barrier(group)
+        group_barrier(group)
         return known
 
     return impl

@@ -16,13 +16,13 @@ from ishmem.runtime import binding
 
 from . import type_checks, views
 from .copy import copy_elements
-from .front_end import kernel_api as kapi
 from .intrinsics import (
     address_of,
     as_words,
     compiled,
     device,
     device_function,
+    group_barrier,
     item_bytes,
     load_element,
     rank_in,
@@ -30,7 +30,7 @@ from .intrinsics import (
     store_element,
     unchanged,
 )
-from .peers import peer_delta
+from .peers import is_distance, peer_delta
 from .proxy import (
     GET as PROXY_GET,
     HELD,
@@ -112,7 +112,7 @@ def _make_transfer(put: int, flags: int) -> Any:
         def impl(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems
             delta = delta_if_reachable(pe)
-            if is_allowed(dest, source, pe, count, problem):
+            if is_distance(delta) and is_allowed(dest, source, pe, count, problem):
                 to, origin = address_of(dest), address_of(source)
                 if reachable(pe):
                     rank, size = rank_in(group), size_of(group)
@@ -194,9 +194,9 @@ def _forms(name: str, put: int, contiguous: Any, late: Any) -> tuple[Any, Any]:
         transfer, words = choose(f"{name}_work_group", dest, source, pe, nelems)
 
         def impl(dest, source, pe, group, nelems=None):
-            kapi.group_barrier(group)
+            group_barrier(group)
             transfer(words(dest), words(source), pe, nelems, group)
-            kapi.group_barrier(group)
+            group_barrier(group)
 
         return impl
 

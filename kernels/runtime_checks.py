@@ -33,7 +33,6 @@ from .intrinsics import (
     compiled,
     device_function,
     item_bytes,
-    never_inlined,
     work_item,
 )
 from .spec_constants import heap_end, pe_count, user_start, violation_record
@@ -166,7 +165,6 @@ def report(routine, problem, pe, address, first, count, size):
     to_complete, to_routine, to_problem, to_pe, to_address, to_first, to_count, to_size = fields
 
     def impl(routine, problem, pe, address, first, count, size):
-        never_inlined()
         record = violation_record()
         if atomic_exchange_word(record, 1) == 0:
             atomic_store_word(record + to_routine, routine)

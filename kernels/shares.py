@@ -1,6 +1,6 @@
 """How the work-items of a group divide elements among themselves.
 
-A GPU executes several work-items in lock-step: its *SIMD width* (Level Zero's ``physicalEUSimdWidth``). There the
+A GPU executes several work-items in lockstep: its *SIMD width* (Level Zero's ``physicalEUSimdWidth``). There the
 work-items of a group take elements in turn, so that those executed together access adjacent ones. A device that
 executes one work-item after the other, as the simulated one, has a width of 1. There each takes consecutive elements:
 in turn, each work-item would load all cache lines again.

@@ -13,7 +13,6 @@ from ishmem.common.violations import number
 from ishmem.runtime import binding
 
 from . import type_checks
-from .front_end import kernel_api as kapi
 from .integers import wanted_of
 from .intrinsics import (
     address_of,
@@ -21,6 +20,7 @@ from .intrinsics import (
     compiled,
     device,
     device_function,
+    group_barrier,
     group_sum,
     item_bytes,
     memory_fence,
@@ -114,11 +114,11 @@ def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, ne
         since = mark_held() if rank_in(group) == 0 else 0
         rma.put_work_group(dest, source, pe, group, nelems)
         before_signal()  # each work-item orders its own stores
-        kapi.group_barrier(group)
+        group_barrier(group)
         if rank_in(group) == 0:
             before_signal()
             update_after(sig_addr, signal, sig_op, pe, index, since)
-        kapi.group_barrier(group)
+        group_barrier(group)
 
     return impl
 
@@ -193,12 +193,12 @@ def _signal_wait_until_work_group(sig_addr, cmp, cmp_value, group, index=0, site
     kind, zero = sig_addr.dtype, sig_addr.dtype(0)
 
     def impl(sig_addr, cmp, cmp_value, group, index=0, site=None):
-        kapi.group_barrier(group)
+        group_barrier(group)
         seen = zero
         if rank_in(group) == 0:
             seen = signals.signal_wait_until(sig_addr, cmp, cmp_value, index, site)
         all_see = kind(group_sum(group, types.int64(seen)))
-        kapi.group_barrier(group)
+        group_barrier(group)
         return all_see
 
     return impl

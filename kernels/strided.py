@@ -9,8 +9,18 @@ from ishmem.common.violations import STRIDE, number
 
 from . import type_checks
 from .copy import copy_elements
-from .front_end import device_func, kernel_api as kapi
-from .intrinsics import address_of, as_words, compiled, device, device_function, item_bytes, rank_in, size_of
+from .front_end import device_func
+from .intrinsics import (
+    address_of,
+    as_words,
+    compiled,
+    device,
+    device_function,
+    group_barrier,
+    item_bytes,
+    rank_in,
+    size_of,
+)
 from .proxy import HELD, delta_if_reachable, move_by_proxy, reachable
 from .runtime_checks import allowed, fits, report
 from .shares import work_item_share
@@ -122,12 +132,12 @@ def _register(name: str, put: int) -> None:
         _check(f"ib{name}_work_group", dest, source, dst=dst, sst=sst, bsize=bsize, nblocks=nblocks, pe=pe)
 
         def impl(dest, source, dst, sst, bsize, nblocks, pe, group):
-            kapi.group_barrier(group)
+            group_barrier(group)
             delta, words = delta_if_reachable(pe), as_words(dest)
             if fitting(words, as_words(source), dst, sst, bsize, nblocks, pe):
                 to, origin, rank, size = address_of(dest), address_of(source), rank_in(group), size_of(group)
                 move_blocks(put, words, to, origin, dst, sst, bsize, nblocks, pe, delta, rank, size)
-            kapi.group_barrier(group)
+            group_barrier(group)
 
         return impl
 

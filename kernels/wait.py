@@ -13,9 +13,18 @@ from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .front_end import kernel_api as kapi
 from .integers import is_less, wanted_of
-from .intrinsics import address_of, atomic_load, device, device_function, group_sum, item_bytes, memory_fence, rank_in
+from .intrinsics import (
+    address_of,
+    atomic_load,
+    device,
+    device_function,
+    group_barrier,
+    group_sum,
+    item_bytes,
+    memory_fence,
+    rank_in,
+)
 from .long_waits import SPINS, forget, tell_variable
 from .memory_orders import WAIT
 from .runtime_checks import allowed, is_cmp
@@ -104,10 +113,10 @@ def _wait_until_work_group(ivar, cmp, cmp_value, group, index=0, site=None):
     _check("wait_until_work_group", ivar, cmp, cmp_value, index)
 
     def impl(ivar, cmp, cmp_value, group, index=0, site=None):
-        kapi.group_barrier(group)
+        group_barrier(group)
         if rank_in(group) == 0:
             wait.wait_until(ivar, cmp, cmp_value, index, site)
-        kapi.group_barrier(group)
+        group_barrier(group)
 
     return impl
 
@@ -117,11 +126,11 @@ def _test_work_group(ivar, cmp, cmp_value, group, index=0):
     _check("test_work_group", ivar, cmp, cmp_value, index)
 
     def impl(ivar, cmp, cmp_value, group, index=0):
-        kapi.group_barrier(group)
+        group_barrier(group)
         # Only one work-item tests: the others could load a different value.
         held = rank_in(group) == 0 and wait.test(ivar, cmp, cmp_value, index)
         decided = group_sum(group, held) != 0
-        kapi.group_barrier(group)
+        group_barrier(group)
         return decided
 
     return impl

@@ -15,7 +15,7 @@ from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .front_end import device_func, kernel_api as kapi
+from .front_end import device_func
 from .integers import wanted_of
 from .intrinsics import (
     address_of,
@@ -24,6 +24,7 @@ from .intrinsics import (
     atomic_store_word,
     device,
     device_function,
+    group_barrier,
     group_sum,
     rank_in,
     require,
@@ -258,12 +259,12 @@ def _by_group(operation: Any, is_all: bool) -> Any:
         """Run the operation in one work-item and return its result in all."""
 
         def impl(ivars, indices, cmp, wanted, status, group, site):
-            kapi.group_barrier(group)
+            group_barrier(group)
             found = 0
             if rank_in(group) == 0:
                 found = int(operation(ivars, indices, cmp, wanted, status, site))
             decided = group_sum(group, found)
-            kapi.group_barrier(group)
+            group_barrier(group)
             return convert(decided)
 
         return impl

@@ -11,7 +11,7 @@ from ishmem.common.constants import Cmp
 from ishmem.common.violations import GROUPS, OUTSIDE, number
 
 from . import type_checks
-from .front_end import GroupType, kernel_api as kapi
+from .front_end import GroupType
 from .intrinsics import (
     address_of,
     atomic_add_word,
@@ -19,6 +19,7 @@ from .intrinsics import (
     compiled,
     device,
     device_function,
+    group_barrier,
     memory_fence,
     rank_in,
     require,
@@ -89,11 +90,11 @@ def _sync_work_groups(counter, group, site=None):
     def impl(counter, group, site=None):
         groups = groups_of(group)
         of_item()
-        kapi.group_barrier(group)
+        group_barrier(group)
         if rank_in(group) == 0 and may_meet(address_of(counter), counter.size, groups):
             publish()
             meet_groups(counter, groups, site)
             see()
-        kapi.group_barrier(group)
+        group_barrier(group)
 
     return impl

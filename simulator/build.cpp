@@ -1,4 +1,5 @@
 // Builds a module's program: rewrites the SPIR-V that the OpenCL CPU runtime cannot compile, then compiles it.
+#include <set>
 #include <vector>
 
 #include "barrier_record.hpp"
@@ -7,27 +8,31 @@
 #include "module.hpp"
 #include "rewrite.hpp"
 #include "settings.hpp"
+#include "words.hpp"
 
 namespace simulator {
 
-enum : uint32_t { opEntryPoint = 15, opExecutionMode = 16, subgroupSize = 35, vecTypeHint = 30, int4 = 4 << 16 | 2 };
+enum : uint32_t { vecTypeHint = 30, int4 = 4 << 16 | 2 };
 
 // The runtime vectorises a kernel over its work-items. If a kernel computes an address from integers, the code of older
 // runtimes does not advance the address from one vector of work-items to the next, so all of them access the elements of
-// the first vector. The runtime does not vectorise a kernel with the vector type hint int4. Kernels with a required
-// sub-group size keep the vectoriser, because the runtime implements sub-groups with it.
-static std::string withoutVectoriser(const std::string &spirv) {
-  auto *words = reinterpret_cast<const uint32_t *>(spirv.data());
-  std::vector<uint32_t> hints;
-  size_t at = 5, end = 0;  // the header has 5 words; execution modes follow the entry points
-  for (; at < spirv.size() / 4; at += words[at] >> 16) {
-    const uint32_t op = words[at] & 0xffff;
-    if (op == opExecutionMode && words[at + 2] == subgroupSize) return spirv;
-    if (op == opEntryPoint) hints.insert(hints.end(), {4 << 16 | opExecutionMode, words[at + 2], vecTypeHint, int4});
-    if (op == opEntryPoint || op == opExecutionMode) end = (at + (words[at] >> 16)) * 4;
+// the first vector. The runtime does not vectorise a kernel with the vector type hint int4. It makes sub-groups by its
+// vectoriser, so kernels that use them get no hint, and lose that of the program.
+static std::string withHints(const std::string &spirv, bool vectorise, const Kernels &together) {
+  const Words in(spirv);
+  NewWords out(in);
+  std::set<uint32_t> kernels;
+  size_t end = 0;  // of the execution modes, which follow the entry points
+  for (auto &i : in.instructions) {
+    const bool isHint = i.op() == OpExecutionMode && i[2] == vecTypeHint;
+    if (isHint && (!vectorise || together.count(i[1]))) continue;
+    out.append(i);
+    if (i.op() == OpEntryPoint) kernels.insert(i[2]);
+    if (i.op() == OpEntryPoint || i.op() == OpExecutionMode) end = out.place();
   }
-  std::string hinted = spirv;
-  return hinted.insert(end, reinterpret_cast<const char *>(hints.data()), hints.size() * 4);
+  for (uint32_t kernel : kernels)
+    if (!vectorise && !together.count(kernel)) out.emit(OpExecutionMode, {kernel, vecTypeHint, int4}, end);
+  return out.bytes();
 }
 
 // The vectoriser takes four fifths of the time to compile a long kernel. One without work-groups mostly calls operations
@@ -41,21 +46,21 @@ static bool isVectorised(const std::string &spirv) {
 // Returns the inputs, rewritten for the compiler. Large modules are not optimised: that takes the runtime up to a minute,
 // and the compilers of kernels have optimised the code already; sub-groups do not work without it. Kernels whose barriers
 // are checked are not vectorised: the work-items of a vector pass the barriers of each other, so their number would be
-// wrong.
+// wrong. Hence barriers are not checked in modules with sub-groups.
 static std::vector<ModuleInput> prepared(Module &module) {
   std::vector<ModuleInput> inputs = module.inputs;
+  const std::vector<Kernels> together = kernelsWithSubGroups(inputs);
   bool checked = false;
   if (inputs.size() == 1) {
     const std::string whole = inputs[0].spirv;
-    if (settings().checks && isCurrent()) inputs[0].spirv = withCheckedBarriers(whole);
+    if (settings().checks && isCurrent() && together[0].empty()) inputs[0].spirv = withCheckedBarriers(whole);
     checked = inputs[0].spirv != whole;
     for (auto &kernel : constantsToParameters(inputs[0])) module.info.kernels[kernel.first].constants = kernel.second;
   }
-  for (auto &input : inputs) {
-    const bool vectorise = !checked && isVectorised(input.spirv);
-    input.spirv = withFewFences(withPlainSwitches(input.spirv));
-    if (!vectorise) input.spirv = withoutVectoriser(input.spirv);
-    if (input.spirv.size() > settings().optimise && !usesSubGroups(input.spirv)) input.flags += " -cl-opt-disable";
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const bool vectorise = !checked && isVectorised(inputs[k].spirv);
+    inputs[k].spirv = withHints(withFewFences(withPlainSwitches(inputs[k].spirv)), vectorise, together[k]);
+    if (inputs[k].spirv.size() > settings().optimise && together[k].empty()) inputs[k].flags += " -cl-opt-disable";
   }
   return inputs;
 }

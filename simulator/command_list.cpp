@@ -46,6 +46,11 @@ ze_result_t append(CommandList *list, Work work, Event *signal, uint32_t waitCou
   return status(true);
 }
 
+ze_result_t appendCopy(CommandList *list, Work work, Event *signal, uint32_t waitCount, Event **waits) {
+  bool overlaps = list && list->immediate && list->immediate->copiesOverlap();
+  return append(list, std::move(work), signal, waitCount, waits, overlaps);
+}
+
 ZE_API ze_result_t zeCommandListCreate(ze_context_handle_t context, ze_device_handle_t device,
                                        const ze_command_list_desc_t *desc, ze_command_list_handle_t *list) {
   trace(__func__);
@@ -62,9 +67,8 @@ ZE_API ze_result_t zeCommandListCreateImmediate(ze_context_handle_t context, ze_
   trace(__func__);
   if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(desc, list)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  bool synchronous = desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
   bool ordered = desc->flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER;
-  *list = new CommandList{std::make_unique<Queue>(synchronous, ordered), nullptr, ordered};
+  *list = new CommandList{std::make_unique<Queue>(device, *desc), nullptr, ordered};
   return ZE_RESULT_SUCCESS;
 }
 
@@ -116,7 +120,7 @@ ZE_API ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t list
   trace(__func__);
   if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (!events) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  return append(list, nullptr, nullptr, count, events);
+  return appendCopy(list, nullptr, nullptr, count, events);
 }
 
 ZE_API ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t list, ze_event_handle_t event) {

@@ -31,4 +31,7 @@ void run(const Command &command);
 // `overlaps`: on an immediate list, the command may run at the same time as others that may.
 ze_result_t append(CommandList *list, Work work, Event *signal, uint32_t waitCount, Event **waits, bool overlaps = false);
 
+// The same for a copy, a fill, and what only waits for events.
+ze_result_t appendCopy(CommandList *list, Work work, Event *signal, uint32_t waitCount, Event **waits);
+
 }  // namespace simulator

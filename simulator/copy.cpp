@@ -19,7 +19,7 @@ ZE_API ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, 
     if (size > 0) memmove(to, from, size);
     return true;
   };
-  return append(list, copy, signal, waitCount, waits);
+  return appendCopy(list, copy, signal, waitCount, waits);
 }
 
 // Fills by copying the part that is already filled, which doubles with each copy.
@@ -47,7 +47,7 @@ ZE_API ze_result_t zeCommandListAppendMemoryFill(ze_command_list_handle_t list, 
     fill((char *)to, bytes, size);
     return true;
   };
-  return append(list, std::move(work), signal, waitCount, waits);
+  return appendCopy(list, std::move(work), signal, waitCount, waits);
 }
 
 struct Surface {
@@ -80,7 +80,7 @@ ZE_API ze_result_t zeCommandListAppendMemoryCopyRegion(
     copyRegion(destination, source);
     return true;
   };
-  return append(list, work, signal, waitCount, waits);
+  return appendCopy(list, work, signal, waitCount, waits);
 }
 
 // Prefetch and advice calls only check their arguments: the simulator has no placement or residency.

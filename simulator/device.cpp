@@ -12,6 +12,9 @@ namespace simulator {
 static const uint32_t clockMHz = 1600;
 static const uint32_t ipVersion = 12u << 22 | 60u << 14 | 7;  // architecture, release, revision
 
+// By kind.
+static const char *const names[] = {"Intel(R) Data Center GPU Max 1550", "Intel(R) Graphics", "Intel(R) AI Boost"};
+
 // What the OpenCL runtime, which may not be loaded yet, uses.
 static uint32_t processors() {
   cpu_set_t allowed;
@@ -58,10 +61,11 @@ ZE_API ze_result_t zeDeviceGetProperties(ze_device_handle_t device, ze_device_pr
   trace(__func__);
   if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  p->type = ZE_DEVICE_TYPE_GPU;
+  p->type = device->kind == Kind::npu ? ZE_DEVICE_TYPE_VPU : ZE_DEVICE_TYPE_GPU;
   p->vendorId = 0x8086;
   p->deviceId = 0x0bd5;
-  p->flags = p->subdeviceId = p->maxCommandQueuePriority = 0;
+  p->flags = device->kind == Kind::integrated ? ZE_DEVICE_PROPERTY_FLAG_INTEGRATED : 0;
+  p->subdeviceId = p->maxCommandQueuePriority = 0;
   p->coreClockRate = clockMHz;
   p->maxMemAllocSize = device->memory;
   p->maxHardwareContexts = 65536;
@@ -74,7 +78,7 @@ ZE_API ze_result_t zeDeviceGetProperties(ze_device_handle_t device, ze_device_pr
   p->timerResolution = p->stype == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 ? 1000000000 : 1;
   p->timestampValidBits = p->kernelTimestampValidBits = 64;
   p->uuid = deviceUuid(device);
-  snprintf(p->name, sizeof p->name, "Intel(R) Data Center GPU Max 1550 (simulated)");
+  snprintf(p->name, sizeof p->name, "%s (simulated)", names[(int)device->kind]);
   auto *ip = chained<ze_device_ip_version_ext_t>(p, ZE_STRUCTURE_TYPE_DEVICE_IP_VERSION_EXT);
   if (ip) ip->ipVersion = ipVersion;
   return ZE_RESULT_SUCCESS;
@@ -124,9 +128,9 @@ ZE_API ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t dev
   if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   return answerList(3, count, list, [](ze_command_queue_group_properties_t &group, uint32_t i) {
     group.flags = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
-    if (i == 0) group.flags |= ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
+    if (i == computeGroup) group.flags |= ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
     group.maxMemoryFillPatternSize = maxFillPattern;
-    group.numQueues = i == 0 ? settings().engines : i == 1 ? 1 : 7;
+    group.numQueues = i == computeGroup ? settings().engines : i == 1 ? 1 : 7;
   });
 }
 

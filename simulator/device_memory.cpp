@@ -63,6 +63,8 @@ static Peers reach(uint32_t device, uint32_t peer) {
   return device / settings().card == peer / settings().card ? Peers::atomics : settings().peers;
 }
 
+bool misleads(uint32_t device, uint32_t peer) { return reach(device, peer) == Peers::wrong; }
+
 bool canAccess(uint32_t device, uint32_t peer) { return reach(device, peer) != Peers::none; }
 
 ZE_API ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t device, ze_device_handle_t peer,
@@ -72,7 +74,7 @@ ZE_API ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t device, ze_device
   if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   const Peers found = reach(device->index, peer->index);
   p->flags = found == Peers::none ? 0 : ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS;
-  if (found == Peers::atomics) p->flags |= ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS;
+  if (found == Peers::atomics || found == Peers::wrong) p->flags |= ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS;
   return ZE_RESULT_SUCCESS;
 }
 

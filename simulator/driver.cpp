@@ -24,17 +24,27 @@ static void raiseDescriptorLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static Device *makeDevice(uint32_t index) {
+  auto *device = new Device;
+  device->index = index;
+  device->kind = settings().kinds[index];
+  device->memory = settings().memory;
+  return device;
+}
+
 static Driver *start() {
   raiseDescriptorLimit();
   // Peers fetch descriptors with pidfd_getfd, which requires ptrace permission.
   if (settings().ipc == IpcMode::opaque || settings().ipc == IpcMode::opaqueStrict) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
   auto *started = new Driver;
-  for (uint32_t index : settings().devices) {
-    auto *device = new Device;
-    device->index = index;
-    device->memory = settings().memory;
-    started->devices.push_back(device);
-  }
+  for (uint32_t index : settings().devices) started->devices.push_back(makeDevice(index));
+  return started;
+}
+
+static Driver *startOfNpus() {
+  auto *started = new Driver;
+  for (uint32_t index = 0; index < settings().kinds.size(); ++index)
+    if (settings().kinds[index] == Kind::npu) started->devices.push_back(makeDevice(index));
   return started;
 }
 
@@ -43,16 +53,26 @@ Driver *driver() {
   return only;
 }
 
+// NPUs have a driver of their own, which those do not see who ask for GPUs only.
+static Driver *npus() {
+  static Driver *only = startOfNpus();
+  return only;
+}
+
+static std::atomic<bool> showsNpus{false};
+
 ZE_API ze_result_t zeInit(uint32_t flags) {
   trace(__func__);
   if (flags == ZE_INIT_FLAG_VPU_ONLY) return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
   driver();
+  if (flags != ZE_INIT_FLAG_GPU_ONLY && !npus()->devices.empty()) showsNpus = true;
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeDriverGet(uint32_t *count, ze_driver_handle_t *drivers) {
   trace(__func__);
-  return answerList(1, count, drivers, [](ze_driver_handle_t &handle, uint32_t) { handle = driver(); });
+  return answerList(showsNpus ? 2 : 1, count, drivers,
+                    [](ze_driver_handle_t &handle, uint32_t i) { handle = i == 0 ? driver() : npus(); });
 }
 
 ZE_API ze_result_t zeDriverGetApiVersion(ze_driver_handle_t driver, uint32_t *version) {

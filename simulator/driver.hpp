@@ -10,8 +10,11 @@
 
 namespace simulator {
 
+constexpr uint32_t computeGroup = 0;  // ordinal of the queue group with the compute engines
+
 struct Device {
   uint32_t index;
+  Kind kind;
   uint64_t memory;                // size in bytes
   std::atomic<uint64_t> used{0};  // bytes allocated
 };
@@ -28,6 +31,9 @@ Driver *driver();
 
 // Whether a device may access a peer's memory.
 bool canAccess(uint32_t device, uint32_t peer);
+
+// Whether a device reaches other pages than those of a peer's memory.
+bool misleads(uint32_t device, uint32_t peer);
 
 // Set when a kernel or copy has failed. Later submissions and waits then return DEVICE_LOST, so it cannot go unnoticed.
 extern std::atomic<bool> lost;

@@ -1,8 +1,10 @@
 // IPC handles. In every handle format of Intel's driver the first int is a file descriptor. The importer replaces it
 // with the number of the descriptor that it received.
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
+#include <string>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -64,6 +66,15 @@ static int openDescriptor(const ze_ipc_mem_handle_t &handle, uint8_t *type) {
   return fetchFromExporter(opaque);
 }
 
+// Replaces the memory of a part by new pages, of which the first are filled with 0xFF.
+static bool replacePages(Part &part) {
+  const size_t filled = std::min<size_t>(part.size, 1 << 20);
+  const std::string bytes(filled, '\xff');
+  close(part.fd);
+  part.fd = createMemfd(part.offset + part.size, -1);
+  return part.fd >= 0 && pwrite(part.fd, bytes.data(), filled, (off_t)part.offset) == (ssize_t)filled;
+}
+
 // Returns the part that a handle refers to. The caller must close the descriptor, even on failure.
 static bool openPart(const ze_ipc_mem_handle_t &handle, const Device *device, Part &part, uint8_t *type) {
   size_t held;
@@ -72,6 +83,7 @@ static bool openPart(const ze_ipc_mem_handle_t &handle, const Device *device, Pa
   part.fd = openDescriptor(handle, type);
   if (part.fd < 0 || !isMemfd(part.fd, &held, &owner) || part.offset >= held || part.offset % pageSize) return false;
   part.size = held - part.offset;
+  if (owner >= 0 && misleads(device->index, (uint32_t)owner)) return replacePages(part);
   return owner < 0 || canAccess(device->index, (uint32_t)owner);
 }
 

@@ -106,7 +106,8 @@ struct ze_driver_extension_properties_t {
 };
 
 enum : uint32_t { ZE_INIT_FLAG_GPU_ONLY = 1, ZE_INIT_FLAG_VPU_ONLY = 2 };
-enum : uint32_t { ZE_DEVICE_TYPE_GPU = 1 };
+enum : uint32_t { ZE_DEVICE_TYPE_GPU = 1, ZE_DEVICE_TYPE_VPU = 5 };
+enum : uint32_t { ZE_DEVICE_PROPERTY_FLAG_INTEGRATED = 1 };
 
 struct ze_device_properties_t : ze_tagged_t {
   uint32_t type, vendorId, deviceId, flags, subdeviceId, coreClockRate;

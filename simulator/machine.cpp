@@ -5,6 +5,7 @@
 #include <set>
 #include <sys/stat.h>
 
+#include "rewrite.hpp"
 #include "serial.hpp"
 #include "settings.hpp"
 #include "sha256.hpp"
@@ -25,7 +26,7 @@ static void putProcessor(std::string &out) {
 
 // The part of the cache key beside the module: the runtime, its settings and the processor.
 static std::string surroundings() {
-  std::string out;
+  std::string out = "sub-groups are vectorised";  // older code may not be
   const OpenCl &cl = *openCl();
   for (uint32_t what : {CL_DEVICE_NAME, CL_DEVICE_VERSION, CL_DRIVER_VERSION}) {
     char text[256] = "";
@@ -65,6 +66,10 @@ Compiled machineCode(const std::vector<ModuleInput> &inputs, const std::function
     if (settings().trace) complain("a module of %zu bytes is compiled", inputs[0].spirv.size());
     result = compileElsewhere(inputs);
     if (result.error) return;
+    if (std::string why = whyNotVectorised(inputs, result.log); !why.empty()) {
+      result.error = compilerEnded, result.log = why;
+      return;
+    }
     if (load(result.binary))
       store->put(key, result.binary);
     else

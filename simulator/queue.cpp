@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -17,6 +18,7 @@ static const int mostThreads = 16;  // kernels of a queue that run at the same t
 struct Item {
   uint64_t number;  // in the order of submission to this queue, from 1
   uint64_t work;    // its number among the submissions to all queues
+  uint64_t after;   // number of the item that has to complete before
   Submission submission;
 };
 
@@ -24,6 +26,11 @@ struct Item {
 //
 // Submissions start in order. A kernel overlaps the kernels before and after it, unless an event, a barrier or another
 // command separates them, so kernels that wait for each other make progress. Everything else runs alone.
+//
+// Queues of the only compute engine of a device share a worker, as a driver writes the commands of all of them into one
+// stream: a command that stalls waits for the kernels of all queues, and so does the host when it synchronizes with one
+// queue by such a command. An event that a kernel signals stalls nothing. The commands of an in-order list wait for each
+// other, and so does what comes after them in the stream.
 struct Queue::Worker : std::enable_shared_from_this<Queue::Worker> {
   std::mutex mutex;
   std::condition_variable submission, completion;
@@ -36,7 +43,9 @@ struct Queue::Worker : std::enable_shared_from_this<Queue::Worker> {
   bool starting = false;   // an item has been taken and waits for its events
   const int most;
 
-  explicit Worker(bool ordered) : most(ordered ? 1 : std::min<int>(mostThreads, (int)settings().engines)) {}
+  explicit Worker(int most) : most(most) {}
+  static std::shared_ptr<Worker> of(ze_device_handle_t device, bool ordered, bool shared);
+  bool hasCompleted(uint64_t number) const { return number <= completed.load() || early.count(number); }
   bool canStart() const;
   void addThread();
   bool next(Item &item);
@@ -48,7 +57,18 @@ struct Queue::Worker : std::enable_shared_from_this<Queue::Worker> {
 // Whether the first item may start. The caller holds the mutex, as for `addThread`.
 bool Queue::Worker::canStart() const {
   if (work.empty() || starting) return false;
-  return work.front().submission.overlaps ? !alone : running == 0;
+  const Item &next = work.front();
+  return next.submission.overlaps ? !alone && hasCompleted(next.after) : running == 0;
+}
+
+std::shared_ptr<Queue::Worker> Queue::Worker::of(ze_device_handle_t device, bool ordered, bool shared) {
+  if (!shared) return std::make_shared<Worker>(ordered ? 1 : std::min<int>(mostThreads, (int)settings().engines));
+  static auto *engines = new std::map<uint32_t, std::shared_ptr<Worker>>;  // never destroyed, as in work.cpp
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto &engine = (*engines)[device->index];
+  if (!engine) engine = std::make_shared<Worker>(mostThreads);
+  return engine;
 }
 
 // Starts a thread if an item can start and no thread is free.
@@ -113,10 +133,15 @@ void Queue::Worker::run() {
   }
 }
 
-Queue::Queue(bool synchronous, bool ordered)
-    : worker_(std::make_shared<Worker>(ordered)), synchronous_(synchronous) {}
+Queue::Queue(ze_device_handle_t device, const ze_command_queue_desc_t &desc)
+    : synchronous_(desc.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS),
+      ordered_(desc.flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER),
+      shared_(settings().engines == 1 && desc.ordinal == computeGroup) {
+  worker_ = Worker::of(device, ordered_, shared_);
+}
 
 Queue::~Queue() {
+  if (shared_) return;
   std::lock_guard<std::mutex> lock(worker_->mutex);
   worker_->closed = true;
   worker_->submission.notify_all();
@@ -128,7 +153,9 @@ void Queue::submit(Submission submission) {
   {
     Worker &w = *worker_;
     std::lock_guard<std::mutex> lock(w.mutex);
-    w.work.push_back({++w.submitted, work, std::move(submission)});
+    const uint64_t after = ordered_ ? last_ : 0;
+    last_ = ++w.submitted;
+    w.work.push_back({last_, work, after, std::move(submission)});
     w.addThread();
   }
   if (synchronous_) synchronize(forever);
@@ -152,7 +179,7 @@ ZE_API ze_result_t zeCommandQueueCreate(ze_context_handle_t context, ze_device_h
   trace(__func__);
   if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(desc, queue)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  *queue = new Queue(desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS, desc->flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER);
+  *queue = new Queue(device, *desc);
   return ZE_RESULT_SUCCESS;
 }
 

@@ -1,4 +1,5 @@
-// Command queues: each starts its work in order, on threads of its own.
+// Command queues: each starts its work in order, on threads of its own. Where a device has one compute engine, the queues
+// of its compute group are one.
 #pragma once
 
 #include <functional>
@@ -17,11 +18,13 @@ struct Submission {
 
 class Queue {
  public:
-  // `ordered`: nothing overlaps.
-  Queue(bool synchronous, bool ordered);
+  Queue(ze_device_handle_t device, const ze_command_queue_desc_t &desc);
   ~Queue();
 
   void submit(Submission submission);
+
+  // Whether copies overlap kernels: they are kernels of the driver's own where an engine has one stream of commands.
+  bool copiesOverlap() const { return shared_; }
 
   // Waits until all submitted work has completed, `timeout` nanoseconds have passed or a kernel has been given up.
   // Returns whether it completed.
@@ -30,7 +33,9 @@ class Queue {
  private:
   struct Worker;
   std::shared_ptr<Worker> worker_;  // shared with its threads, which are detached
-  bool synchronous_;
+  const bool synchronous_, ordered_;
+  const bool shared_;       // with the other queues of an engine
+  uint64_t last_ = 0;       // number of the last submission to this queue
 };
 
 }  // namespace simulator

@@ -18,8 +18,14 @@ std::string withFewFences(const std::string &spirv);
 // Checks that all work-items of a work-group reach the same barriers: see barriers.cpp.
 std::string withCheckedBarriers(const std::string &spirv);
 
-// Whether kernels of a module use sub-groups.
-bool usesSubGroups(const std::string &spirv);
+// Names of kernels by the ids of their functions.
+using Kernels = std::map<uint32_t, std::string>;
+
+// The kernels of each module of a program that use sub-groups; of a program of several modules all, if any of them does.
+std::vector<Kernels> kernelsWithSubGroups(const std::vector<ModuleInput> &inputs);
+
+// Why sub-groups of a program do not work, by the log of its compilation; nothing if they do.
+std::string whyNotVectorised(const std::vector<ModuleInput> &inputs, const std::string &log);
 
 // Whether a module has kernels that ask for the place of a work-item in its work-group.
 bool usesWorkGroups(const std::string &spirv);

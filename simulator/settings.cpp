@@ -39,16 +39,30 @@ static uint64_t number(const char *name, uint64_t otherwise, uint64_t most = UIN
   return otherwise;
 }
 
-// Ignores entries that name a tile ("0.1") or a device that does not exist, as a driver does.
-static std::vector<uint32_t> visibleDevices(uint32_t count) {
-  std::vector<uint32_t> devices;
+static std::vector<Kind> deviceKinds(uint32_t count) {
+  std::vector<Kind> kinds(count, Kind::discrete);
+  std::istringstream entries(text("ISHMEM_SIM_KINDS", ""));
+  size_t at = 0;
+  for (std::string entry; at < count && std::getline(entries, entry, ','); ++at) {
+    if (entry == "integrated") kinds[at] = Kind::integrated;
+    else if (entry == "npu") kinds[at] = Kind::npu;
+    else if (entry != "discrete") complain("ISHMEM_SIM_KINDS: %s is unknown; discrete is used", entry.c_str());
+  }
+  return kinds;
+}
+
+// Ignores entries that name a tile ("0.1") or a GPU that does not exist, as a driver does. Other devices do not count.
+static std::vector<uint32_t> visibleDevices(const std::vector<Kind> &kinds) {
+  std::vector<uint32_t> gpus, devices;
+  for (uint32_t i = 0; i < kinds.size(); ++i)
+    if (kinds[i] != Kind::npu) gpus.push_back(i);
   std::string mask = text("ZE_AFFINITY_MASK", "");
-  for (uint32_t i = 0; mask.empty() && i < count; ++i) devices.push_back(i);
+  if (mask.empty()) return gpus;
   std::istringstream entries(mask);
   for (std::string entry; std::getline(entries, entry, ',');) {
     char *end = nullptr;
     unsigned long index = strtoul(entry.c_str(), &end, 10);
-    if (end != entry.c_str() && *end == 0 && index < count) devices.push_back((uint32_t)index);
+    if (end != entry.c_str() && *end == 0 && index < gpus.size()) devices.push_back(gpus[index]);
   }
   return devices;
 }
@@ -63,7 +77,7 @@ static IpcMode ipcMode() {
   return IpcMode::fd;
 }
 
-const char *const faultNames[faultCount] = {"alloc", "ipc-open", "build", "launch", "copy"};
+const char *const faultNames[faultCount] = {"alloc", "ipc-open", "resident", "build", "launch", "copy"};
 
 // Removes a suffix "@pe" from the value. Returns whether the value applies to this process.
 static bool isForThisPe(std::string &value) {
@@ -93,7 +107,8 @@ static void readFaults(uint64_t (&failAt)[faultCount]) {
     int kind = 0;
     while (kind < faultCount && name != faultNames[kind]) ++kind;
     if (at == 0 || kind == faultCount)
-      complain("ISHMEM_SIM_FAIL=%s is none of alloc:N, ipc-open:N, build:N, launch:N, copy:N, each with or without @PE; ignored",
+      complain("ISHMEM_SIM_FAIL=%s is none of alloc:N, ipc-open:N, resident:N, build:N, launch:N, copy:N, each with or "
+               "without @PE; ignored",
                given.c_str());
     else if (mine)
       failAt[kind] = at;
@@ -116,6 +131,7 @@ static Peers peers() {
   std::string mode = text("ISHMEM_SIM_PEERS", "atomics");
   if (mode == "none") return Peers::none;
   if (mode == "access") return Peers::access;
+  if (mode == "wrong") return Peers::wrong;
   if (mode != "atomics") complain("ISHMEM_SIM_PEERS=%s is unknown; atomics is used", mode.c_str());
   return Peers::atomics;
 }
@@ -163,7 +179,8 @@ static uint64_t kernelLimit() {
 
 static Settings read() {
   Settings s = {};
-  s.devices = visibleDevices((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
+  s.kinds = deviceKinds((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
+  s.devices = visibleDevices(s.kinds);
   s.memory = number("ISHMEM_SIM_MEMORY", 16ull << 30);
   s.optimise = number("ISHMEM_SIM_OPTIMISE", 32 << 10);
   if (text("ISHMEM_SIM_VECTORISE", "auto") != "auto") s.vectorise = number("ISHMEM_SIM_VECTORISE", 0);

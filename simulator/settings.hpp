@@ -9,14 +9,18 @@
 namespace simulator {
 
 enum class IpcMode { fd, pool, tiles, opaque, opaqueStrict };
-enum class Peers { none, access, atomics };  // access to memory of other cards
+// Access to memory of other cards; wrong: reported as atomics, but it reaches other pages.
+enum class Peers { none, access, atomics, wrong };
 
-enum class Fault { alloc, ipcOpen, build, launch, copy };
-const int faultCount = 5;
+enum class Fault { alloc, ipcOpen, resident, build, launch, copy };
+const int faultCount = 6;
 extern const char *const faultNames[faultCount];
 
+enum class Kind { discrete, integrated, npu };
+
 struct Settings {
-  std::vector<uint32_t> devices;  // indices of the devices that ZE_AFFINITY_MASK selects
+  std::vector<Kind> kinds;        // of all devices
+  std::vector<uint32_t> devices;  // indices of the GPUs that ZE_AFFINITY_MASK selects
   uint64_t memory;                // bytes per device
   uint64_t optimise;              // size of the largest module that the runtime optimises, in bytes
   std::optional<uint64_t> vectorise;  // size of the largest module to vectorise, in bytes; none: the runtime decides

@@ -128,9 +128,16 @@ static ze_result_t checkResidency(Context *context, Device *device, const void *
   return inside ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
+static bool isImported(const void *address) {
+  std::lock_guard<std::mutex> lock(memory().mutex);
+  const Allocation *a = memory().find(address);
+  return a && a->imported;
+}
+
 ZE_API ze_result_t zeContextMakeMemoryResident(ze_context_handle_t context, ze_device_handle_t device,
                                                void *address, size_t size) {
   trace(__func__);
+  if (isImported(address) && fails(Fault::resident)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
   return checkResidency(context, device, address, size);
 }
 

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 settings.register_profile("ishmem", deadline=None, derandomize=True)
 settings.load_profile("ishmem")
 
-# The same simulated devices on every machine; ISHMEM_DEVICE=gpu runs the tests on real GPUs.
-os.environ.setdefault("ISHMEM_DEVICE", "sim")
+# The same simulated devices on every machine; ISHMEM_DEVICE=gpu runs the tests on real GPUs, ISHMEM_CARD=b580 on
+# emulated ones.
+os.environ.setdefault("ISHMEM_DEVICE", "gpu" if os.environ.get("ISHMEM_CARD") else "sim")
 
 # The OpenCL runtime would take half of the time of the tests to optimise their kernels. Small ones show that it can.
 os.environ.setdefault("ISHMEM_SIM_OPTIMISE", "8K")

@@ -52,7 +52,7 @@ def check(allocator: Allocator, live: list[tuple[int, int]]) -> None:
     assert allocator.largest == max(b - a for a, b in zip(edges[::2], edges[1::2]))
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(operations)
 def test_against_model(operations: list[Any]) -> None:
     """First fit: never overlapping, always aligned, refused only when it cannot fit, and joined again when freed."""
@@ -95,6 +95,7 @@ def test_freed_ranges_wait() -> None:
     assert allocator.allocate(256, 1) is None
 
 
+@settings(deadline=None)
 @given(operations, st.integers(0, END - START))
 def test_waiting_ranges_are_given_back(operations: list[Any], quarantine: int) -> None:
     """No two allocations overlap, and what fits without a quarantine fits with one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any, Callable
 
@@ -420,6 +421,7 @@ def kernel_route_storm() -> tuple[int, list[int]]:
     return storm(host=True, kernel=True, repeat=6)
 
 
+@pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only: see test_route")
 def test_kernel_route(kernel_route: Pes) -> None:
     kernel_route.run(check_route, True)
     check_tickets(kernel_route.run(kernel_route_storm))
@@ -432,8 +434,23 @@ def test_kernel_route_types(kernel_route: Pes, dtype: str) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_mapped_route() -> None:
-    check_route(False)
+def test_route() -> None:
+    """By a kernel only where host and kernels are not atomic to each other, and the kernels leave nothing to hosts."""
+    check_reported_route()
+
+
+def check_reported_route() -> None:
+    from ishmem.runtime import job, routes
+
+    heap = job.current().heap
+    check_route(not (routes.shares_atomics(heap.device) or heap.atomics_by_host[ishmem.my_pe()]))
+
+
+def test_locked_route() -> None:
+    """Where hosts do all atomics under a lock, no kernel asks them to. The settings are for the simulator."""
+    with Pes(2, {"ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_PEERS": "access"}) as pool:
+        pool.run(check_reported_route)
+        check_tickets(pool.run(kernel_route_storm))
 
 
 # --- what is refused

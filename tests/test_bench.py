@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 from subprocesses import program, run_command
 
-from ishmem.benchmarks import compare, figures, plot, results, runner, show, suite
+from ishmem.benchmarks import cases, compare, figures, plot, results, runner, show, suite
 from ishmem.benchmarks.cases import SIDES, Wrong
 from ishmem.benchmarks.command import command, parse_sizes
 from ishmem.benchmarks.group import missing
@@ -489,3 +489,27 @@ def test_the_page_has_the_figures_and_the_pictures() -> None:
 )
 def test_times(seconds: float, text: str) -> None:
     assert show.short_time(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("axis", "chosen", "sizes"),
+    [
+        (None, (), cases.SIZES),
+        (None, (8, 12), (8, 12)),
+        ((64, 4096), (), (64, 4096)),
+        ((64, 4096), (8, 128, 1 << 20), (128, 1 << 20)),
+    ],
+)
+def test_sizes_count_for_every_case(axis: Any, chosen: tuple[int, ...], sizes: tuple[int, ...]) -> None:
+    """Also for those that have sizes of their own, such as those in kernels, whose multiples they take."""
+    assert cases.sizes_of(axis, chosen) == sizes
+
+
+def test_the_table_names_the_device(capsys: pytest.CaptureFixture[str]) -> None:
+    with show.Screen((), 1) as screen:
+        for _ in range(2):
+            screen.show([Row("put", "device", 2, "ishmem", {"size": 64}, status="skipped")], "a card (simulated)")
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split()[:3] == ["operation", "size", "PEs"]
+    assert head.endswith("a card (simulated)")
+    assert len(lines) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -15,7 +16,10 @@ import click
 import pytest
 from subprocesses import run_command
 
+from ishmem.cli import driver
 from ishmem.cli.command import SUBCOMMANDS
+from ishmem.examples.apps import APPS
+from ishmem.ipc import pyze
 from ishmem.testing import nodes
 
 ISHMEM = [sys.executable, "-m", "ishmem"]
@@ -162,3 +166,33 @@ def test_info_says_why_it_cannot() -> None:
     done = ishmem_command("info", env={"ISHMEM_DEVICE": "cpu"})
     assert done.returncode == 2
     assert "ISHMEM_DEVICE: got 'cpu', allowed: auto, gpu or sim" in done.stderr
+
+
+def test_info_explains_its_words_and_places_devices() -> None:
+    facts = info("-n", "2")
+    assert re.fullmatch(r"\d+\.\d+\.\d+", facts["driver"]["version"]), "as the doctor writes it"
+    addresses = [device["PCI address"] for device in facts["devices"]]
+    assert all(re.fullmatch(r"[\da-f]{4}:[\da-f]{2}:[\da-f]{2}\.[\da-f]", address) for address in addresses)
+    assert len(set(addresses)) == 2
+    done = ishmem_command("info", env={"COLUMNS": "160"})
+    legend = done.stdout.partition("Legend\n")[2]
+    for word in ("at once", "EUs", "NUMA", "CPU cores", "mapped", "direct", "coherent"):
+        assert word in legend, word
+
+
+def test_places_of_devices(tmp_path: Path) -> None:
+    folder = tmp_path / "sys/bus/pci/devices/0000:3a:00.0"
+    folder.mkdir(parents=True)
+    (folder / "local_cpulist").write_text("0-23,48-71\n")
+    (folder / "numa_node").write_text("1\n")
+    assert driver.place("0000:3a:00.0", tmp_path) == ("1", "0-23,48-71")
+    (folder / "numa_node").write_text("-1\n")
+    assert driver.place("0000:3a:00.0", tmp_path) == ("", "0-23,48-71")
+    assert driver.place("0000:3b:00.0", tmp_path) == ("", "")
+    assert pyze.driver_version(17170433) == "1.6.1"
+
+
+def test_names_of_demo_are_apart() -> None:
+    lines = ishmem_command("demo").stdout.splitlines()
+    for name in APPS:
+        assert any(line.split()[:1] == [name] for line in lines), name

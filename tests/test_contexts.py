@@ -114,6 +114,20 @@ def test_pe_quiet() -> None:
     team.destroy()
 
 
+def check_session_blocks(ctx: ishmem.Ctx) -> None:
+    with ctx.session_start(ishmem.CTX_SESSION_BATCH, total_ops=5) as same_ctx:
+        assert same_ctx is ctx and ctx.session == ishmem.CtxSession(ishmem.CTX_SESSION_BATCH, 5)
+        with ishmem.ctx_session_start(ctx, total_ops=6):
+            assert ctx.session == ishmem.CtxSession(ishmem.CTX_SESSION_BATCH, 6)
+        assert ctx.session == ishmem.CtxSession(ishmem.CTX_SESSION_BATCH, 5)
+    assert ctx.session is None
+    with ishmem.CTX_INVALID.session_start(total_ops=1) as invalid:
+        assert not invalid
+    with pytest.raises(ValueError, match="negative"), ctx.session_start(total_ops=-1):
+        pass
+    assert ctx.session is None
+
+
 @pytest.mark.ishmem
 def test_sessions() -> None:
     """Hints are kept, and change no result."""
@@ -132,6 +146,7 @@ def test_sessions() -> None:
         ctx.session_stop()
         ctx.session_stop()
         assert ctx.session is None
+        check_session_blocks(ctx)
         for options, total, words in ((2, 1, "CTX_SESSION_BATCH"), (-1, 1, "CTX_SESSION_BATCH"), (0, -1, "negative")):
             with pytest.raises(ValueError, match=words):
                 ctx.session_start(options, total_ops=total)

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ import pytest
 from subprocesses import run_command, run_program
 
 import ishmem
-from ishmem.cli import c_map, conformance, python_map
+from ishmem.cli import c_map, conformance, python_map, readme_table
 from ishmem.common import routines
-from ishmem.common.routines import CHAPTERS, Chapter, Waits
+from ishmem.common.routines import CHAPTERS, GROUP, QUEUE, Chapter, Waits
 from ishmem.common.type_tables import ATOMICS, REDUCTIONS
 from ishmem.environment import settings
 from ishmem.runtime import docstrings
@@ -74,6 +75,22 @@ def test_the_map_from_c_is_up_to_date() -> None:
     assert (ROOT / "docs" / "c-to-python.md").read_text() == c_map.render()
 
 
+def test_the_table_of_the_readme_is_up_to_date() -> None:
+    """Each routine is in it, with the forms that exist."""
+    table = readme_table.render()
+    assert f"\n\n{table}\n" in (ROOT / "README.md").read_text()
+    marks = {name: cells for _, names, *cells in map(_cells, table.splitlines()[2:]) for name in names.split()}
+    for name, row in routines.ROUTINES.items():
+        _host, on_queue, _kernel, work_group = marks.get(name) or next(
+            found for pattern, found in marks.items() if fnmatch(name, pattern)
+        )
+        assert (on_queue == "yes", work_group == "yes") == (QUEUE in row.forms, GROUP in row.forms), name
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip(" `") for cell in line.split("|")[1:-1]]
+
+
 def test_the_page_of_the_standard_is_up_to_date() -> None:
     assert (ROOT / "docs" / "openshmem.md").read_text() == conformance.render()
 
@@ -105,10 +122,20 @@ def test_the_settings_page_is_up_to_date() -> None:
 def test_every_public_name_has_an_entry_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
     reference = importlib.import_module("reference")
-    pages = "\n".join([*map(reference.page, CHAPTERS), reference.errors()])
+    chapters = [page for chapter in CHAPTERS for page in reference.pages(chapter).values()]
+    pages = "\n".join([*chapters, reference.errors()])
     found = re.findall(r"^\.\. (?:auto\w+|py:data):: ishmem\.(\w+)$", pages, re.MULTILINE)
     assert sorted(found) == sorted(set(found))
     assert sorted(set(ishmem.__all__) - set(found)) == []
+
+
+def test_every_name_of_the_kernel_language_has_an_entry_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    reference = importlib.import_module("reference")
+    names = [name for names in reference.KERNEL_API.values() for name in names]
+    assert sorted(names) == sorted(importlib.import_module("ishmem.dpex.kernel_api").__all__)
+    assert list(reference._decorators()) == ["device_func", "kernel"]
+    assert all(reference._of_kernel_api(name) for name in names)
 
 
 def test_the_map_of_libraries_names_routines_that_exist() -> None:

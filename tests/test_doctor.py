@@ -5,6 +5,7 @@ from __future__ import annotations
 import _ctypes
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -123,7 +124,7 @@ def test_hierarchy() -> None:
     expect(found(check), Verdict.OK, "every device")
     expect(found(check, ONEAPI_DEVICE_SELECTOR="level_zero:0"), Verdict.OK, "every device")
     expect(found(check, ZE_FLAT_DEVICE_HIERARCHY="COMPOSITE"), Verdict.WARNING, "COMPOSITE", "FLAT")
-    expect(found(check, ZE_AFFINITY_MASK="0"), Verdict.WARNING, "hides devices", "unset")
+    expect(found(check, ZE_AFFINITY_MASK="0"), Verdict.OK, "ZE_AFFINITY_MASK=0 leaves some devices")
     expect(found(check, ONEAPI_DEVICE_SELECTOR="opencl:cpu"), Verdict.WRONG, "opencl:cpu", "unset")
     both = found(check, ZE_AFFINITY_MASK="0", ONEAPI_DEVICE_SELECTOR="level_zero:1")
     expect(both, Verdict.WARNING, "counts within", "one only")
@@ -139,7 +140,7 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     answer(monkeypatch, 0, "gpu\n4\n4\n")
     expect(found(doctor.check_devices), Verdict.OK, "the driver shows 4 devices")
     lacking = "lacks /lib/libze_loader.so.1 zeImageViewCreateExt\n"
-    answer(monkeypatch, 0, f"gpu\n1\n1\ndriver 16974332 1 3\n{lacking}engines 1\n")
+    answer(monkeypatch, 0, f"gpu\n1\n1\ndriver 1.3.508 1 3\n{lacking}engines 1\n")
     findings = found(doctor.check_devices)
     expect(findings, Verdict.OK, "driver 1.3.508, Level Zero 1.3")
     expect(findings, Verdict.WRONG, "libze_loader.so.1 lacks zeImageViewCreateExt, which SYCL", "level-zero 1.18")
@@ -321,10 +322,28 @@ def test_device_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         assert asked(mpi(), "off") is asked(mpi(initialised=False), "off") is False
 
 
-def test_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    expect(list(doctor.check_job(Machine())), Verdict.OK, "shares memory")
+def test_job() -> None:
+    findings = list(doctor.check_job(Machine()))
+    expect(findings, Verdict.OK, "a job of 2 PEs shares memory")
+    assert [line.split() for line in findings[-1].text.splitlines()[1:]] == [
+        ["0", "1"], ["0", "direct", "direct"], ["1", "direct", "direct"],
+    ]  # fmt: skip
+
+
+def test_job_with_memory_that_is_wrong() -> None:
+    """Each device has a PE; the finding has the words of the warning."""
+    settings = {"ISHMEM_SIM_DEVICES": "3", "ISHMEM_SIM_CARD": "2", "ISHMEM_SIM_PEERS": "wrong"}
+    machine = Machine(environ={**os.environ, **settings})
+    findings = list(doctor.check_job(machine))
+    expect(findings, Verdict.WARNING, "PEs 0 and 2, 1 and 2: loads and stores move wrong data", "hardware")
+    assert [line.split()[1:] for line in findings[-1].text.replace("by host", "host").splitlines()[2:]] == [
+        ["direct", "direct", "host"], ["direct", "direct", "host"], ["host", "host", "direct"],
+    ]  # fmt: skip
+
+
+def test_job_that_fails() -> None:
     broken = Machine(environ={**os.environ, "ISHMEM_SIM_MEMORY": "1K"})
-    expect(list(doctor.check_job(broken)), Verdict.WRONG, "a job of two PEs fails", "ISHMEM_DEBUG")
+    expect(list(doctor.check_job(broken)), Verdict.WRONG, "a job of 2 PEs fails", "ISHMEM_DEBUG")
 
 
 def test_a_check_that_fails_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,12 +361,43 @@ def test_the_exit_status(monkeypatch: pytest.MonkeyPatch, state: Verdict, status
     findings = [Finding(Verdict.WARNING, "first", "mend it"), Finding(state, "[bold]second"), ok("third")]
     monkeypatch.setattr(doctor, "CHECKS", (lambda _machine: iter(findings),))
     done = CliRunner().invoke(doctor.command)
-    assert done.exit_code == status and "mend: mend it" in done.output and "[bold]second" in done.output
+    assert done.exit_code == status and "fix: mend it" in done.output and "[bold]second" in done.output
 
 
 def test_this_machine() -> None:
     command = [str(Path(sys.executable).with_name("ishmem")), "doctor"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "wrong" not in done.stdout and "a job of two PEs shares memory" in done.stdout
+    assert "wrong" not in done.stdout and "a job of 2 PEs shares memory" in done.stdout
     assert "starts a job of 2 processes" in done.stdout
+
+
+def test_all_checks_run_without_the_device_that_is_asked_for() -> None:
+    """Where there are GPUs, the driver shows them."""
+    command = [str(Path(sys.executable).with_name("ishmem")), "doctor"]
+    done = subprocess.run(
+        command, env={**os.environ, "ISHMEM_DEVICE": "gpu"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1), done
+    for words in (
+        "Python 3.",
+        "required packages",
+        "in any order",
+        "file descriptors",
+        "memfd",
+        "a job of 2 PEs",
+    ):
+        assert words in done.stdout, done
+    # Other tests may have jobs at the same time.
+    assert re.search("nothing is left of other jobs|jobs wait for PEs|PEs without their launcher", done.stdout), done
+    if done.returncode:
+        assert "no device can be used: " in done.stdout
+        assert "ISHMEM_DEVICE=gpu, but no Intel GPU is visible" in done.stdout
+
+
+def test_a_check_that_raises_anything_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check_nothing(_machine: Machine) -> Any:
+        raise KeyError
+
+    monkeypatch.setattr(doctor, "CHECKS", (check_nothing, doctor.check_python))
+    assert "check nothing: KeyError" in next(doctor.examine(Machine())).text

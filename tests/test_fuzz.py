@@ -41,7 +41,7 @@ WORDS = [
 ]
 plain = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 TEXT = st.lists(st.sampled_from(WORDS) | st.text(plain, max_size=3), max_size=12).map("".join) | st.text(plain)
-FEW = limits(max_examples=300, suppress_health_check=list(HealthCheck))
+FEW = limits(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def loaded(name: str, text: str) -> settings.Settings | None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ishmem.benchmarks import spirv_validator
-from ishmem.benchmarks.gpu_compiler import Binary, Refused, body, find, find_newer, renamed
+from ishmem.benchmarks.gpu_compiler import Binary, Refused, find, find_newer, renamed
 from ishmem.common import spirv
 
 PROGRAM = Path(__file__).parent / "gpu_compile" / "__main__.py"
@@ -18,7 +18,7 @@ program: Any = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(program)
 
 KERNEL = program.Kernel("module.kernel", b"code", "ab" * 32)
-MADE = Binary(32, 128, 0, "L0:\n        mov r1 r2\n        illegal\n        send.ugm r1 // load.ugm.bti[255]\n")
+MADE = Binary(32, 128, 0)
 NO_DOUBLE = "error: Double type is not supported on this platform."
 
 
@@ -38,8 +38,7 @@ class Compiler:
 def test_a_second_run_compiles_nothing(tmp_path: Path) -> None:
     compiler = Compiler(MADE)
     found = [program.result(compiler, tmp_path, KERNEL, "pvc") for _ in range(2)]
-    assert found == [program.Result(32, 128, 0, 1)] * 2
-    assert (tmp_path / f"{KERNEL.hash[:32]}-pvc.asm").read_text() == MADE.assembly
+    assert found == [program.Result(32, 128, 0)] * 2
 
 
 def test_damaged_results_are_made_again(tmp_path: Path) -> None:
@@ -96,10 +95,6 @@ def test_the_kernel_gets_a_short_name() -> None:
     kernel = tuple(int.from_bytes(part, "little") for part in (b"kern", b"el\0\0"))
     assert entry == (15, (6, 77, *kernel, 12, 13))
     assert function == module[2]
-
-
-def test_the_padding_and_the_arguments_do_not_count() -> None:
-    assert body(MADE.assembly) == ["        mov r1 r2"]
 
 
 def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

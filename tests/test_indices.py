@@ -122,10 +122,34 @@ def two_axes(item: kapi.Item, a, old, signal, lock, pe, i, j):  # type: ignore
 
 
 @dpex.kernel
+def by_unsigned_numbers(item: kapi.Item, a, b, signal, pe, two):  # type: ignore
+    ishmem.put(b, a, pe, two)
+    ishmem.put_nbi(b[two:], a[two:], pe, nelems=two)
+    ishmem.quiet()
+    ishmem.get(b[4:], a, pe, two)
+    ishmem.put_signal(b[6:], a, signal, two, ishmem.SIGNAL_ADD, pe, two, two - two)
+    ishmem.iput(b[8:], a, two, two, two, pe)
+    ishmem.ibget(b[12:], a, two, two, two, two, pe)
+    ishmem.p(b, two, pe, two + 9)
+
+
+@dpex.kernel
 def more_axes(item: kapi.Item, a, b, pe):  # type: ignore
     i = item.get_id(0)
     ishmem.atomic_max(a, 9, pe, (i, 2, 1))
     ishmem.p(b, 8, pe, (1, i, 0, np.int32(3)))
+
+
+@pytest.mark.ishmem
+@pytest.mark.parametrize("kind", [np.uint64, np.uint32, np.uint8])
+def test_unsigned_numbers_in_kernels(kind: type) -> None:
+    """PEs, numbers of elements, strides and indices may have any type of integers."""
+    a, b, signal = ishmem.zeros(8, dtype="i4"), ishmem.zeros(16, dtype="i4"), ishmem.zeros(1, dtype="u8")
+    a[:] = dpnp.arange(1, 9, dtype="i4")
+    ishmem.barrier_all()
+    dpex.call_kernel(by_unsigned_numbers, kapi.Range(1), a, b, signal, kind(ishmem.my_pe()), kind(2))
+    assert b.asnumpy().tolist() == [1, 2, 3, 4, 1, 2, 1, 2, 1, 0, 3, 2, 1, 2, 3, 4]
+    assert signal.asnumpy().tolist() == [2]
 
 
 @pytest.mark.ishmem

@@ -372,12 +372,12 @@ def test_mismatch() -> None:
 
 
 @pytest.fixture
-def pool_with() -> Iterator[Callable[[dict[str, str]], Pes]]:
-    """Start two PEs with settings."""
+def pool_with() -> Iterator[Callable[..., Pes]]:
+    """Start two PEs with settings, or on nodes."""
     pools: list[Pes] = []
 
-    def start(settings: dict[str, str]) -> Pes:
-        pools.append(Pes(2, settings))
+    def start(settings: dict[str, str] | None = None, nodes: list[int] | None = None) -> Pes:
+        pools.append(Pes(2, settings, nodes))
         return pools[-1]
 
     yield start
@@ -398,12 +398,13 @@ def check_a_far_pe():
 
 
 def test_a_far_pe(pool_with):
-    pool_with({"ISHMEM_SIM_PEERS": "none"}).run(check_a_far_pe)
+    pool_with(nodes=[1, 1]).run(check_a_far_pe)
 
 
 def test_calls_of_the_driver():
-    """A call submits one kernel, neither a copy nor a barrier, and allocates nothing."""
-    done = run_program(program("calls_of_inference"), 1, env={"ISHMEM_SIM_TRACE": "2"}, forked=False)
+    """A call submits one kernel, neither a copy nor a barrier, and allocates nothing: the simulator lists calls."""
+    traced = {"ISHMEM_DEVICE": "sim", "ISHMEM_SIM_TRACE": "2"}
+    done = run_program(program("calls_of_inference"), 1, env=traced, forked=False)
     assert done.returncode == 0, done.stderr
     parts = (done.stdout + done.stderr).split("<begin>")[1:]
     assert len(parts) == 6

@@ -63,10 +63,6 @@ BOTH_IN_INIT = {
         r"ishmem.common.errors IshmemError the symmetric heap, \d+ bytes \(4194304 and \d+ of ishmem's own\), cannot "
         r"be allocated on .*USM allocation failed; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
     ),
-    "ipc-open": (
-        "ishmem.common.errors IshmemError PE 0 sent no heap that can be opened: zeMemOpenIpcHandle failed: "
-        r"ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY \(0x70000003\)"
-    ),
     "copy": rf"ishmem.common.errors LevelZeroError zeDeviceGetStatus failed: {LOST} .*; a kernel or copy failed",
 }  # fmt: skip
 

@@ -100,7 +100,7 @@ def wait_in_kernel(form: str) -> str:
     if ishmem.my_pe() == 0:
         launch(form, flag, words)
         return seen(0)
-    deadline, text = time.monotonic() + 60, ""
+    deadline, text = time.monotonic() + 300, ""
     while not text and time.monotonic() < deadline:
         time.sleep(0.01)
         text = seen(0)

@@ -458,11 +458,12 @@ def test_queries() -> None:
     raises(TypeError, "pe is an integer", ishmem.pe_accessible, "0")
 
 
-@pytest.mark.parametrize("leaks", ["warn", "error", "ignore"])
+@pytest.mark.parametrize("leaks", ["auto", "warn", "error", "ignore"])
 def test_leaks(leaks: str) -> None:
     result = run_program(program("leaks"), 1, env={"ISHMEM_LEAKS": leaks}, options=["--no-prefix"])
     assert result.returncode == 0, result
-    first = {"warn": "warning RuntimeWarning ", "error": "error ", "ignore": ""}[leaks]
+    kinds = {"auto": "warning ResourceWarning ", "warn": "warning RuntimeWarning ", "error": "error ", "ignore": ""}
+    first = kinds[leaks]
     if leaks == "ignore":
         assert result.stdout == ""
         return
@@ -472,6 +473,11 @@ def test_leaks(leaks: str) -> None:
     assert "malloc of 77 bytes" in result.stdout
     assert "leaks.py:10\n" in result.stdout
     assert "leaks.py:9" not in result.stdout
+
+
+def test_leaks_are_silent_by_default() -> None:
+    result = run_program("import ishmem\nishmem.init(heap_size='1M')\nishmem.malloc(8)\nishmem.finalize()", 1)
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 MANY_LEAKS = """

@@ -120,6 +120,6 @@ def test_emitted_orders(pes: Pes) -> None:
 
 
 def test_the_documented_orders() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text()
+    text = (Path(__file__).parent.parent / "docs" / "architecture-order.md").read_text()
     rows = re.findall(r"^\| `([A-Z_]+)` \| (\w+) \|", text, re.MULTILINE)
     assert dict(rows) == {name: value.name for name, value in vars(memory_orders).items() if isinstance(value, Order)}

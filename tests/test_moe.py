@@ -435,8 +435,8 @@ def test_by_the_proxy(pool_with, settings):
 
 
 def test_calls_of_the_driver():
-    """Each of both calls submits one kernel, and neither a copy nor a barrier."""
-    done = run_program(program("calls_of_moe"), 1, env={"ISHMEM_SIM_TRACE": "2"}, forked=False)
+    """Each of both calls submits one kernel, and neither a copy nor a barrier. The simulator writes them down."""
+    done = run_program(program("calls_of_moe"), 1, env={"ISHMEM_DEVICE": "sim", "ISHMEM_SIM_TRACE": "2"}, forked=False)
     assert done.returncode == 0, done.stderr
     said = done.stdout + done.stderr
     calls = re.findall(r"\] (ze[A-Z]\w+)", said[said.index("begin") : said.index("end\n")])

@@ -54,3 +54,13 @@ def test_signals(tmp_path: Path) -> None:
     done = run_command(command, env={"ISHMEM_TESTED": str(tmp_path)}, timeout=60)
     assert done.returncode == 5, done
     assert {path.name for path in tmp_path.iterdir()} >= {"node1"}, done
+
+
+def test_lines_have_the_numbers_of_their_pes() -> None:
+    code = "import sys; print('out'); print('err', file=sys.stderr)"
+    for options, marks in (([], ["[0] ", "[1] "]), (["--no-prefix"], ["", ""])):
+        command = [*nodes.COMMAND, *options, "1+1", sys.executable, "-c", code]
+        done = run_command(command, env={"PYTHONUNBUFFERED": "1"}, timeout=60)
+        assert done.returncode == 0, done
+        assert sorted(done.stdout.splitlines()) == [f"{mark}out" for mark in marks], done
+        assert sorted(done.stderr.splitlines()) == [f"{mark}err" for mark in marks], done

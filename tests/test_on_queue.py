@@ -17,7 +17,7 @@ from subprocesses import program, run_program
 from test_strided import SHAPED
 
 import ishmem
-from ishmem.common.type_tables import RMA_TYPES
+from ishmem.common.type_tables import RMA_TYPES, SIGNAL_TYPES
 
 LARGE = 40_000
 READY = dpctl.SyclEvent()
@@ -247,6 +247,27 @@ def test_kernels_and_signals_follow_each_other() -> None:
     check_chain(12 if ishmem.n_pes() < 4 else 4)
 
 
+@pytest.mark.ishmem([1, 2, 3])
+@pytest.mark.parametrize("dtype", SIGNAL_TYPES)
+def test_signals(dtype: str) -> None:
+    """Updates of signals follow the calls before them on the queue, and quiet and fence are among these."""
+    me, right, left = ring()
+    flags, box, queue = ishmem.zeros((2, 3), dtype=dtype), ishmem.zeros(LARGE, dtype="i4"), None
+    for number in (1, 2):
+        ishmem.put_on_queue(box, np.full(LARGE, number, "i4"), right, queue)
+        ishmem.fence_on_queue(queue)
+        ishmem.signal_add_on_queue(flags, 3, right, queue, index=(1, 2))
+    last = ishmem.signal_set_on_queue(flags, 9, right, queue, index=1)
+    ishmem.signal_wait_until(flags, ishmem.CMP_EQ, 6, (1, 2))
+    same(box, np.full(LARGE, 2, "i4"))
+    last.wait()
+    ishmem.barrier_all()
+    same(flags, np.array([[0, 9, 0], [0, 0, 6]], dtype))
+    for wrong, error in (((flags, 2**70, me), ValueError), ((flags, 1, ishmem.n_pes()), IndexError)):
+        with pytest.raises(error):
+            ishmem.signal_add_on_queue(*wrong, queue)
+
+
 def check_random(seed: int) -> None:
     """Operations on several queues, ordered only by their dependences, submitted in any order."""
     me, right, _left = ring()
@@ -298,7 +319,9 @@ def test_nothing_starts_before_its_dependences() -> None:
     quiet = ishmem.quiet_on_queue(None)
     time.sleep(0.05)
     ishmem.sync_all()
-    same(a, np.zeros(4, "i8"))
+    now = np.ones(4, "i8")
+    ishmem.get(now, a, me)  # a.asnumpy() would wait for the put
+    same(now, np.zeros(4, "i8"))
     complete = dpctl.event_status_type.complete
     assert all(event.execution_status != complete for event in (wait, put, got, quiet))
     ishmem.sync_all()
@@ -367,12 +390,18 @@ def test_in_order_queue() -> None:
 
 @pytest.mark.ishmem([1, 2])
 def test_default_queue_stays_free() -> None:
-    """A wait in the order of the heap's queue does not stop dpnp, which uses that queue too."""
+    """Operations that wait do not stop the other commands of the heap's queue, which dpnp uses too."""
     me = ishmem.my_pe()
-    flag = ishmem.zeros(1, dtype="i8")
+    flag, squares, filled = (ishmem.zeros(count, dtype="i8") for count in (1, 10, 10))
     wait = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1)
     put = ishmem.put_on_queue(flag, np.full(1, 5, "i8"), me)
-    assert int(dpnp.arange(10, dtype="i8").sum()) == 45 and int(flag[0]) == 0
+    squares += dpnp.arange(10, dtype="i8") ** 2
+    dpex.call_kernel(fill, kapi.Range(10), filled, 3)
+    host = np.zeros(10, "i8")
+    for array, wanted in ((squares, np.arange(10) ** 2), (filled, np.arange(10) * 3)):
+        ishmem.get(host, array, me)  # asnumpy() would wait for the queue
+        same(host, wanted)
+    assert ishmem.g(flag, me) == 0
     ishmem.p(flag, 1, me)
     put.wait()
     assert wait.execution_status == dpctl.event_status_type.complete and int(flag[0]) == 5

@@ -389,3 +389,56 @@ def test_the_plugin_loads_nothing_of_the_stack() -> None:
     program = "import sys, ishmem.testing.plugin; print(sorted({'dpctl', 'numpy', 'numba_dpex'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+HANGS_AND_DEATHS = """
+    import os
+    import signal
+
+    import pytest
+
+    import ishmem
+    from ishmem import dpex
+    from ishmem.dpex import kernel_api as kapi
+
+
+    @dpex.kernel
+    def waits(item: kapi.Item, flag):
+        ishmem.wait_until(flag, ishmem.CMP_EQ, 5)
+
+
+    @pytest.mark.ishmem(2, timeout=8)
+    def test_hangs_in_a_kernel():
+        flag = ishmem.zeros(1, dtype="i8")
+        print("before the hang")
+        dpex.call_kernel(waits, kapi.Range(1), flag)
+
+
+    @pytest.mark.ishmem(2)
+    def test_dies():
+        ishmem.barrier_all()
+        print("the last words of", ishmem.my_pe())
+        if ishmem.my_pe() == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        ishmem.barrier_all()
+
+
+    @pytest.mark.ishmem(2, env={"ISHMEM_TIMEOUT": "3"})
+    def test_expects_a_time_out():
+        flag = ishmem.zeros(1, dtype="i8")
+        with pytest.raises(ishmem.WaitTimeout, match="kernel waits, .*wait_until: element 0 of flag is 0, wanted == 5"):
+            dpex.call_kernel(waits, kapi.Range(1), flag)
+"""
+
+
+def test_hangs_in_kernels_and_deaths(pytester: pytest.Pytester) -> None:
+    """The report of a hang names kernel, line and flag; of a death, what the PE had printed, and it comes first."""
+    pytester.makepyfile(HANGS_AND_DEATHS)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(passed=1, failed=2)
+    wait = "*kernel waits, *.py:13: wait_until: element 0 of flag is 0, wanted == 5"
+    done.stdout.fnmatch_lines(["PE 0 has not finished after 8 s; it was here:", wait, "before the hang"])
+    done.stdout.fnmatch_lines(
+        ["--- PE 1 of 2", "PE 1 died", "--- it had printed:", "the last words of 1", "--- PE 0 of 2"]
+    )
+    done.stdout.fnmatch_lines(["FAILED*::test_dies[[]2pes] - PE 1 died"])

@@ -27,7 +27,8 @@ def test_it(ishmem_npes):
 """
 PROGRAM = "import ishmem\nwith ishmem.init():\n    print('program', ishmem.my_pe())\n"
 BEGINNINGS = (
-    "pip install ishmem4py pytest", "ishmem doctor", "ISHMEM_DEVICE=gpu ishmem doctor", "python3.13 -m venv .venv",
+    "pip install dist/ishmem4py-*.whl pytest", "ishmem doctor", "ISHMEM_DEVICE=gpu ishmem doctor",
+    "python3.13 -m venv .venv",
 )  # fmt: skip
 
 

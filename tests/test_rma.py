@@ -256,7 +256,7 @@ def check_transfers(drawn: list[tuple[Any, ...]]) -> None:
         check_transfer(*one)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(drawn=st.lists(transfers(), min_size=1, max_size=4))
 def run_transfers(pes: Pes, drawn: list[tuple[Any, ...]]) -> None:
     pes.run(check_transfers, drawn)

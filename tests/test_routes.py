@@ -21,7 +21,6 @@ import test_rma
 import test_signals
 import test_strided
 from common import SAMPLE, dpex, dpnp, kapi
-from subprocesses import program, run_program
 
 import ishmem
 from ishmem import _core
@@ -177,6 +176,103 @@ def test_no_ptr_in_kernels(far: Pes) -> None:
     far.run(check_ptr_in_kernel)
 
 
+@dpex.device_func
+def store_unless_none(view, value):
+    if view is None:
+        return -1
+    view[0] = value
+    return 1
+
+
+@dpex.kernel
+def compare_with_none(item: kapi.Item, a, b, empty, pe, seen):
+    view, single, part = ishmem.ptr(a, pe), ishmem.ptr(b, pe), ishmem.ptr(a[1:], pe)
+    member = ishmem.team_ptr(ishmem.TEAM_WORLD, a, pe)
+    if view is None:
+        seen[0] = 1
+    else:
+        view[2] = 7
+    if single is not None:
+        single[()] = 8
+    seen[1] = None is single
+    seen[2] = 1 if member is None else 0
+    seen[3] = part is None
+    seen[4] = store_unless_none(view, 9)
+    seen[5] = empty is None or a is None
+
+
+@dpex.kernel
+def compare_by_group(item: kapi.NdItem, a, pe, seen):
+    view = ishmem.ptr(a, pe)
+    seen[item.get_global_id(0)] = view is None
+
+
+def check_none_in_kernels() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, b, empty = ishmem.zeros(3, dtype="i8"), ishmem.zeros((), dtype="i8"), ishmem.zeros(0, dtype="i8")
+    seen, by_group = ishmem.zeros(6, dtype="i8"), ishmem.zeros(8, dtype="i8")
+    right, left = (me + 1) % n, (me - 1) % n
+    for pe in (me, right):
+        a[:] = b[...] = seen[:] = 0
+        ishmem.barrier_all()
+        dpex.call_kernel(compare_with_none, kapi.Range(1), a, b, empty, pe, seen)
+        dpex.call_kernel(compare_by_group, kapi.NdRange((8,), (4,)), a, pe, by_group)
+        ishmem.barrier_all()
+        none = int(ishmem.ptr(a, pe) is None)
+        assert seen.asnumpy().tolist() == [none, none, none, none, -1 if none else 1, 0]
+        assert (by_group.asnumpy() == none).all()
+        none = int(ishmem.ptr(a, me if pe == me else left) is None)
+        assert a.asnumpy().tolist() == ([0, 0, 0] if none else [9, 0, 7]) and int(b) == (0 if none else 8)
+        ishmem.barrier_all()
+    for array in (a, b, empty, seen, by_group):
+        ishmem.free(array)
+
+
+@on("PCIe", "none")
+def test_ptr_is_none_in_kernels(far: Pes) -> None:
+    far.run(check_none_in_kernels)
+
+
+def test_ptr_of_a_pe_on_another_node_is_none_in_kernels() -> None:
+    pool = Pes(3, nodes=[2, 1])
+    try:
+        pool.run(check_none_in_kernels)
+    finally:
+        pool.stop()
+
+
+@dpex.kernel
+def store_to(item: kapi.Item, a, pe):
+    view = ishmem.ptr(a, pe)
+    view[1] = 5
+
+
+@dpex.kernel
+def store_to_single(item: kapi.Item, a, pe):
+    view = ishmem.ptr(a, pe)
+    view[()] = 5
+
+
+def check_empty_access() -> None:
+    a, b, pe = ishmem.zeros(3, dtype="i8"), ishmem.zeros((), dtype="i8"), 1 - ishmem.my_pe()
+    for kernel, array in ((store_to, a), (store_to_single, b)):
+        dpex.call_kernel(kernel, kapi.Range(1), array, pe)
+        words = r"it has no elements; if it is from ptr, .*: test the result with `is None`.* \(store_to"
+        with pytest.raises(IndexError, match=words):
+            ishmem.barrier_all()
+        ishmem.barrier_all()
+    assert not a.asnumpy().any() and not b.asnumpy().any()
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="kernels of numba-dpex have no checks of indices")
+def test_access_through_an_empty_ptr_is_reported() -> None:
+    pool = Pes(2, {**MODES["none"], "ISHMEM_CHECK": "1"})
+    try:
+        pool.run(check_empty_access)
+    finally:
+        pool.stop()
+
+
 # ---- what goes through the proxy, and what does not
 
 
@@ -266,13 +362,3 @@ def test_no_proxy_where_all_is_direct() -> None:
     heap = job.current().heap
     assert not heap.needs_proxy
     assert set(heap.routes) == {Route.DIRECT}
-
-
-# ---- devices that a PE does not see
-
-
-def test_a_device_that_is_hidden() -> None:
-    """Whether atomics work on a hidden device is unknown, so they take the safe route."""
-    for coherent in ("1", "0"):
-        done = run_program(program("hidden_devices"), 2, sim=2, env={"ISHMEM_SIM_HOST_ATOMICS": coherent}, forked=False)
-        assert sorted(done.stdout.splitlines()) == ["[0] STORES [12, 2, 2, 2]", "[1] STORES [11, 1, 1, 1]"], done.stderr

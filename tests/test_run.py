@@ -1,9 +1,14 @@
 """The launcher, with PE programs that need no ishmem and so start fast."""
 
+import ctypes
+import errno
 import os
 import re
+import resource
 import select
+import shlex
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
@@ -12,6 +17,8 @@ import uuid
 
 import pytest
 from subprocesses import program, run_command, run_program
+
+from ishmem.common import limits, processes as common_processes
 
 RUN = [sys.executable, "-m", "ishmem.launch.run"]
 
@@ -98,7 +105,8 @@ def test_the_users_variables_stay():
 def test_variables_of_an_outer_job_are_replaced():
     env = {"ISHMEM_PE": "7", "ISHMEM_NPES": "9", "ISHMEM_JOB": "0" * 32}
     env["ONEAPI_DEVICE_SELECTOR"] = "level_zero:7"
-    done = run("print(*[os.environ[name] for name in sys.argv[1:]])", 1, *env, env=env)
+    outer = {**env, "ISHMEM_SELECTED": "level_zero:7 "}
+    done = run("print(*[os.environ[name] for name in sys.argv[1:]])", 1, *env, env=outer)
     pe, npes, job, selector = done.stdout.split()[1:]
     assert (pe, npes, selector) == ("0", "1", "level_zero:0")
     assert job != "0" * 32
@@ -341,3 +349,180 @@ def test_nohup_is_respected(tmp_path, mark):
     job.send_signal(signal.SIGHUP)
     out, _ = job.communicate(timeout=60)
     assert (job.returncode, out) == (0, b"[0] end\n")
+
+
+def inherits(number, how):
+    """Return what to do before exec so that a signal is ignored or blocked."""
+
+    def prepare():
+        if how == "ignored":
+            signal.signal(number, signal.SIG_IGN)
+        else:
+            signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+
+    return prepare
+
+
+SHOW_SIGNALS = """
+numbers = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGPIPE)
+print("blocked", sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())))
+print("ignored", *[number.name for number in numbers if signal.getsignal(number) == signal.SIG_IGN])
+print("child", subprocess.run(["sh", "-c", "exit 3"]).returncode)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1])
+@pytest.mark.parametrize("how", ["ignored", "blocked"])
+def test_signals_that_the_parent_ignores_or_blocks(tmp_path, mark, number, how):
+    """The job ends by itself; PEs see children end and block nothing; what nohup and shells ignore stays ignored."""
+    (tmp_path / "prog.py").write_text(HEAD + SHOW_SIGNALS)
+    command = [*RUN, "-n", "1", str(tmp_path / "prog.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=inherits(number, how))
+    stays = {signal.SIGINT, signal.SIGHUP, signal.SIGUSR1} if how == "ignored" else set()
+    ignored = [each.name for each in (number,) if each in stays]
+    lines = ["blocked []", " ".join(["ignored", *ignored, "SIGPIPE"]), "child 3"]
+    assert done.stdout.splitlines() == [f"[0] {line}" for line in lines], done
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGCHLD, signal.SIGTERM])
+@pytest.mark.parametrize("how", ["ignored", "blocked"])
+def test_sigterm_ends_the_job_whatever_the_parent_ignores(tmp_path, mark, number, how):
+    job = start(tmp_path, "print('ready'); time.sleep(60)", 2, preexec_fn=inherits(number, how))
+    job.terminate()
+    job.communicate(timeout=60)
+    assert job.returncode == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+def test_closed_standard_streams(tmp_path, mark, closed):
+    """They are as good as /dev/null, and no file of the launcher gets their numbers."""
+    (tmp_path / "prog.py").write_text(f"print('out'); open({str(tmp_path / 'done')!r}, 'a').write('x')")
+
+    def prepare():
+        for stream in closed:
+            os.close(stream)
+
+    done = subprocess.run(
+        [*RUN, "-n", "2", str(tmp_path / "prog.py")],
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=60, preexec_fn=prepare,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert sorted(done.stdout.splitlines()) == ([] if 1 in closed else [b"[0] out", b"[1] out"])
+    assert (tmp_path / "done").read_text() == "xx"
+
+
+def can_unshare(*options):
+    return not subprocess.run(["unshare", *options, "true"], capture_output=True).returncode
+
+
+@pytest.mark.parametrize("end", ["pass", "sys.exit(3)"])
+def test_proc_of_another_namespace(tmp_path, mark, end):
+    """Children are found by their own numbers, and the processes that have these numbers elsewhere live on."""
+    if not can_unshare("-pf"):
+        pytest.skip("this user may not create namespaces")
+    (tmp_path / "prog.py").write_text(HEAD + CHILDREN + end)
+    others = [subprocess.Popen(["sleep", "60"]) for _ in range(3)]
+    done = subprocess.run(
+        ["unshare", "-pf", *RUN, "-n", "2", str(tmp_path / "prog.py")], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == (3 if "exit" in end else 0), done
+    assert [other.poll() for other in others] == [None] * 3
+    for other in others:
+        other.kill()
+        other.wait()
+
+
+def test_a_process_is_proven_to_be_a_child():
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        assert child.pid in common_processes.children()
+        assert common_processes.is_child(child.pid)
+        assert not common_processes.is_child(os.getpid())
+        assert not common_processes.is_child(os.getppid())
+        assert not common_processes.is_child(1)
+    finally:
+        child.kill()
+        child.wait()
+    assert not common_processes.is_child(child.pid)
+
+
+def limited(limit, value):
+    return lambda: resource.setrlimit(limit, (value, value))
+
+
+def without_memfd():
+    """Let the kernel refuse memfd_create to this process, as the sandbox of a container does."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    steps = [(0x20, 0, 0, 0), (0x15, 0, 1, 319), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    program = ctypes.create_string_buffer(struct.pack("@HxxxxxxP", len(steps), ctypes.addressof(code)))
+    libc.prctl(38, 1, 0, 0, 0)
+    if libc.prctl(22, 2, program, 0, 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words"),
+    [
+        (limited(resource.RLIMIT_FSIZE, 1024), "a file, shared memory too, may have 1024 bytes (see ulimit -f)"),
+        (limited(resource.RLIMIT_NOFILE, 12), "a process may open 12 files (see ulimit -Hn)"),
+        (without_memfd, "forbids memfd_create"),
+        (lambda: os.dup2(os.open("/dev/full", os.O_WRONLY), 1), "cannot write to standard output: No space left"),
+    ],
+    ids=["file size", "open files", "memfd_create", "full output"],
+)
+def test_limits_of_the_system_are_named(mark, prepare, words):
+    """What could not be done, why, and where it is changed: no bare error of the system, and no traceback."""
+    command = [*RUN, "-n", "2", "-c", "import os; os.write(1, b'up\\n')"]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, preexec_fn=prepare
+    )
+    assert done.returncode in (1, 2), done
+    assert words in done.stderr
+    assert re.match("ishmrun: cannot (make|start|write)", done.stderr.splitlines()[0])
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread"), OSError(errno.ENOMEM, "no")])
+def test_want_of_memory_names_the_limit(error):
+    assert "(see ulimit -v)" in limits.advice(error)
+    assert not limits.advice(RuntimeError("another"))
+
+
+def test_working_folder_that_was_removed(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    enter = lambda: (os.chdir(gone), gone.rmdir())  # noqa: E731
+    (tmp_path / "prog.py").write_text("import ishmem\nishmem.init()")
+    for command in ([*RUN, "-n", "2", "-c", "pass"], [sys.executable, str(tmp_path / "prog.py")]):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=enter)
+        assert done.returncode in (1, 2)
+        assert "the working folder of this process was removed" in done.stderr.splitlines()[-1]
+        gone.mkdir()
+
+
+JOINS = "import ishmem\nwith ishmem.init(): print(ishmem.n_pes())"
+
+
+def test_pes_that_have_lost_their_variables(mark):
+    """A PE that would be a job of its own is told, unless the job has one PE; a child of a PE may be such a job."""
+    clean = ["env", "-i", "ISHMEM_DEVICE=sim", f"TEST_MARK={mark}", sys.executable, "-c", JOINS]
+    for command in (clean, ["sh", "-c", shlex.join(clean) + "; exit $?"]):
+        done = run_command([*RUN, "-n", "2", *command])
+        assert done.returncode == 1, done
+        assert "as one of 2 PEs, but ISHMEM_PE, ISHMEM_NPES and ISHMEM_JOB are not in its environment" in done.stderr
+    assert run_command([*RUN, "-n", "1", *clean]).stdout == "[0] 1\n"
+    child = f"import ishmem, subprocess\nwith ishmem.init(): subprocess.run({clean}, check=True)"
+    done = run_command([*RUN, "-n", "2", "-c", child])
+    assert sorted(done.stdout.splitlines()) == ["[0] 1", "[1] 1"], done
+    assert run_command([*RUN, "-n", "2", "env", "-i", "echo", "no SHMEM"]).returncode == 0
+
+
+def test_pes_in_other_network_namespaces(mark):
+    if not can_unshare("-n"):
+        pytest.skip("this user may not create namespaces")
+    done = run_command([*RUN, "-n", "2", "unshare", "-n", sys.executable, "-c", JOINS])
+    assert done.returncode == 1
+    assert "is in another network namespace" in done.stderr
+    assert run_command([*RUN, "-n", "1", "unshare", "-n", sys.executable, "-c", JOINS]).returncode == 0

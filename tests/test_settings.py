@@ -6,7 +6,7 @@ import sys
 import warnings
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings as limits, strategies as st
 
 from ishmem.common import sizes
 from ishmem.environment import settings
@@ -37,7 +37,7 @@ def refused(**variables):
 def test_defaults():
     got = settings.load()
     assert got.symmetric_size == 512 << 20
-    assert (got.device, got.host_atomics, got.leaks) == ("auto", "auto", "warn")
+    assert (got.device, got.host_atomics, got.leaks) == ("auto", "auto", "auto")
     assert (got.debug, got.copy_cutover, got.init_timeout) == (None, None, 60.0)
     assert (got.pe, got.npes, got.job) == (None, None, None)
 
@@ -53,8 +53,17 @@ def test_frozen():
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("4096", 4096), ("1K", 1024), ("1.5g", 3 << 29), (".5M", 1 << 19), ("2T", 2 << 40), (" 8k ", 8192),
-     ("1GB", 1 << 30), ("3kib", 3072), ("64B", 64)],
+    [
+        ("4096", 4096),
+        ("1K", 1024),
+        ("1.5g", 3 << 29),
+        (".5M", 1 << 19),
+        ("2T", 2 << 40),
+        (" 8k ", 8192),
+        ("1GB", 1 << 30),
+        ("3kib", 3072),
+        ("64B", 64),
+    ],
 )
 def test_sizes(text, size):
     assert load_with(SYMMETRIC_SIZE=text).symmetric_size == size
@@ -62,26 +71,29 @@ def test_sizes(text, size):
 
 
 @pytest.mark.parametrize(
-    "text", ["0", "-1", "1E", "K", "1.2.3", "1 K", "0x10", "8388608T", "nan", "٣",
-             "0.1", "1.5", "1.0", "1.5B", "1KiBB", "1iB"]
+    "text",
+    ["0", "-1", "1E", "K", "1.2.3", "1 K", "0x10", "8388608T", "nan", "٣", "0.1", "1.5", "1.0", "1.5B", "1KiBB", "1iB"],
 )
 def test_wrong_sizes(text):
     message = refused(SYMMETRIC_SIZE=text)
     assert message.startswith(f"ISHMEM_SYMMETRIC_SIZE: got {text!r}, allowed: ")
 
 
+@limits(deadline=None)
 @given(st.integers(1, LARGEST))
 def test_sizes_round_trip(size):
     assert sizes.parse_size(sizes.format_size(size)) == size
     assert sizes.parse_size(str(size)) == size
 
 
+@limits(deadline=None)
 @given(st.text())
 def test_junk_is_a_value_error(text):
     with contextlib.suppress(ValueError):
         assert 0 < sizes.parse_size(text) <= LARGEST
 
 
+@limits(deadline=None)
 @given(
     st.sampled_from([name[len("ISHMEM_") :] for name in settings.FIELDS]),
     st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
@@ -111,7 +123,7 @@ def test_debug(text, level):
         ("HOST_ATOMICS", "x", "auto, mapped or kernel"),
         ("INIT_TIMEOUT", "0", "seconds, more than 0"),
         ("INIT_TIMEOUT", "inf", "seconds, more than 0"),
-        ("LEAKS", "drip", "warn, ignore or error"),
+        ("LEAKS", "drip", "auto, warn, ignore or error"),
         ("PE", "-1", "0 to ISHMEM_NPES - 1"),
         ("JOB", "../x", "32 hexadecimal digits"),
         ("SIM_ORDER", "early", "late, or late: and a seed"),
@@ -165,3 +177,25 @@ def test_table_has_every_setting():
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     for name in settings.known() - {"ISHMEM_ROOT"}:
         assert f"| `{name}` |" in text
+
+
+@pytest.mark.parametrize("name", ["INIT_TIMEOUT", "TIMEOUT", "WAIT_NOTICE", "NODE_TIMEOUT"])
+def test_times_end_at_one_number(name):
+    """A time that no clock call takes is refused here, once, not by an overflow somewhere."""
+    assert getattr(load_with(**{name: "1e9"}), name.lower()) == 1e9
+    for wrong in ("1e20", "1e300", "inf", "nan", "-1", "soon"):
+        assert "seconds" in refused(**{name: wrong})
+        assert "at most 1e9" in refused(**{name: wrong})
+
+
+def test_a_node_is_silent_for_long_before_it_is_lost():
+    assert settings.load().node_timeout >= 30
+
+
+def test_suggestions_are_documented():
+    documented = settings.table()
+    for name in ("FOO", "ROOTS", "SYMETRIC_SIZE", "DEVICES", "BORD", "ROUTE"):
+        with pytest.warns(match=f"ISHMEM_{name} is no setting") as caught:
+            load_with(**{name: "1"})
+        suggested = re.findall(r"did you mean (\w+)\?", str(caught[0].message))
+        assert all(f"`{each}`" in documented for each in suggested), suggested

@@ -176,3 +176,20 @@ def test_harness_reports(pes: Pes) -> None:
     with pytest.raises(PesError, match="on purpose"):
         pes.run(check_fails, 1)
     assert pes.run(check_queries, 2) == [0, 1]
+
+
+def test_names_that_a_signal_handler_uses_first() -> None:
+    """In a new interpreter, with nothing imported; the handler finds modules whole, and its other signals wait."""
+    done = run_program(program("names_in_a_handler"), 2, forked=False)
+    assert done.returncode == 0, done
+    assert sorted(done.stdout.splitlines()) == ["[0] handled True True", "[1] handled True True"], done
+
+
+def test_debug_tells_device_heap_and_routes() -> None:
+    done = run_program("import ishmem\nwith ishmem.init(heap_size='4M'): pass", 2, env={"ISHMEM_DEBUG": "INFO"})
+    assert done.returncode == 0, done
+    for pe in (0, 1):
+        mine = [line for line in done.stderr.splitlines() if line.startswith(f"[{pe}] ")]
+        assert any("device: " in line and "PE 0, 1 of 2" in line for line in mine), done
+        assert any("heap: 4M for the program" in line for line in mine), done
+        assert any("route to PE 0, 1: copies mapped" in line for line in mine), done

@@ -577,11 +577,11 @@ def test_work_groups_that_wait_for_each_other(width):
 
 
 def test_work_groups_that_wait_for_each_other_in_a_job():
-    """The report of ishmrun has the cause; the simulator repeats nothing, and the launch raises."""
+    """The report of ishmrun has the cause, and the launch raises it; the simulator repeats nothing."""
     done = run_program(program("work_groups_wait"), 1, "4", "job", env={"ISHMEM_TIMEOUT": "3"})
     assert done.returncode == 124 and "back" not in done.stdout, done
     assert re.search(rf"ishmrun:   PE 0: .*kernel {PREFIX}chain: perhaps {GROUPS_WAIT}", done.stderr), done
-    assert done.stderr.count("wait for each other") == 1 and "LevelZeroError" in done.stderr, done
+    assert done.stderr.count("wait for each other") == 2 and "WaitTimeout: PE 0: " in done.stderr, done
 
 
 def test_a_kernel_that_does_not_end_is_no_success():

@@ -14,10 +14,9 @@ import pytest
 import slow
 
 import ishmem
-from ishmem.common import violations
+from ishmem.common import exports, violations
 
 ROOT = Path(__file__).parents[1]
-STUB = ROOT / "ishmem" / "__init__.pyi"
 FOLDERS = {
     "ishmem": "ishmem",
     "kernels": "ishmem.kernels",
@@ -51,19 +50,10 @@ MAY_IMPORT = {
 }
 
 
-@functools.cache
 def exported() -> dict[str, str]:
-    """Return the public names in the stub, each with the module that has it: of a module, the package."""
-    found, signatures = {}, set()
-    for node in ast.walk(ast.parse(STUB.read_text())):
-        if isinstance(node, ast.FunctionDef):
-            signatures.add(node.name)
-        elif isinstance(node, ast.ImportFrom) and node.level == 1:
-            for alias in node.names:
-                assert alias.asname == alias.name, f"{alias.name}: write `{alias.name} as {alias.name}`"
-                found[alias.name] = f"ishmem.{node.module}" if node.module else "ishmem"
-    assert signatures <= set(found), "a function of the stub is imported from no module"
-    return found
+    """Return the public names, each with the module that has it: of a module, the package."""
+    found = {name: f"ishmem.{module}" for module, names in exports.by_module().items() for name in names}
+    return {**found, **dict.fromkeys(exports.MODULES, "ishmem")}
 
 
 def module_paths() -> dict[str, Path]:

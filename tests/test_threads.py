@@ -57,6 +57,13 @@ def test_init_thread() -> None:
     assert done.stdout.count("provided 3 2") == 2 and done.stdout.count("state") == 2
 
 
+@pytest.mark.parametrize("host_atomics", ["0", "1"])
+def test_first_calls(host_atomics: str) -> None:
+    """`init` runs what must not run in two threads at once: constructors that wait while others wait for them."""
+    done = run_program(program("first_calls_in_threads"), 2, env={"ISHMEM_SIM_HOST_ATOMICS": host_atomics})
+    assert done.returncode == 0 and done.stdout.count("all threads have ended") == 2, done.stderr
+
+
 def check_disjoint() -> None:
     """Each thread moves its own rows, long copies among them, and compares."""
     me, n = ishmem.my_pe(), ishmem.n_pes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from subprocesses import run_program
 
 START = """
@@ -71,3 +72,48 @@ def test_debug_shows_all_frames() -> None:
 def test_the_hook_of_a_program_prints() -> None:
     text, _lines = told("sys.excepthook = lambda kind, *_: print('mine', kind.__name__, file=sys.stderr)\n1 / 0", 2)
     assert text.count("mine ZeroDivisionError") == 2, text
+
+
+STAYS = """
+import atexit, threading
+if WAY == "thread":
+    threading.Thread(target=threading.Event().wait).start()
+else:
+    atexit.register(threading.Event().wait)
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "failure", "status"),
+    [
+        ("thread", "raise ValueError('no')", 1),
+        ("handler", "raise ValueError('no')", 1),
+        ("thread", "sys.exit(7)", 7),
+        ("thread", "ishmem.finalize(); raise ValueError('no')", 1),
+        ("thread", "with ishmem.init(): sys.exit(7)", 7),
+    ],
+    ids=["thread-raise", "handler-raise", "thread-exit", "thread-finalize-raise", "thread-with-exit"],
+)
+def test_failed_programs_whose_processes_stay(way: str, failure: str, status: int) -> None:
+    done = run_program(f"WAY = {way!r}\n{START}ishmem.free(a)\n{STAYS}ishmem.barrier_all()\n{failure}", 2)
+    assert done.returncode == status, done
+    assert "ishmrun: not ended within 3 s: PE 0, 1; ending it" in done.stderr, done
+
+
+def test_a_program_that_catches_its_exception_goes_on() -> None:
+    """Code that calls the hook for an exception, such as a prompt, does not end the job either."""
+    program = """
+import time
+try:
+    1 / 0
+except ZeroDivisionError as error:
+    sys.excepthook(type(error), error, error.__traceback__)
+time.sleep(5)
+ishmem.barrier_all()
+print("goes on")
+ishmem.free(a)
+ishmem.finalize()
+"""
+    done = run_program(START + program, 2)
+    assert done.returncode == 0, done
+    assert done.stdout.count("goes on") == 2, done

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import enum
+import importlib
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,32 @@ CLASSES = {
     "Contexts": ("Ctx", "CtxSession"),
     "Inference": ("inference.Communicator", "moe.Buffer", "moe.Handle"),
 }
+KERNEL_LANGUAGE = """\
+The names of ``ishmem.dpex`` (``call_kernel``, ``Range``, ``NdRange``, ``LocalAccessor``) and of
+``ishmem.dpex.kernel_api``, which programs import as ``kapi``. :doc:`/concepts/kernel-language` explains them with
+programs. Where `numba-dpex <https://intelpython.github.io/numba-dpex/latest/>`_ is installed, the names are its own
+objects."""
+
+KERNEL_API = {
+    "Index spaces": ("Range", "NdRange", "Item", "NdItem", "Group", "SubGroup"),
+    "Memory": ("LocalAccessor", "PrivateArray", "bfloat16"),
+    "Barriers and atomics": (
+        "group_barrier", "AtomicRef", "atomic_fence", "MemoryOrder", "MemoryScope", "AddressSpace",
+    ),
+    "In plain Python": ("call_kernel",),
+}  # fmt: skip
+"""The names of ``ishmem.dpex.kernel_api`` in the order of its page."""
+
+PARTS = {
+    "Collectives": {
+        "Barriers": ("collectives", ".*(barrier|sync)"),
+        "Broadcasts, gathers and exchanges": ("collectives", ""),
+        "Collectives of unequal blocks": ("vcollectives", ""),
+        "Reductions and scans": ("reductions", ""),
+    },
+}
+"""Chapters that are divided: the module and the names of the routines of each part."""
+
 ERRORS = ("IshmemError", "StateError", "SymmetryError", "HeapExhausted", "PeerLost", "WaitTimeout", "LevelZeroError")
 
 
@@ -51,11 +80,31 @@ def routines(chapter: Chapter) -> list[str]:
     return list(dict.fromkeys([*first, *(row.name for row in others)]))
 
 
+def pages(chapter: Chapter) -> dict[str, str]:
+    """Return the pages of a chapter by the names of their files: one, or one for each of its parts and their list."""
+    if chapter.title not in PARTS:
+        return {slug(chapter.title): page(chapter)}
+    left, found = routines(chapter), {}
+    for title, (module, chosen) in PARTS[chapter.title].items():
+        names = [name for name in left if ROUTINES[name].module == module and re.match(chosen, name)]
+        left = [name for name in left if name not in names]
+        lines = [_title(title, "="), *(_about(module) if module != chapter.modules[0] else [])]
+        found[slug(title)] = "\n".join([*lines, *(line for name in names for line in _routine(name))])
+    contents = [".. toctree::", "   :maxdepth: 2", "", *(f"   {name}" for name in found), ""]
+    found[slug(chapter.title)] = "\n".join([_title(chapter.title, "="), *_about(chapter.modules[0]), *contents])
+    return found
+
+
+def _about(module: str) -> list[str]:
+    """Return the directive that shows the docstring of a module."""
+    return [f".. automodule:: ishmem.{module}", "   :no-members:", "   :no-index:", ""]
+
+
 def page(chapter: Chapter) -> str:
-    """Return the page of a chapter."""
+    """Return the page of a chapter that has no parts."""
     lines = [_title(chapter.title, "=")]
     for module in chapter.modules:
-        lines += [f".. automodule:: ishmem.{module}", "   :no-members:", "   :no-index:", ""]
+        lines += _about(module)
     for name in routines(chapter):
         lines += _routine(name)
     for beginning, text in CONSTANTS.get(chapter.title, ()):
@@ -121,6 +170,51 @@ def tensors() -> str:
     return "\n".join(lines)
 
 
+def kernel_language() -> str:
+    """Return the page of the language of kernels: ``ishmem.dpex`` and ``ishmem.dpex.kernel_api``."""
+    from sphinx.ext.napoleon import GoogleDocstring
+
+    lines = [_title("The kernel language", "="), KERNEL_LANGUAGE, "", _title("Kernels and launches", "-")]
+    lines += [".. py:currentmodule:: ishmem.dpex", ""]
+    for name, text in _decorators().items():
+        lines += [f".. py:decorator:: {name}(function_or_signature=None, **options)", ""]
+        lines += [f"   {line}".rstrip() for line in str(GoogleDocstring(text)).splitlines()] + [""]
+    for name in ("call_kernel", "call_kernel_async"):
+        lines += [f".. autofunction:: ishmem.dpex.{name}", ""]
+    lines += [".. py:currentmodule:: ishmem.dpex.kernel_api", ""]
+    for title, names in KERNEL_API.items():
+        lines += [_title(title, "-")]
+        for name in names:
+            lines += _of_kernel_api(name)
+    return "\n".join(lines)
+
+
+def _decorators() -> dict[str, str]:
+    """Return the docstrings of ``kernel`` and ``device_func``, which stand behind assignments."""
+    source = importlib.import_module("ishmem.dpex.kernels").__file__ or ""
+    body = ast.parse(Path(source).read_text()).body
+    found = {}
+    for node, after in zip(body, body[1:]):
+        name = getattr(node.targets[0], "id", "") if isinstance(node, ast.Assign) else ""
+        if name in ("kernel", "device_func") and isinstance(after, ast.Expr):
+            found[name] = inspect.cleandoc(ast.literal_eval(after.value))
+    return found
+
+
+def _of_kernel_api(name: str) -> list[str]:
+    """Return the entry of a function, an enumeration or a class."""
+    full = f"ishmem.dpex.kernel_api.{name}"
+    value = getattr(importlib.import_module("ishmem.dpex.kernel_api"), name)
+    if not inspect.isclass(value):
+        return [f".. autofunction:: {full}", ""]
+    if issubclass(value, enum.IntEnum):
+        members = ", ".join(f"``{each.name}`` ({each.value})" for each in value)
+        return [f".. py:class:: {name}", "", f"   {inspect.getdoc(value)} {members}.", ""]
+    made_by_programs = name in ("Range", "NdRange", "LocalAccessor", "PrivateArray", "AtomicRef")
+    lines = [f".. autoclass:: {full}{'' if made_by_programs else '()'}", "   :members:"]
+    return [*lines, "   :exclude-members: allocate", "   :class-doc-from: both" if made_by_programs else "", ""]
+
+
 def errors() -> str:
     """Return the page of the exceptions."""
     lines = [_title("Errors", "=")]
@@ -141,9 +235,9 @@ def slug(title: str) -> str:
 def write(_app: Any) -> None:
     """Write all pages, and only those whose text has changed, so that Sphinx reads only these anew."""
     FOLDER.mkdir(exist_ok=True)
-    pages = {slug(each.title): page(each) for each in CHAPTERS if each.modules}
-    pages |= {"torch": tensors(), "errors": errors()}
-    for name, text in pages.items():
+    made = {name: text for each in CHAPTERS if each.modules for name, text in pages(each).items()}
+    made |= {"torch": tensors(), "kernel-language": kernel_language(), "errors": errors()}
+    for name, text in made.items():
         path = FOLDER / f"{name}.rst"
         if not path.exists() or path.read_text() != text:
             path.write_text(text)

@@ -111,7 +111,33 @@ def halo(axes: Any) -> None:
     label(axes, 39, 30.5, "put_signal")
 
 
+def index_space(axes: Any) -> None:
+    """The work-items of NdRange((16,), (8,)): two work-groups of two sub-groups, and the memory that each reaches."""
+    label(axes, 44, 46.5, "NdRange((16,), (8,)): 16 work-items, item.get_global_id(0)", size=11)
+    for group in range(2):
+        left = 2 + 43 * group
+        box(axes, left, 19, 41, 24, color="white")
+        label(axes, left + 1, 41.3, f"work-group, item.get_group().get_group_id(0) is {group}", "left")
+        for sub in range(2):
+            at = left + 1.5 + 19.5 * sub
+            box(axes, at, 28, 18.5, 11.5, color=GREY)
+            label(axes, at + 1, 38, f"sub-group {sub}", "left")
+            for place in range(4):
+                number = 8 * group + 4 * sub + place
+                box(axes, at + 1 + 4.2 * place, 32, 3.8, 4, str(number), BLUE)
+                label(axes, at + 2.9 + 4.2 * place, 30, f"[{4 * sub + place}]", size=8)
+        box(axes, left + 1.5, 20.5, 38, 5.5, "LocalAccessor: one for each work-group", GREEN)
+    label(axes, 44, 16.8, "number: global id; [number]: get_local_id(0); each work-item has its own PrivateArray")
+    box(axes, 2, 9, 84, 5.5, "arrays that are arguments: device memory, the symmetric heap in it", ORANGE)
+    for x in (5, 83):
+        axes.annotate("", (x, 14.5), (x, 19), arrowprops={"arrowstyle": "<|-|>", "color": INK, "lw": 1.4})
+    box(axes, 2, 1.5, 84, 4.5, "the heaps of other PEs", GREY)
+    axes.annotate("", (44, 6), (44, 9), arrowprops={"arrowstyle": "<|-|>", "color": "#c0504d", "lw": 1.4})
+    label(axes, 46, 7.5, "ishmem.put, get, atomic_* in the kernel", "left")
+
+
 PICTURES = {
+    "index-space": (index_space, 88, 49),
     "symmetric-heap": (symmetric_heap, 86, 40),
     "memory-kinds": (memory_kinds, 80, 40),
     "ordering": (ordering, 90, 29),

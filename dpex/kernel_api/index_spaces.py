@@ -54,7 +54,10 @@ class Group:
 
 
 class SubGroup:
-    """A sub-group: the work-items of a work-group that run in lockstep; kernels only."""
+    """A sub-group: the work-items of a work-group that run in lockstep; kernels only.
+
+    All its work-items make a call with a value together: on a GPU, the value of one that does not is undefined.
+    """
 
     def _of_device(self) -> Any:
         raise NotImplementedError("sub-groups exist in kernels on a device only, not in plain Python")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from inspect import signature
 from itertools import product
 from typing import Any, Callable
@@ -11,30 +12,34 @@ from .memory import LocalAccessor
 from .ranges import NdRange, Range
 
 
-def call_kernel(kernel_fn: Callable[..., None], index_range: Range | NdRange, *kernel_args: Any) -> None:
+def call_kernel(
+    kernel_fn: Callable[..., None], index_range: Range | NdRange, *kernel_args: Any, **named_args: Any
+) -> None:
     """Run a plain function as a kernel, one work-item after the other; ``dpex.call_kernel`` launches on a device.
 
     Args:
         kernel_fn: The function, without ``dpex.kernel``.
         index_range: A range for an `Item`, or a range of work-groups for an `NdItem`.
         *kernel_args: The other arguments.
+        **named_args: Arguments by the names of their parameters.
 
     Raises:
-        ValueError: ``kernel_fn`` is not callable or takes another number of arguments, or ``index_range`` is no range.
+        ValueError: ``kernel_fn`` is not callable or takes other arguments, or ``index_range`` is no range.
         TypeError: A local accessor in a launch without work-groups.
     """
     if not callable(kernel_fn):
         raise ValueError("Expected the first positional argument to be a function object")
     if not isinstance(index_range, (Range, NdRange)):
         raise ValueError("Expected second positional argument to be Range or NdRange object")
-    if len(signature(kernel_fn).parameters) != len(kernel_args) + 1:
-        raise ValueError(
-            f"the kernel takes an item and {len(signature(kernel_fn).parameters) - 1} arguments, got {len(kernel_args)}"
-        )
+    try:
+        signature(kernel_fn).bind(None, *kernel_args, **named_args)
+    except TypeError as error:
+        count = len(kernel_args) + len(named_args)
+        raise ValueError(f"the kernel takes an item and other arguments than the {count} given: {error}") from None
     if isinstance(index_range, NdRange):
-        _over_groups(kernel_fn, index_range, kernel_args)
+        _over_groups(partial(kernel_fn, **named_args), index_range, kernel_args)
     else:
-        _over_items(kernel_fn, index_range, kernel_args)
+        _over_items(partial(kernel_fn, **named_args), index_range, kernel_args)
 
 
 def _over_items(kernel_fn: Callable[..., None], extents: Range, arguments: tuple[Any, ...]) -> None:

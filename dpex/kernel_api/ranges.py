@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from math import prod
+from typing import Any
 
 from ..errors import UnmatchedNumberOfRangeDimsError, UnsupportedGroupWorkItemSizeError
 
@@ -16,12 +18,10 @@ class Range(tuple):  # type: ignore[type-arg]
 
         Raises:
             TypeError: An extent is not an int.
+            ValueError: An extent is negative.
         """
-        extents = [dim0] + [extent for extent in (dim1, dim2) if extent]
-        for number, extent in enumerate(extents):
-            if not isinstance(extent, int):
-                raise TypeError(f"dim{number} of a Range is an int, got {extent!r}")
-        return super().__new__(cls, extents)
+        extents = [dim0] + [extent for extent in (dim1, dim2) if extent is not None]
+        return super().__new__(cls, (_extent(number, extent) for number, extent in enumerate(extents)))
 
     def get(self, index: int) -> int:
         """Return the extent of a dimension."""
@@ -69,11 +69,14 @@ class NdRange:
             TypeError: A size is not iterable, or an extent is not an int.
             UnmatchedNumberOfRangeDimsError: The sizes differ in their number of dimensions.
             UnsupportedGroupWorkItemSizeError: A local extent does not divide the global one.
+            ValueError: There are no or more than three extents, one is negative, or a local one is 0.
         """
         self._global_range, self._local_range = _range("global_size", global_size), _range("local_size", local_size)
         if len(self._global_range) != len(self._local_range):
             raise UnmatchedNumberOfRangeDimsError("", len(self._global_range), len(self._local_range))
         for dim, (work_items, in_group) in enumerate(zip(self._global_range, self._local_range)):
+            if in_group == 0:
+                raise ValueError(f"local_size[{dim}] is 0; a work-group has at least 1 work-item in each dimension")
             if work_items % in_group:
                 raise UnsupportedGroupWorkItemSizeError("", dim, work_items, in_group)
 
@@ -110,9 +113,22 @@ class NdRange:
         return hash((self._global_range, self._local_range))
 
 
+def _extent(number: int, extent: Any) -> int:
+    try:
+        found = operator.index(extent)
+    except TypeError:
+        raise TypeError(f"dim{number} of a Range is an int, got {extent!r}") from None
+    if found < 0:
+        raise ValueError(f"dim{number} of a Range is {found}; it is at least 0")
+    return found
+
+
 def _range(name: str, size: Iterable[int]) -> Range:
     if isinstance(size, Range):
         return size
     if not isinstance(size, Iterable):
         raise TypeError(f"Unknown argument type for NdRange {name}: a Range or an iterable of ints, got {size!r}")
-    return Range(*size)
+    extents = tuple(size)
+    if not 1 <= len(extents) <= 3:
+        raise ValueError(f"NdRange {name} has one to three extents, got {extents}")
+    return Range(*extents)

@@ -18,15 +18,11 @@ APPS = {
     "gups": "Gups",
     "isx": "Isx",
     "jacobi": "Jacobi",
-    "cg": "Cg",
     "bfs": "Bfs",
     "fft2d": "Fft2d",
     "fft3d": "Fft3d",
     "retrieval": "Retrieval",
-    "ring": "Ring",
-    "matmul": "Matmul",
     "matmul_allscatter": "MatmulAllscatter",
-    "matmul_scatter": "MatmulScatter",
     "decode": "Decode",
 }
 """The applications: the name, which is that of the module, and the class."""

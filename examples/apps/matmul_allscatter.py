@@ -14,14 +14,24 @@ import numpy as np
 import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.examples.apps.frame import App, Blocks, Run, option
-from ishmem.examples.apps.matmul import GROUP, multiply_rows
-from ishmem.examples.apps.products import Product
+from ishmem.examples.apps.frame import App, Blocks, Run, option, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+GROUP = 32  # work-items
 PRODUCER = 0  # the number of the work-group that multiplies
+
+
+@dpex.device_func
+def multiply_rows(item_id, a, b, c, first, end, inner):
+    """Multiply the rows from ``first`` to ``end`` of ``a`` by ``b``."""
+    columns = b.shape[1]
+    for place in range(first * columns + item_id, end * columns, GROUP):
+        row, column, total = place // columns, place % columns, 0.0
+        for i in range(inner):
+            total += a[row * inner + i] * b[i, column]
+        c[row, column] = total
 
 
 @dpex.device_func
@@ -64,7 +74,7 @@ def multiply_beside_puts(item: kapi.NdItem, a, b, mine, computed, block, inner, 
 
 
 @dataclass(frozen=True)
-class MatmulAllscatter(Product):
+class MatmulAllscatter(App):
     """Matrix product whose rows go to all PEs, in one kernel: each PE has some rows of A, and B.
 
     In the form "fused" one work-group multiplies a tile of rows and puts it to all PEs before the next one. In the form
@@ -90,6 +100,13 @@ class MatmulAllscatter(Product):
     @classmethod
     def scaled(cls, n: int) -> MatmulAllscatter:
         return cls(rows=256 * n, inner=256, columns=256)
+
+    def matrices(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return A and B: whole numbers, whose products are exact in any order."""
+        random = np.random.default_rng(7)
+        shapes = (self.rows, self.inner), (self.inner, self.columns)
+        a, b = (random.integers(-9, 10, shape).astype("f8") for shape in shapes)
+        return a, b
 
     def parts(self, run: Run) -> tuple[Blocks, dpnp.ndarray, dpnp.ndarray]:
         """Return the blocks of rows, and this PE's rows of A, flat and with zeros to a block, and B on its device."""
@@ -129,8 +146,16 @@ class MatmulAllscatter(Product):
         product: np.ndarray[Any, Any] = c.asnumpy()[: self.rows]
         return product
 
+    def check(self, result: np.ndarray[Any, Any]) -> str:
+        a, b = self.matrices()
+        require(np.array_equal(result, a @ b), "the product differs from that of numpy")
+        return f"the product of {self.rows} x {self.inner} and {self.inner} x {self.columns} is that of numpy"
+
     def draw(self, figure: Figure, result: np.ndarray[Any, Any], run: Run) -> None:
+        axes = figure.subplots(1, 3)
         names = "A, divided by rows", "B, whole on all PEs", "A B, whole on all PEs"
-        axes = self.draw_matrices(figure, result, names)
+        for matrix, axis, name in zip((*self.matrices(), result), axes, names):
+            axis.imshow(matrix, cmap="RdBu", interpolation="nearest")
+            axis.set(title=name, xticks=[], yticks=[])
         for pe in range(1, run.n_pes):
             axes[0].axhline(pe * Blocks(self.rows, run.n_pes).size - 0.5, color="black")

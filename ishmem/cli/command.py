@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from ishmem.common.errors import IshmemError
+from ishmem.launch import inherited
 
 
 class Subcommand(NamedTuple):
@@ -31,7 +32,7 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = {
     "bench": Subcommand("ishmem.benchmarks.command:command", "Measure speed beside the machine's limit and peers."),
     "demo": Subcommand("ishmem.cli.demo:command", "Run an application on N PEs, check it and draw a picture."),
-    "doctor": Subcommand("ishmem.cli.doctor:command", "Check this machine; say what is wrong and how to mend it."),
+    "doctor": Subcommand("ishmem.cli.doctor:command", "Check this machine; say what is wrong and how to fix it."),
     "info": Subcommand("ishmem.cli.info:command", "Show versions, devices, links, routes between PEs, and settings."),
     "precompile": Subcommand("ishmem.cli.precompile:command", "Compile device functions: first kernels start sooner."),
     "trace": Subcommand("ishmem.cli.trace:command", "Show what a job did that ran with ishmem run --trace."),
@@ -86,6 +87,7 @@ def run(ctx: click.Context) -> None:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command; see ``ishmem --help``. Ends the process: status 0, or 2 for wrong usage or no usable devices."""
+    inherited.settle()
     try:
         command.main(arguments, prog_name="ishmem")
     except (IshmemError, ImportError, ValueError) as error:

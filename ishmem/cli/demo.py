@@ -22,8 +22,9 @@ def command(ctx: click.Context, name: str | None, n_pes: int, sim: int | None, w
     if name is None:
         click.echo("ishmem demo NAME [-n N] [--sim M] [OPTIONS]     on N PEs (4) and M simulated GPUs")
         click.echo("ishmem demo NAME --help                         the options of an application\n")
+        width = max(map(len, APPS)) + 2
         for each in APPS:
-            click.echo(f"{each:12}{(find(each).__doc__ or '').splitlines()[0]}")
+            click.echo(f"{each:{width}}{(find(each).__doc__ or '').splitlines()[0]}")
         return
     try:
         find(name)

@@ -1,4 +1,4 @@
-"""``ishmem doctor``: checks this machine in order and says what is wrong and how to mend it.
+"""``ishmem doctor``: checks this machine in order and says what is wrong and how to fix it.
 
 A check yields findings; it changes nothing and does not raise. Checks read the machine below `Machine.root`, so that
 tests can create every condition.
@@ -28,7 +28,7 @@ from ishmem.cli.doctor_software import (
     check_variables,
 )
 from ishmem.cli.findings import SECONDS, Finding, Machine, Verdict, last_line, ok, python, warning, wrong
-from ishmem.common.errors import IshmemError
+from ishmem.environment import card
 from ishmem.environment.launcher import without
 
 DESCRIPTORS = 1024
@@ -60,6 +60,20 @@ def _vendor(machine: Machine, name: str) -> str:
         return ""
 
 
+def check_card(machine: Machine) -> Iterator[Finding]:
+    """What an emulated card needs."""
+    if not machine.environ.get(card.VARIABLE):
+        why = card.problem()
+        yield ok(f"no emulated cards: {why}" if why else "emulated cards can be used: ishmem run --card b580")
+    elif lacks := card.missing():
+        mend = card.MEND.format(" ".join(lacks))
+        yield wrong(f"the emulated card needs Intel's packages {', '.join(lacks)}", mend)
+    elif why := card.problem():
+        yield wrong(f"no emulated card: {why}", f"fix this, or unset {card.VARIABLE}")
+    else:
+        yield ok(f"an emulated card, {card.asked()}, below Intel's driver")
+
+
 def check_hierarchy(machine: Machine) -> Iterator[Finding]:
     """How tiles are shown, and which devices."""
     shown = machine.environ.get("ZE_FLAT_DEVICE_HIERARCHY", "FLAT")
@@ -67,10 +81,7 @@ def check_hierarchy(machine: Machine) -> Iterator[Finding]:
         yield warning(f"ZE_FLAT_DEVICE_HIERARCHY={shown}: a PE gets a card, not a tile", "unset it, or set it to FLAT")
     mask, selector = (machine.environ.get(name, "") for name in ("ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR"))
     if mask:
-        yield warning(
-            f"ZE_AFFINITY_MASK={mask} hides devices, so links to them cannot be queried",
-            "unset it; ishmem run gives each PE its device by ONEAPI_DEVICE_SELECTOR",
-        )
+        yield ok(f"ZE_AFFINITY_MASK={mask} leaves some devices, whose numbers count within it")
     if selector and not re.match(r"(level_zero|\*):", selector):
         yield wrong(f"ONEAPI_DEVICE_SELECTOR={selector} shows no Level Zero device", "unset ONEAPI_DEVICE_SELECTOR")
     elif mask and selector:
@@ -89,13 +100,13 @@ for name in bound if pinned_libraries.apply() else ["zeInitDrivers"]:
     if loader.is_file() and name.encode() not in loader.read_bytes():
         print("lacks", loader, name, flush=True)  # SYCL may crash
 from ishmem.ipc import pyze
-handles = [device for driver in pyze.drivers() for device in pyze.devices(driver)]
+handles = pyze.gpus()
 print(len(handles))
 import dpctl
 print(len(dpctl.get_devices(backend="level_zero", device_type="gpu")))
 for driver in pyze.drivers():
-    print("driver", pyze.driver_properties(driver).driverVersion, *pyze.api_version(driver))
-from ishmem.runtime.device_sharing import engines
+    print("driver", pyze.driver_version(pyze.driver_properties(driver).driverVersion), *pyze.api_version(driver))
+from ishmem.runtime.peer_device import engines
 for a in handles:
     print("engines", engines(a))
 for a in handles:
@@ -111,13 +122,15 @@ def check_devices(machine: Machine) -> Iterator[Finding]:
     """The driver or the simulator, devices of Level Zero and of SYCL, and what pairs of them can do."""
     environ = {**machine.environ}
     environ.setdefault("ISHMEM_SIM_DEVICES", "2")
+    if cards := card.asked():
+        environ[card.VARIABLE] = card.for_devices(cards, 2)
     done = python(_DEVICES, environ)
     lines = done.stdout.splitlines()
     lacks = [line.split()[1:] for line in lines if line.startswith("lacks ")]
     if lacks and (done.returncode < 0 or lines[0] == "gpu"):  # for SYCL of 2024, the simulator has what a loader lacks
         yield _old_loader(lacks, done.returncode < 0)
     if done.returncode:
-        mend = "install the driver (libze1, libze-intel-gpu1), or --sim"
+        mend = "install the driver (libze1, libze-intel-gpu1), or use the simulator: ISHMEM_DEVICE=sim, or --sim"
         said = f"ended by signal {-done.returncode}" if done.returncode < 0 else last_line(done)
         yield wrong(f"no device can be used: {said}", mend)
         return
@@ -153,8 +166,7 @@ def _old_loader(lacks: list[list[str]], crashed: bool) -> Finding:
 def _driver(facts: list[list[str]]) -> Iterator[Finding]:
     """Say what the driver and the compute queues of the devices are."""
     for version, *level in (fact[1:] for fact in facts if fact[0] == "driver"):
-        number = int(version)
-        yield ok(f"driver {number >> 24}.{number >> 16 & 255}.{number & 65535}, Level Zero {'.'.join(level)}")
+        yield ok(f"driver {version}, Level Zero {'.'.join(level)}")
     engines = [int(fact[1]) for fact in facts if fact[0] == "engines"]
     if engines:
         one = "one PE for each device, or kernels cannot wait for other PEs"
@@ -236,30 +248,63 @@ def _is_orphan(machine: Machine, pid: int) -> bool:
 _JOB = """
 import ishmem
 ishmem.init("8M")
-a = ishmem.zeros(2, dtype="i8")
-ishmem.p(a, 7, 1 - ishmem.my_pe(), ishmem.my_pe())
+me, n = ishmem.my_pe(), ishmem.n_pes()
+a = ishmem.zeros(n, dtype="i8")
+for pe in range(n):
+    ishmem.p(a, 7, pe, me)
 ishmem.barrier_all()
-assert ishmem.g(a, ishmem.my_pe(), 1 - ishmem.my_pe()) == 7
+assert all(ishmem.g(a, me, pe) == 7 for pe in range(n))
+heap = ishmem.runtime.job.current().heap
+rows = [" ".join(["row", *(str(int(route)) for route in row)]) for row in heap.between] if me == 0 else []
+text = heap.describe_troubles()
+lines = rows + ([f"trouble {me} {text}"] if text else [])
+print("".join(line + "\\n" for line in lines), end="", flush=True)  # at once: all PEs print
 ishmem.finalize()
 """
+_REACH = ("direct", "no atomics", "by host")
+"""What kernels do with the memory of another device, by the number of the route."""
 
 
 def check_job(machine: Machine) -> Iterator[Finding]:
-    """A job of two PEs: every one opens the other's memory and writes there."""
+    """A job of a PE for each device: every one opens the others' memory and writes there; the matrix of what works."""
     outer = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")
     environ = {name: value for name, value in without(machine.environ).items() if name not in outer}
-    launcher = [sys.executable, "-m", "ishmem.launch.run", "-n", "2", "--timeout", str(SECONDS)]
-    command = [*launcher, sys.executable, "-c", _JOB]
+    n = _pes(environ)
+    launcher = [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), "--no-prefix", "--timeout", str(SECONDS)]
+    command = [*launcher, sys.executable, "-W", "ignore", "-c", _JOB]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    lines = [line.partition(" ")[::2] for line in done.stdout.splitlines()]
+    matrix = [list(map(int, text.split())) for kind, text in lines if kind == "row"]
     if done.returncode:
-        yield wrong(f"a job of two PEs fails: {last_line(done)}", "mend what is above; ISHMEM_DEBUG=1 tells more")
-    else:
-        yield ok("a job of two PEs shares memory")
+        mend = "fix what the lines above report; ISHMEM_DEBUG=1 shows more"
+        yield wrong(f"a job of {n} PEs fails: {last_line(done)}", mend)
+        return
+    yield ok(f"a job of {len(matrix)} PEs shares memory")
+    troubles = [text.partition(" ") for kind, text in lines if kind == "trouble"]
+    if troubles:  # the first PE that has any names those of all
+        yield warning(min(troubles, key=lambda told: int(told[0]))[2], "see docs/hardware.md, links and routes")
+    yield ok("what kernels of a PE (rows) do in the memory of another (columns), as tried:" + _matrix(matrix))
+
+
+def _matrix(routes: list[list[int]]) -> str:
+    """Write a matrix of routes, one line for each PE."""
+    width = max(map(len, _REACH)) + 2
+    rows = [[str(pe), *(_REACH[route] for route in row)] for pe, row in enumerate(routes)]
+    head = ["", *map(str, range(len(routes)))]
+    return "".join("\n         " + "".join(word.ljust(width) for word in row).rstrip() for row in [head, *rows])
+
+
+def _pes(environ: dict[str, str]) -> int:
+    """Return the number of devices, or 2 where there is one."""
+    shown = {**environ, "ISHMEM_SIM_DEVICES": environ.get("ISHMEM_SIM_DEVICES", "2")}
+    done = python("from ishmem.ipc import pyze; print(len(pyze.gpus()))", shown)
+    return max(int(done.stdout), 2) if not done.returncode else 2
 
 
 CHECKS: tuple[Callable[[Machine], Iterator[Finding]], ...] = (
     check_python, check_packages, check_names, check_libraries, check_variables, check_imports, check_device_functions,
-    check_nodes, check_hierarchy, check_devices, check_limits, check_sockets, check_leftovers, check_mpi, check_job,
+    check_nodes, check_card, check_hierarchy, check_devices, check_limits, check_sockets, check_leftovers, check_mpi,
+    check_job,
 )  # fmt: skip
 
 
@@ -268,14 +313,14 @@ def examine(machine: Machine) -> Iterator[Finding]:
     for check in CHECKS:
         try:
             yield from check(machine)
-        except (OSError, ValueError, ImportError, IshmemError) as error:
-            yield wrong(f"{check.__name__.replace('_', ' ')}: {error}", "report this")
+        except Exception as error:  # the checks after it tell more
+            yield wrong(f"{check.__name__.replace('_', ' ')}: {str(error) or type(error).__name__}", "report this")
 
 
 @click.command()
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Check this machine, and say what is wrong and how to mend it; exit status 1 if something is.
+    """Check this machine, and say what is wrong and how to fix it; exit status 1 if something is.
 
     Under mpiexec the first process checks its node, and where the processes run.
     """
@@ -289,7 +334,7 @@ def command(ctx: click.Context) -> None:
     for finding in examine(Machine()):
         console.print(Text(f"{finding.verdict.value:8}", styles[finding.verdict]) + Text(finding.text))
         if finding.mend:
-            console.print(Text(f"         mend: {finding.mend}"))
+            console.print(Text(f"         fix: {finding.mend}"))
         if finding.verdict is Verdict.WRONG or worst is Verdict.OK:
             worst = finding.verdict
     ctx.exit(1 if worst is Verdict.WRONG else 0)

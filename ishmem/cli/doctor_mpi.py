@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ishmem.cli import mpi_processes
-from ishmem.cli.findings import Finding, Machine, last_line, ok, python, warning, wrong
+from ishmem.cli.findings import Finding, Machine, last_line, ok, python, warning, without_choice, wrong
 from ishmem.cli.mpi_processes import MARK
 from ishmem.common.errors import IshmemError
 from ishmem.environment import mpi_library, stack
@@ -40,7 +40,7 @@ def check_mpi(machine: Machine) -> Iterator[Finding]:
     except metadata.PackageNotFoundError:
         yield ok("mpi4py is not installed; only jobs on several nodes need it (pip install 'ishmem4py[mpi]')")
         return
-    done = python(_LIBRARY, {**os.environ, "MPI4PY_RC_INITIALIZE": "0"})
+    done = python(_LIBRARY, {**without_choice(os.environ), "MPI4PY_RC_INITIALIZE": "0"})
     if done.returncode:
         yield warning(f"mpi4py does not load: {last_line(done)}", "load the site's MPI module, or pip install mpich")
         return
@@ -111,9 +111,7 @@ def is_first() -> bool:
     return launched() is None or bool(mpi_processes.gather())
 
 
-def _started(
-    found: mpiexec.Mpiexec, environ: Mapping[str, str]
-) -> Generator[Finding, None, list[dict[str, Any]]]:
+def _started(found: mpiexec.Mpiexec, environ: Mapping[str, str]) -> Generator[Finding, None, list[dict[str, Any]]]:
     """Start two processes on this machine, and return where they run."""
     command = [found.path, "-n", "2", sys.executable, "-m", "ishmem.cli.mpi_processes"]
     env = {**mpi_library.transport_default(), **environ}
@@ -151,9 +149,7 @@ def judge_pinning(processes: list[dict[str, Any]]) -> Iterator[Finding]:
     yield ok("mpiexec pins no two processes to one core")
 
 
-def judge_gpu_support(
-    processes: list[dict[str, Any]], kind: str, environ: Mapping[str, str]
-) -> Iterator[Finding]:
+def judge_gpu_support(processes: list[dict[str, Any]], kind: str, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Say whether MPI handles device memory, where there are real devices."""
     try:
         simulated = stack.choose() == "sim"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from ishmem.cli.findings import Finding, Machine, last_line, ok, python, warning, wrong
+from ishmem.cli.findings import Finding, Machine, last_line, ok, python, warning, without_choice, wrong
 from ishmem.environment import pinned_libraries, stack
 from ishmem.environment.launcher import without
 
@@ -120,7 +120,7 @@ def _libraries(machine: Machine, folder: str) -> list[str]:
 
 def check_imports(machine: Machine) -> Iterator[Finding]:
     """Whether dpnp can be imported before ishmem."""
-    done = python("import dpnp, ishmem", without(machine.environ))
+    done = python("import dpnp, ishmem", without_choice(without(machine.environ)))
     if done.returncode:
         mend = "install ishmem anew, which puts ishmem.pth into site-packages; until then, import ishmem before dpnp"
         yield warning(f"import dpnp before ishmem fails: {last_line(done)}", mend)
@@ -143,9 +143,10 @@ def check_device_functions(machine: Machine) -> Iterator[Finding]:
     if dpex.HAS_NUMBA_DPEX:
         yield ok("numba-dpex compiles kernels")
         return
-    version = python("from ishmem.cli import precompile; print(precompile.version(), end='')", machine.environ)
+    program = "from ishmem.cli import precompile; print(precompile.version(), end='')"
+    version = python(program, without_choice(machine.environ))
     if version.returncode:
-        yield wrong(f"the compiler of kernels cannot be imported: {last_line(version)}", "mend what is above")
+        yield wrong(f"kernels' compiler cannot be imported: {last_line(version)}", "fix what the lines above report")
     elif not (INSTALLED / VERSION).exists():
         yield ok("no device functions are compiled ahead; after ishmem precompile, new kernels compile faster")
     elif (INSTALLED / VERSION).read_text() == version.stdout:

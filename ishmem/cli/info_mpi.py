@@ -7,6 +7,8 @@ import socket
 from importlib import util
 from typing import Any
 
+from ishmem.cli import info_devices
+from ishmem.cli.info_devices import Seen
 from ishmem.common.errors import IshmemError
 from ishmem.environment import mpi_library, settings
 from ishmem.environment.launcher import launched
@@ -27,20 +29,43 @@ class Nodes:
         self.pe = self._comm.Get_rank()
         self.pes = [pe for pe, identity in enumerate(self._comm.allgather(mine)) if identity == mine]
 
-    def merge(self, facts: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the facts of PE 0 with the nodes and the routes of all PEs; None on the other PEs."""
-        own = {"host": socket.gethostname(), "PEs": self.pes, "devices": len(facts["devices"])}
-        first = self.pe == self.pes[0]
-        parts = self._comm.gather((own, facts["routes"]) if first else None)
-        if parts is None:
+    def merge(self, about: dict[str, Any], seen: Seen) -> dict[str, Any] | None:
+        """Return the facts of PE 0 with the nodes, the devices of its node and the routes of all PEs; None elsewhere.
+
+        Args:
+            about: The facts that do not depend on devices.
+            seen: The devices that this process sees, of which it takes the one at its place on the node.
+        """
+        own = seen.devices[self.pes.index(self.pe) % len(seen.devices)]
+        parts = self._comm.allgather((seen, own))
+        if self.pe != self.pes[0]:
+            self._comm.gather(None)
             return None
-        found = [part for part in parts if part]
-        routes = [[FAR] * len(parts) for _ in parts]
-        for node, matrix in found:
-            for pe, row in zip(node["PEs"], matrix):
-                for peer, route in zip(node["PEs"], row):
-                    routes[pe][peer] = route
-        return {**facts, "nodes": [node for node, _matrix in found], "routes": routes}
+        node = info_devices.with_hidden_links(info_devices.merge(parts[pe][0] for pe in self.pes))
+        of_pes = [next(each for each in node.devices if each == parts[pe][1]) for pe in self.pes]
+        on = [node.devices.index(device) for device in of_pes]
+        here = {"host": socket.gethostname(), "PEs": self.pes, "devices": len(node.devices), "on": on}
+        found = [each for each in self._comm.gather((here, info_devices.routes(of_pes))) or [] if each]
+        if not found:
+            return None
+        return {
+            **about,
+            "devices": node.facts,
+            "links": info_devices.links(node.devices),
+            "heap": info_devices.heap(node.facts),
+            "nodes": [each for each, _matrix in found],
+            "routes": _routes(found, len(parts)),
+        }
+
+
+def _routes(found: list[tuple[dict[str, Any], list[list[str]]]], n_pes: int) -> list[list[str]]:
+    """Return the routes between all PEs, from those between the PEs of each node."""
+    routes = [[FAR] * n_pes for _ in range(n_pes)]
+    for node, matrix in found:
+        for pe, row in zip(node["PEs"], matrix):
+            for peer, route in zip(node["PEs"], row):
+                routes[pe][peer] = route
+    return routes
 
 
 def library() -> dict[str, str]:

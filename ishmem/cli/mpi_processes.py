@@ -12,7 +12,6 @@ import socket
 from typing import Any
 
 from ishmem.environment import mpi_library, settings
-from ishmem.runtime import network
 
 MARK = "ISHMEM "
 """What the printed line begins with."""
@@ -26,6 +25,8 @@ def gather() -> list[dict[str, Any]]:
         IshmemError: mpi4py cannot be used.
         ValueError: A setting of ishmem is none of those allowed.
     """
+    from ishmem.runtime import network  # loads the driver, which the doctor has to examine first
+
     world = network.world()
     from mpi4py import MPI
 

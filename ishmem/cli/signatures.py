@@ -1,7 +1,7 @@
-"""``python -m ishmem.cli.signatures``: write ``ishmem/__init__.pyi``, from which ``ishmem`` also knows what it exports.
+"""``python -m ishmem.cli.signatures``: write ``ishmem/__init__.pyi``, for type checkers and editors.
 
 It imports the public names of all modules, and spells out the signatures of the routines that `ishmem.runtime.stubs`
-derives from others when they are imported, which type checkers and editors do not see.
+derives from others when they are imported.
 """
 
 from __future__ import annotations
@@ -10,14 +10,11 @@ import importlib
 import inspect
 import re
 import textwrap
-from enum import Enum
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import ishmem
-from ishmem.common.errors import IshmemError
-from ishmem.common.routines import ROUTINES
+from ishmem.common import exports
 
 PAGE = Path(ishmem.__file__).with_suffix(".pyi")
 _HEAD = """# Written by python -m ishmem.cli.signatures.
@@ -28,7 +25,6 @@ import dpnp
 
 from . import inference as inference, moe as moe
 """
-_OTHERS = ("common.constants", "common.errors")
 _NAMES = {
     "Any": "typing.Any", "Sequence": "typing.Sequence", "ndarray": "dpnp.ndarray", "Queue": "dpctl.SyclQueue | None",
     "Depends": "list[dpctl.SyclEvent] | None", "Index": "int | tuple[int, ...]",
@@ -36,19 +32,12 @@ _NAMES = {
 
 
 def _public() -> dict[str, dict[str, Any]]:
-    """Return the public names of each module of ``ishmem`` and their values, in the order of the table of routines."""
-    places = dict.fromkeys(module for row in ROUTINES.values() for module, _ in row.places)
-    return {name: _public_of(importlib.import_module(f"ishmem.{name}")) for name in (*places, *_OTHERS)}
-
-
-def _public_of(module: ModuleType) -> dict[str, Any]:
-    found = vars(module)
-    names = found.get("__all__") or [name for name, value in found.items() if _is_constant_or_error(value)]
-    return {name: found[name] for name in sorted(names)}
-
-
-def _is_constant_or_error(value: Any) -> bool:
-    return isinstance(value, Enum) or (inspect.isclass(value) and issubclass(value, IshmemError))
+    """Return the exported names of each module of ``ishmem`` and their values."""
+    modules = {module: importlib.import_module(f"ishmem.{module}") for module in exports.by_module()}
+    return {
+        module: {name: getattr(modules[module], name) for name in names}
+        for module, names in exports.by_module().items()
+    }
 
 
 def _is_derived(value: Any) -> bool:
@@ -57,20 +46,14 @@ def _is_derived(value: Any) -> bool:
 
 def derived() -> dict[str, list[Any]]:
     """Return the derived routines of each module."""
-    return {
-        module: [value for value in names.values() if _is_derived(value)]
-        for module, names in _public().items()
-    }
+    return {module: [value for value in names.values() if _is_derived(value)] for module, names in _public().items()}
 
 
 def render() -> str:
     """Return what the file should be."""
     imports = [_import(module, names) for module, names in sorted(_public().items())]
-    late = ["if not typing.TYPE_CHECKING:  # for lazy_loader, which imports a routine from where this says"]
-    for module, routines in derived().items():
-        late += [f"    from .{module} import {each.__name__} as {each.__name__}" for each in routines]
     definitions = (_definition(each) for routines in derived().values() for each in routines)
-    return "\n".join([_HEAD + "".join(imports) + "__version__: str\n", "\n".join(late) + "\n", *definitions])
+    return "\n".join([_HEAD + "".join(imports) + "__version__: str\n", *definitions])
 
 
 def _import(module: str, names: dict[str, Any]) -> str:

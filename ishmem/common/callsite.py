@@ -86,7 +86,7 @@ def caller() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def warn(text: str) -> None:
-    """Give a RuntimeWarning of the innermost line outside ishmem."""
+def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
+    """Give a warning of the innermost line outside ishmem."""
     frame = _caller()
-    warnings.warn_explicit(text, RuntimeWarning, frame.f_code.co_filename, frame.f_lineno)
+    warnings.warn_explicit(text, category, frame.f_code.co_filename, frame.f_lineno)

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 SAME_CALLS = "all members of a team make the same collective calls in the same order"
 """The rule that PEs in different collective calls break."""
 
 
 class IshmemError(RuntimeError):
-    """Base class of all errors that only ishmem raises."""
+    """Base class of all errors that only ishmem raises. They can be pickled and copied."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[BaseException], args: tuple[Any, ...], attributes: dict[str, Any]) -> BaseException:
+    """Make an error again from its text; the arguments of its class are others."""
+    made_by = kind
+    while made_by.__module__ != "builtins":
+        made_by = made_by.__base__  # type: ignore[assignment]  # that of the layout in memory
+    error = made_by.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
 
 
 class StateError(IshmemError):

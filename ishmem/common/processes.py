@@ -6,10 +6,15 @@ import contextlib
 import ctypes
 import os
 import signal
+import struct
 from pathlib import Path
 from typing import Callable
 
+from ishmem.common.errors import IshmemError
+
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PIDFD_SEND_SIGNAL, _SI_QUEUE = 424, -1
+_INFO, _INFO_BYTES = struct.Struct("@iii4xiIi"), 128  # siginfo_t of a signal with a value
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -21,12 +26,64 @@ def descriptor(pid: int) -> int | None:
         return None
 
 
-def stat(pid: int) -> list[str]:
-    """Return the fields of ``/proc/PID/stat`` from the state on; none if there is no such process."""
+def check_folder() -> None:
+    """Check that the working folder of this process exists.
+
+    Raises:
+        IshmemError: It was removed.
+    """
     try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode().split()
+        os.getcwd()
+    except OSError as error:
+        raise IshmemError(
+            f"the working folder of this process was removed ({error.strerror}), and Python and SYCL need one; cd to "
+            "another folder, also if a folder of the same name exists again"
+        ) from None
+
+
+def network() -> str:
+    """Return a name of this process's network namespace, to which abstract sockets belong; empty without ``/proc``."""
+    try:
+        return str(os.stat("/proc/self/ns/net").st_ino)
+    except OSError:
+        return ""
+
+
+def send_value(handle: int, number: int, value: int) -> None:
+    """Send a signal that carries a value to the process of a descriptor, if it has not ended."""
+    fields = _INFO.pack(number, 0, _SI_QUEUE, os.getpid(), os.getuid(), value)
+    _libc.syscall(_PIDFD_SEND_SIGNAL, handle, number, ctypes.create_string_buffer(fields, _INFO_BYTES), 0)
+
+
+def numbers(name: str = "self") -> list[int]:
+    """Return the numbers of a process in the namespaces of processes, from that of ``/proc`` to its own.
+
+    ``name`` is its name in ``/proc``. One number if both are the same; none without such a process, or ``/proc``.
+    """
+    try:
+        text = Path(f"/proc/{name}/status").read_text(errors="replace")
     except OSError:
         return []
+    lines = {key: words.split() for key, _, words in (line.partition(":") for line in text.splitlines())}
+    return [int(word) for word in lines.get("NSpid") or lines["Pid"]]
+
+
+def own_number(name: str) -> int | None:
+    """Return the number of a process of ``/proc`` in the namespace of this process; None if it is in another one."""
+    try:
+        if os.readlink(f"/proc/{name}/ns/pid") != os.readlink("/proc/self/ns/pid"):
+            return None
+    except OSError:
+        return None
+    return next(iter(numbers(name)[-1:]), None)
+
+
+def stat(pid: int) -> list[str]:
+    """Return the fields of ``/proc/PID/stat`` from the state on.
+
+    None if there is no such process, or if ``/proc`` is that of another namespace, where the number is another one's.
+    """
+    return _fields(str(pid)) if numbers() == [os.getpid()] else []
 
 
 def adopt_orphans(adopt: bool = True) -> None:
@@ -50,16 +107,54 @@ def die_with(parent: int, number: int = signal.SIGKILL) -> Callable[[], None]:
     return prepare
 
 
+def keep_ends_of_children() -> None:
+    """Let `os.waitpid` tell how children have ended, although SIGCHLD is ignored: a disposition that exec keeps."""
+    with contextlib.suppress(ValueError):  # only the main thread can
+        if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
 def end_children() -> None:
-    """Kill all children of this process and their descendants, which become its children."""
+    """Kill all children of this process and their descendants, which become its children.
+
+    Without a ``/proc`` that shows them, those that this process has adopted live on.
+    """
     with contextlib.suppress(ChildProcessError):
-        while True:
-            for pid in _children():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        while found := children():
+            for pid in found:
+                os.kill(pid, signal.SIGKILL)
             os.waitpid(-1, 0)
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
-def _children() -> list[int]:
-    pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
-    return [pid for pid in pids if stat(pid)[1:2] == [str(os.getpid())]]
+def children() -> list[int]:
+    """Return the children of this process, by their numbers in its own namespace.
+
+    ``/proc`` may be that of another namespace, whose numbers mean other processes here: each child is proven to be one.
+    """
+    own = numbers()
+    return [pid for name in _names_of_children(own[:1]) for pid in numbers(name)[len(own) - 1 :][:1] if is_child(pid)]
+
+
+def is_child(pid: int) -> bool:
+    """Return whether a process is a child that was not waited for yet, so that its number means no other process."""
+    try:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _names_of_children(parent: list[int]) -> list[str]:
+    """Return the names in ``/proc`` of the children of a process, which has at most one name there."""
+    names = [path.name for path in Path("/proc").glob("[0-9]*")] if parent else []
+    return [name for name in names if [*map(int, _fields(name)[1:2])] == parent]
+
+
+def _fields(name: str) -> list[str]:
+    """Return the fields of ``/proc/NAME/stat`` from the state on; none if there is no such process."""
+    try:
+        return Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].decode().split()
+    except OSError:
+        return []

@@ -279,8 +279,8 @@ CHAPTERS = (
             Routine("signals", "put_signal", f"shmem_put_signal({_SIGNAL})", Data.PUT, forms=(GROUP, QUEUE)),
             Routine("signals", "put_signal_nbi", f"shmem_put_signal_nbi({_SIGNAL})", Data.PUT, forms=(GROUP, QUEUE)),
             Routine("signals", "signal_fetch", "shmem_signal_fetch(sig_addr)"),
-            Routine("signals", "signal_add", "shmem_signal_add(sig_addr, signal, pe)", Data.PUT),
-            Routine("signals", "signal_set", "shmem_signal_set(sig_addr, signal, pe)", Data.PUT),
+            Routine("signals", "signal_add", "shmem_signal_add(sig_addr, signal, pe)", Data.PUT, forms=(QUEUE,)),
+            Routine("signals", "signal_set", "shmem_signal_set(sig_addr, signal, pe)", Data.PUT, forms=(QUEUE,)),
             Routine(
                 "signals",
                 "signal_wait_until",
@@ -310,7 +310,7 @@ CHAPTERS = (
         "Ordering",
         ("order",),
         (
-            Routine("order", "fence", "shmem_fence()", forms=(GROUP,)),
+            Routine("order", "fence", "shmem_fence()", forms=(GROUP, QUEUE)),
             Routine("order", "quiet", "shmem_quiet()", forms=(GROUP, QUEUE)),
             Routine("order", "pe_quiet", "shmem_pe_quiet(target_pes, npes)"),
             Routine("order", "flush", forms=(GROUP,)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 MAGIC = 0x07230203
 HEADER = 5  # words
@@ -40,6 +40,14 @@ def has_constant(code: bytes, low: int, high: int) -> bool:
 def bound_of(code: bytes) -> int:
     """Return the id bound of a module: all its ids are lower."""
     return int(struct.unpack_from("<I", code, 12)[0])
+
+
+def kernel_module(instructions: Sequence[tuple[int, ...]], bound: int) -> bytes:
+    """Return SPIR-V 1.0 of instructions, each its opcode and operands; all ids are below ``bound``."""
+    words = [MAGIC, 0x10000, 0, bound, 0]
+    for op, *operands in instructions:
+        words += [(len(operands) + 1) << 16 | op, *operands]
+    return struct.pack(f"<{len(words)}I", *words)
 
 
 def assembled(code: bytes, module: list[Instruction], bound: int) -> bytes:

@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from ishmem.common import callsite, kernel_wait
+from ishmem.common import callsite, kernel_wait, limits, processes
 
 TELL = signal.SIGRTMAX - 4
 """Signal that asks a PE to write its traceback; a thread of the PE does, when it gets the interpreter."""
@@ -87,11 +87,13 @@ class Record(_Text):
     """The record of one PE.
 
     Attributes:
-        pid: Process that called ``init``.
+        pid: Process that called ``init``, by its number in ``/proc``.
         trace: That process's file descriptor for tracebacks.
         state: A `PeState`.
         ended: Whether ishmrun has seen the end of the PE.
         exiting: Time at which its program ended without ``finalize``, or left after an error; 0 before.
+        gave_up: Time at which its program failed, whose threads and exit handlers may keep its process; 0 before.
+        status: The exit status with which it failed.
         code: Its exit status, or minus the signal.
         beat: Time at which Python code last ran.
         kernel: What a kernel of the PE waits for, as of the last `TELL`: a `KernelWait`.
@@ -106,6 +108,8 @@ class Record(_Text):
         ("state", ctypes.c_int64),
         ("exiting", ctypes.c_double),
         ("ended", ctypes.c_int64),
+        ("gave_up", ctypes.c_double),
+        ("status", ctypes.c_int64),
         ("code", ctypes.c_int64),
         ("beat", ctypes.c_double),
         ("since", ctypes.c_double),
@@ -166,9 +170,11 @@ class StatusBoard:
     @classmethod
     def make(cls, n_pes: int) -> StatusBoard:
         """Create the board of a job."""
-        fd = os.memfd_create("ishmem-board-" + os.urandom(8).hex())
-        os.ftruncate(fd, _PAGE * (1 + n_pes) + _TRACE * n_pes)
-        return cls(fd, n_pes)
+        size = _PAGE * (1 + n_pes) + _TRACE * n_pes
+        with limits.doing(f"make the status board of the job, {size} bytes of shared memory", is_memory=True):
+            fd = os.memfd_create("ishmem-board-" + os.urandom(8).hex())
+            os.ftruncate(fd, size)
+            return cls(fd, n_pes)
 
     @classmethod
     def find(cls, path: str | None, n_pes: int) -> StatusBoard | None:
@@ -184,10 +190,21 @@ class StatusBoard:
             os.close(fd)
         return None
 
+    @classmethod
+    def of_process(cls, pid: int) -> StatusBoard | None:
+        """Open the board that another process of this user has open; ``None`` if it has none."""
+        with contextlib.suppress(OSError):
+            for name in os.listdir(f"/proc/{pid}/fd"):
+                path = f"/proc/{pid}/fd/{name}"
+                if _is_board(path):
+                    n_pes = (os.stat(path).st_size - _PAGE) // (_PAGE + _TRACE)
+                    return cls.find(path, n_pes)
+        return None
+
     @property
     def path(self) -> str:
         """Path at which processes of the same user open the board while this process lives."""
-        return f"/proc/{os.getpid()}/fd/{self.fd}"
+        return f"/proc/{os.readlink('/proc/self')}/fd/{self.fd}"
 
     def __getitem__(self, pe: int) -> Record:
         return self._records[pe]
@@ -198,6 +215,7 @@ class StatusBoard:
     def join(self, pe: int, text: str, handlers: SignalHandlers) -> None:
         """Register this process as a PE; on `TELL` it writes where it is, on `INSIST` also while it runs a kernel."""
         record = self[pe]
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (TELL, INSIST))  # exec keeps the mask of the parent
         fd = os.open(f"/proc/self/fd/{self.fd}", os.O_WRONLY | os.O_CLOEXEC)  # for a file position of its own
         requests, pipe = os.pipe()
         os.set_blocking(pipe, False)
@@ -208,7 +226,7 @@ class StatusBoard:
         answer = functools.partial(_answer, requests, fd, self._trace(pe))
         threading.Thread(target=answer, name="ishmem-answer", daemon=True).start()
         record.text, record.since = text, time.monotonic()
-        record.pid, record.trace, record.state = os.getpid(), fd, PeState.JOINING
+        record.pid, record.trace, record.state = int(os.readlink("/proc/self")), fd, PeState.JOINING
 
     def fate(self, pe: int) -> str | None:
         """Describe how a PE has left the job or its process has ended; ``None`` if neither is known."""
@@ -296,17 +314,22 @@ class StatusBoard:
         os.pwrite(self.fd, bytes(len(self._dump(pe))), self._trace(pe))
         return self._send(pe, TELL)
 
+    def process(self, pe: int) -> int | None:
+        """Return the number of a PE's process; ``None`` unless it has this board open: numbers are reused."""
+        record = self[pe]
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{record.pid}/fd/{record.trace}") == os.readlink(f"/proc/self/fd/{self.fd}"):
+                return processes.own_number(str(record.pid))
+        return None
+
     def _send(self, pe: int, number: int) -> bool:
-        """Send a signal to a PE, but only to a process that has this board open, since process numbers are reused.
+        """Send a signal to a PE; return whether it exists.
 
         To its main thread: while a timer's signal waits for that one, as under load, a process's goes to a thread of
         the OpenCL runtime, which has no Python code to tell of.
         """
-        record = self[pe]
-        with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/{record.pid}/fd/{record.trace}") == os.readlink(f"/proc/self/fd/{self.fd}"):
-                return bool(ctypes.CDLL(None).tgkill(record.pid, record.pid, number) == 0)
-        return False
+        pid = self.process(pe)
+        return pid is not None and bool(ctypes.CDLL(None).tgkill(pid, pid, number) == 0)
 
     def _trace(self, pe: int) -> int:
         return _PAGE * (1 + self.n_pes) + _TRACE * pe
@@ -326,7 +349,22 @@ def _answer(requests: int, trace: int, place: int) -> None:
 
 
 def _is_board(path: str) -> bool:
-    return os.readlink(path).startswith("/memfd:ishmem-board-")
+    with contextlib.suppress(OSError):  # it was closed meanwhile
+        return os.readlink(path).startswith("/memfd:ishmem-board-")
+    return False
+
+
+def of_launcher() -> StatusBoard | None:
+    """Return the board of the ``ishmem run`` that this process descends from.
+
+    ``None`` if there is none, or a PE between, and where ``/proc`` does not show the namespace of this process.
+    """
+    name = str(os.getppid()) if processes.numbers() == [os.getpid()] else ""
+    while name not in ("", "0"):
+        if board := StatusBoard.of_process(int(name)):
+            return None if any(record.pid == int(name) for record in board) else board
+        name = "".join(processes.stat(int(name))[1:2])
+    return None
 
 
 def describe_end(code: int) -> str:

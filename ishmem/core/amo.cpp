@@ -1,4 +1,6 @@
 // Atomic operations on mapped memory. They are relaxed, as in kernels; fence and quiet order them.
+#include <unistd.h>
+
 #include <cstring>
 #include <type_traits>
 
@@ -55,6 +57,29 @@ Word apply(int rmw, Word *at, Word value, Word cond) {
     return cond;  // the old value, in both cases
 }
 
+constexpr unsigned SLEEP = 20;  // microseconds between two attempts to take a lock
+
+// Without the interpreter's lock: a thread of Python learns who is lost.
+void wait_for_lock() {
+    PyThreadState *held = PyGILState_Check() ? PyEval_SaveThread() : nullptr;
+    usleep(SLEEP);
+    if (held) PyEval_RestoreThread(held);
+}
+
+// False when a PE is lost, which may hold the lock.
+bool take(int64_t *lock) {
+    while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)) {
+        if (heap().status.has_lost()) return false;
+        wait_for_lock();
+    }
+    return true;
+}
+
+uint64_t apply(int rmw, char *at, size_t item, uint64_t value, uint64_t cond) {
+    if (item == 8) return apply(rmw, reinterpret_cast<uint64_t *>(at), value, cond);
+    return apply(rmw, reinterpret_cast<uint32_t *>(at), static_cast<uint32_t>(value), static_cast<uint32_t>(cond));
+}
+
 // The operation on elements of a type.
 int of_type(int rmw, Type type) {
     const bool is_float = type == F32 || type == F64;
@@ -70,10 +95,7 @@ PyObject *run_far(int rmw, bool result, char *at, Type type, size_t item, uint64
         Py_RETURN_NONE;
     }
     if (is_held(at)) at = late->fetch(at, rmw);
-    if (!is_far(at)) {
-        old = update_element(rmw, at, item, value, cond);
-        return load_scalar(&old, type);
-    }
+    if (!is_far(at)) return update_element(rmw, at, item, value, cond, &old) ? load_scalar(&old, type) : not_implemented();
     const bool done = result ? remote_atomic(at, rmw, item, value, cond, old) : remote_update(at, rmw, item, value);
     if (!done) return PyErr_Occurred() ? nullptr : not_implemented();
     if (result) return load_scalar(&old, type);
@@ -87,15 +109,31 @@ PyObject *run(int rmw, bool result, char *at, Type type, PyObject *value, PyObje
     if (rmw != Fetch && !store_scalar(value, type, &operand)) return not_implemented();
     if (rmw == CompareSwap && !store_scalar(cond, type, &expected)) return not_implemented();
     if (is_far(at)) return run_far(rmw, result, at, type, sizeof(Word), operand, expected);
+    if (!heap().host_atomics || !heap().locks.empty()) {
+        uint64_t old = 0;
+        const bool done = update_element(rmw, at, sizeof(Word), operand, expected, result ? &old : nullptr);
+        return done ? load_scalar(&old, type) : not_implemented();
+    }
     const Word old = apply(rmw, reinterpret_cast<Word *>(at), operand, expected);
     return load_scalar(&old, type);
 }
 
 }  // namespace
 
-uint64_t update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t cond) {
-    if (item == 8) return apply(rmw, reinterpret_cast<uint64_t *>(at), value, cond);
-    return apply(rmw, reinterpret_cast<uint32_t *>(at), static_cast<uint32_t>(value), static_cast<uint32_t>(cond));
+bool update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t cond, uint64_t *old) {
+    int64_t *lock = heap().lock_of(at);
+    if (lock && !take(lock)) return false;
+    if (old) *old = apply(rmw, at, item, value, cond);
+    else if (rmw == Swap) store_element(at, &value, item);
+    else apply(rmw, at, item, value, cond);
+    if (lock || !heap().host_atomics) __atomic_thread_fence(__ATOMIC_SEQ_CST);  // the store leaves the processor first
+    if (lock) __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool host_updates(const View &view, const char *at, int rmw, bool result) {
+    if (!view.device || heap().host_atomics || !is_near(at) || heap().lock_of(at)) return true;
+    return rmw == Fetch || (rmw == Swap && !result);
 }
 
 PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond, PyObject *order) {
@@ -105,8 +143,9 @@ PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyO
     const long types = code >> 8;
     View view;
     char *at = heap().element(target, pe, index, view);
-    if (!at || (view.device && !heap().host_atomics && is_near(at)) || view.type == Other || !(types >> view.type & 1)) return not_implemented();
+    if (!at || view.type == Other || !(types >> view.type & 1)) return not_implemented();
     const int rmw = of_type(static_cast<int>(code & (NO_RESULT - 1)), view.type);
+    if (!host_updates(view, at, rmw, result)) return not_implemented();
     return view.item == 8 ? run<uint64_t>(rmw, result, at, view.type, value, cond)
                           : run<uint32_t>(rmw, result, at, view.type, value, cond);
 }

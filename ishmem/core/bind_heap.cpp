@@ -21,7 +21,7 @@ bool has_core_for_each(size_t n_pes) {
     return sched_getaffinity(0, sizeof cores, &cores) == 0 && n_pes <= static_cast<size_t>(CPU_COUNT(&cores));
 }
 
-void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t> &mapped, size_t cutover, bool host_atomics) {
+void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t> &mapped, size_t cutover, bool host_atomics, const std::vector<uintptr_t> &locks) {
     if (!arrays_known()) throw std::runtime_error("usm_ndarray is not that of dpctl 0.17 or dpnp 0.20, which ishmem needs");
     Heap &h = heap();
     h.me = me;
@@ -34,6 +34,7 @@ void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t>
     h.status.left = std::vector<std::atomic<bool>>(mapped.size());
     h.cutover = cutover;
     h.host_atomics = host_atomics;
+    for (uintptr_t lock : locks) h.locks.push_back(reinterpret_cast<int64_t *>(lock));
     h.n_pes = static_cast<int>(mapped.size());
     h.crowded = !has_core_for_each(static_cast<size_t>(near));
     h.looks = h.crowded ? 1 : LOOKS;
@@ -51,6 +52,7 @@ void reset() {
     h.size = 0;
     h.mapped.clear();
     h.targets.clear();
+    h.locks.clear();
     late = nullptr;  // a thread may still be in it
     h.unreachable.clear();
     h.clear_live();
@@ -123,7 +125,7 @@ void set_freed_arrays(const nb::list &origins, const std::vector<size_t> &offset
 }
 
 void bind_set_up(nb::module_ &m) {
-    m.def("configure", &configure, nb::kw_only(), nb::arg("me"), nb::arg("base"), nb::arg("size"), nb::arg("mapped"), nb::arg("cutover"), nb::arg("host_atomics"));
+    m.def("configure", &configure, nb::kw_only(), nb::arg("me"), nb::arg("base"), nb::arg("size"), nb::arg("mapped"), nb::arg("cutover"), nb::arg("host_atomics"), nb::arg("locks"));
     m.def("configure_parts", [](size_t sync, size_t sync_bytes, size_t barriers_begun, size_t begun) {
         heap().parts = {sync, sync_bytes, barriers_begun, begun};
     }, nb::kw_only(), nb::arg("sync"), nb::arg("sync_bytes"), nb::arg("barriers_begun"), nb::arg("begun"));

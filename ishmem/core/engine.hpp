@@ -49,7 +49,6 @@ struct EngineSetup {
     MpiHandle byte = 0, requests = 0, payloads = 0;  // MPI_BYTE, and two communicators
     int any_source = 0;
     size_t piece = 0;     // maximum bytes of a piece of a long payload
-    int64_t *lock = nullptr;  // serialises host atomics on this PE's memory; null where none is needed
     bool device_memory = false;  // whether MPI handles Level Zero memory
     StagingSetup staging = {};   // where it does not
 };

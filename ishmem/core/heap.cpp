@@ -42,6 +42,12 @@ std::pair<size_t, size_t> Heap::static_place(const char *address, size_t bytes) 
     return {offset + bytes <= object.size ? object.number : 0, offset};
 }
 
+int64_t *Heap::lock_of(const char *at) const {
+    for (size_t pe = 0; pe < locks.size(); ++pe)
+        if (locks[pe] && at >= mapped[pe] && at < mapped[pe] + size) return locks[pe];
+    return nullptr;
+}
+
 char *Heap::static_of(const char *address, size_t bytes, Py_ssize_t pe) const {
     if (pe < 0 || pe >= n_pes) return nullptr;
     const auto [number, offset] = static_place(address, bytes);

@@ -85,6 +85,7 @@ struct Heap {
     std::vector<int> nodes;         // node of each PE; empty in a job on one node
     std::vector<bool> unreachable;  // PEs whose memory only the host reaches, not this device
     bool host_atomics = false;      // host atomics on mapped memory are atomic with respect to kernels, too
+    std::vector<int64_t *> locks;   // of each PE: under which hosts do all atomics on its memory; null: they need none
     bool crowded = false;           // this node has more PEs than cores
     int looks = 1;                  // polls before a wait yields
     Parts parts;
@@ -110,6 +111,9 @@ struct Heap {
 
     // Translates an offset from STATICS_AT into an address in the static host objects of a PE; null when it is in none.
     char *static_in(int pe, uint64_t place, size_t bytes) const;
+
+    // The lock under which hosts do all atomics at a mapped address, those for kernels too; null where they need none.
+    int64_t *lock_of(const char *at) const;
 
     // Number of the static host object that contains a range, and the offset in it; number 0 when it is in none.
     std::pair<size_t, size_t> static_place(const char *address, size_t bytes) const;

@@ -320,7 +320,7 @@ void Late::load(const Held &held, char *at) {
 }
 
 void Late::update(const Held &held, char *at) {
-    if (!is_far(at)) update_element(held.rmw, at, held.item, held.value, 0);
+    if (!is_far(at)) update_element(held.rmw, at, held.item, held.value, 0, nullptr);
     else advance_until([&] { return engine()->update(at, held.rmw, held.item, held.value); });
 }
 

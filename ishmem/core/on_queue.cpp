@@ -68,15 +68,16 @@ nb::object capsule_of(void *event) {
     return nb::steal(capsule);
 }
 
-// Finds the device addresses of a put or get between contiguous arrays; false for arguments that need the general path.
+// Finds the device addresses of a put or get between contiguous arrays in USM; false for arguments that need the general path.
 bool find_ends(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelems, bool is_put, Copy &copy) {
     View to, from;
     size_t count;
     Py_ssize_t pe;
     if (!view_of(dest, to) || !view_of(source, from) || !integer_of(pe_object, pe)) return false;
+    if (!to.device || !from.device) return false;
     if (!fit(to, from) || !are_contiguous(to, from) || !count_of(nelems, to, from, count) || !count) return false;
     const View &far = is_put ? to : from;
-    const ptrdiff_t offset = far.device ? heap().offset_of(far.address, far.count * far.item) : -1;
+    const ptrdiff_t offset = heap().offset_of(far.address, far.count * far.item);
     if (offset < 0 || pe < 0 || static_cast<size_t>(pe) >= peers.size() || !peers[static_cast<size_t>(pe)]) return false;
     char *there = peers[static_cast<size_t>(pe)] + offset;
     copy = {is_put ? there : to.address, is_put ? from.address : there, count * to.item, to.item};

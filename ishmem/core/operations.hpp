@@ -151,8 +151,14 @@ inline void store_element(char *to, const void *from, size_t item) {
 
 constexpr size_t LONG = 256 << 10;  // from this many bytes on, some microseconds, the GIL is released during a copy
 
-// Applies an atomic operation to an element of 4 or 8 bytes; returns the old value.
-uint64_t update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t cond);
+// Applies an atomic operation to a mapped element of 4 or 8 bytes, under its lock if it has one. Writes the old value,
+// unless nobody wants it: `old` is null. False when a PE is lost, which may hold the lock.
+bool update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t cond, uint64_t *old);
+
+// Whether the host does an atomic operation at a mapped address by itself. On memory where its atomics are not atomic
+// for kernels, it does those that all agents do under a lock, loads, and stores: who reads and writes at once sees a
+// store before or after. The rest is for a kernel.
+bool host_updates(const View &view, const char *at, int rmw, bool result);
 
 void fence();
 

@@ -91,7 +91,6 @@ struct Proxy {
     int move_far(char *to, const void *from, size_t bytes);
     int copy(char *far, char *local, size_t bytes, bool put);
     int atomic(char *far, Request &request);
-    bool lock(int64_t *lock);
 };
 
 std::unique_ptr<Proxy> proxy;
@@ -326,23 +325,13 @@ int Proxy::copy(char *far, char *local, size_t bytes, bool put) {
 // Model: tests/models/proxy_ring.pml.
 int Proxy::atomic(char *far, Request &request) {
     if (request.item() != 4 && request.item() != 8) return -1;
-    int64_t *held = setup.locks[static_cast<size_t>(request.pe)];
-    if (held && !lock(held)) return 0;
     const uint64_t value = static_cast<uint64_t>(request.operand), cond = static_cast<uint64_t>(request.other);
+    uint64_t old = 0;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);  // as in move_far
-    request.operand = static_cast<int64_t>(update_element(request.rmw(), far, request.item(), value, cond));
+    update_element(request.rmw(), far, request.item(), value, cond, &old);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (held) store(held, int64_t{0});
+    request.operand = static_cast<int64_t>(old);
     return 0;
-}
-
-// Takes a lock. False when a PE is lost, which may hold the lock, or when the proxy stops.
-bool Proxy::lock(int64_t *lock) {
-    while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)) {
-        if (stop || heap().status.has_lost()) return false;
-        usleep(SLEEP);
-    }
-    return true;
 }
 
 int copy_by_proxy(char *far, char *local, size_t bytes, bool put) { return proxy ? proxy->copy(far, local, bytes, put) : 0; }

@@ -18,7 +18,6 @@ struct ProxySetup {
     void *list;      // immediate, synchronous command list: copies memory that the host does not map
     char *staging;   // host memory that the device can access
     size_t room;     // bytes there
-    std::vector<int64_t *> locks;  // for each PE, what serialises host atomics on its memory; null where they need no lock
 };
 
 void start_proxy(const ProxySetup &setup);

@@ -96,12 +96,9 @@ void Engine::perform(int pe, const Record &record, const char *payload, uint64_t
 void Engine::perform_atomic(int pe, const Record &record, const char *payload) {
     uint64_t operands[2];
     std::memcpy(operands, payload, sizeof operands);
-    int64_t *held = setup_.lock;
-    while (held && __atomic_exchange_n(held, 1, __ATOMIC_ACQUIRE))
-        if (heap().status.has_lost()) return;  // a PE that died may hold the lock
+    uint64_t old;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    const uint64_t old = update_element(record.rmw, own(record.place, record.item), record.item, operands[0], operands[1]);
-    if (held) __atomic_store_n(held, 0, __ATOMIC_RELEASE);
+    if (!update_element(record.rmw, own(record.place, record.item), record.item, operands[0], operands[1], &old)) return;
     if (record.kind == Kind::Atomic) reply(pe, record.slot, &old, sizeof old);
 }
 

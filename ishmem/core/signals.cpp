@@ -5,20 +5,13 @@
 namespace ishmem {
 namespace {
 
-// The address of a signal on `pe`, and the value of its update; null when an argument is invalid or the host has no
-// atomics there.
-char *signal_at(PyObject *sig_addr, PyObject *signal, PyObject *pe, PyObject *index, View &view, uint64_t &value) {
+// The address of a signal on `pe`, and the value of its update; null when an argument is invalid or the host cannot
+// update it.
+char *signal_at(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, PyObject *index, View &view, uint64_t &value) {
     char *at = heap().element(sig_addr, pe, index, view);
-    if (!at || (view.device && !heap().host_atomics && is_near(at)) || !is_word(view.type)) return nullptr;
+    if (!at || !is_word(view.type) || !host_updates(view, at, add ? Add : Swap, false)) return nullptr;
     value = 0;
     return store_scalar(signal, view.type, &value) ? at : nullptr;
-}
-
-template <class Word>
-void update(char *at, uint64_t value, bool add) {
-    Word *word = reinterpret_cast<Word *>(at);
-    if (add) __atomic_fetch_add(word, static_cast<Word>(value), __ATOMIC_RELAXED);
-    else __atomic_store_n(word, static_cast<Word>(value), __ATOMIC_RELAXED);
 }
 
 }  // namespace
@@ -29,7 +22,7 @@ bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
     Copy copy;
     View view;
     uint64_t value;
-    char *at = signal_at(sig_addr, signal, pe, index, view, value);
+    char *at = signal_at(sig_addr, signal, add, pe, index, view, value);
     if (!at || !plan_put(dest, source, pe, nelems, copy)) return false;
     if (is_held(at)) {
         const uint64_t mark = late->mark();
@@ -40,15 +33,14 @@ bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
     if (is_far(at)) return run(copy, source, nbi) && remote_update(at, add ? Add : Swap, view.item, value);
     run(copy, source);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (view.item == sizeof(uint64_t)) update<uint64_t>(at, value, add);
-    else update<uint32_t>(at, value, add);
+    update_element(add ? Add : Swap, at, view.item, value, 0, nullptr);  // in vain when a PE is lost: the next wait tells
     return true;
 }
 
 bool signal_late(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, PyObject *index, uint64_t since) {
     View view;
     uint64_t value;
-    char *at = signal_at(sig_addr, signal, pe, index, view, value);
+    char *at = signal_at(sig_addr, signal, add, pe, index, view, value);
     if (!at || !is_held(at)) return false;
     late->signal(at, add ? Add : Swap, view.item, value, since, late->where("put_signal"));
     return true;

@@ -33,6 +33,11 @@ def byte_bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
     return low, high
 
 
+def on_device(array: Any) -> bool:
+    """Return whether an array is one of dpctl or dpnp; asking an array of dpnp itself would wait for its queue."""
+    return hasattr(type(array), "__sycl_usm_array_interface__")
+
+
 def usm_array(array: Any) -> Any:
     """Return the ``usm_ndarray`` of a dpnp array, or the array itself.
 

@@ -53,9 +53,7 @@ def _string_offsets(strings: Sequence[str]) -> list[int]:
 
 def _headers(dynamic_at: int, dynamic_size: int, size: int) -> bytes:
     ident = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
-    header = _EHDR.pack(
-        ident, _ET_DYN, _EM_X86_64, 1, 0, _EHDR.size, 0, 0, _EHDR.size, _PHDR.size, 3, 0, 0, 0
-    )
+    header = _EHDR.pack(ident, _ET_DYN, _EM_X86_64, 1, 0, _EHDR.size, 0, 0, _EHDR.size, _PHDR.size, 3, 0, 0, 0)
 
     def segment(kind: int, start: int, length: int, align: int) -> bytes:
         return _PHDR.pack(kind, _READ_WRITE, start, start, start, length, length, align)

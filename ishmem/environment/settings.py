@@ -6,7 +6,6 @@
 import difflib
 import itertools
 import logging
-import math
 import os
 import re
 import socket
@@ -16,10 +15,11 @@ from typing import Any, Callable, Optional, Union
 
 import attrs
 from attrs.converters import optional as unless_none, to_bool
-from attrs.validators import and_, ge, gt, in_, le, lt, matches_re, optional
+from attrs.validators import and_, ge, in_, le, matches_re, optional
 
-from ishmem.common import algorithms, kernel_wait
+from ishmem.common import algorithms, kernel_wait, limits
 from ishmem.common.sizes import parse_size
+from ishmem.environment import card as emulated
 
 PREFIX = "ISHMEM_"
 
@@ -30,13 +30,22 @@ SIMULATOR = {
     "SIM_TRACE": ("0", "0, 1 or 2", "print the driver's calls"),
     "SIM_INLINE": ("0", "0 or 1", "work runs in the submitting call, not on a thread of the queue"),
     "SIM_IPC": ("fd", "fd, pool, opaque, opaque-strict or tiles", "format of the IPC handles"),
-    "SIM_PEERS": ("atomics", "atomics, access or none", "what a simulated GPU may do with the memory of another card"),
+    "SIM_PEERS": (
+        "atomics",
+        "atomics, access, none or wrong",
+        "what a simulated GPU may do with the memory of another card",
+    ),
     "SIM_CARD": ("1", "number", "simulated GPUs on one card, which always reach each other"),
+    "SIM_KINDS": (
+        "discrete",
+        "discrete, integrated or npu, separated by commas",
+        "kind of each simulated device; those after the last one are discrete GPUs",
+    ),
     "SIM_ENGINES": ("64", "number", "processes whose kernels a simulated GPU runs concurrently"),
     "SIM_HOST_ATOMICS": ("1", "0 or 1", "whether host atomics on device memory are coherent"),
     "SIM_FAIL": (
         "none",
-        "`alloc:N`, `ipc-open:N`, `build:N`, `launch:N`, `copy:N`, each with `@PE` or not",
+        "`alloc:N`, `ipc-open:N`, `resident:N`, `build:N`, `launch:N`, `copy:N`, each with `@PE` or not",
         "inject faults from the N-th call on",
     ),
     "SIM_SLOW": ("0", "microseconds; `@PE`", "added duration of each launch and each copy"),
@@ -51,7 +60,11 @@ SIMULATOR = {
 }
 """Variables that the simulator reads: default, allowed values, meaning. See docs/simulator.md."""
 
-_SWITCH, _NUMBER, _FAULT = r"[01]", r"\d+|0[xX][\da-fA-F]+", r"(alloc|ipc-open|build|launch|copy):0*[1-9]\d*(@\d+)?"
+_SWITCH, _NUMBER, _FAULT = (
+    r"[01]",
+    r"\d+|0[xX][\da-fA-F]+",
+    r"(alloc|ipc-open|resident|build|launch|copy):0*[1-9]\d*(@\d+)?",
+)
 _SIMULATOR_VALUES = {
     "SIM_DEVICES": _NUMBER,
     "SIM_MEMORY": rf"({_NUMBER})[KMGkmg]?",
@@ -59,8 +72,9 @@ _SIMULATOR_VALUES = {
     "SIM_TRACE": r"[012]",
     "SIM_INLINE": _SWITCH,
     "SIM_IPC": "fd|pool|opaque|opaque-strict|tiles",
-    "SIM_PEERS": "atomics|access|none",
+    "SIM_PEERS": "atomics|access|none|wrong",
     "SIM_CARD": _NUMBER,
+    "SIM_KINDS": r"(discrete|integrated|npu)(,(discrete|integrated|npu))*",
     "SIM_ENGINES": _NUMBER,
     "SIM_HOST_ATOMICS": _SWITCH,
     "SIM_FAIL": rf"none|{_FAULT}(,{_FAULT})*",
@@ -71,6 +85,15 @@ _SIMULATOR_VALUES = {
 }
 """The values that the simulator takes, where not every text is one."""
 
+EMULATOR = {
+    "CARD_TRACE": ("0", "0, 1, 2", "trace of an emulated card: 1 ioctls, submissions and kernels; 2 each packet, too"),
+    "CARD_TIME_LIMIT": ("none", "seconds", "a kernel on an emulated card that runs for longer is reset"),
+    "CARD_SEED": ("0", "number", "chooses the order of an emulated card's hardware threads"),
+    "CARD_MEMORY": ("none", "weak:NUMBER", "an emulated card has caches and late stores, which the number chooses"),
+    "CARD_COUNT": ("none", "path", "a file to which each kernel on an emulated card appends its counts, as JSON"),
+}
+"""Variables that the emulated card reads: default, allowed values, meaning. See docs/emulator.md."""
+
 # Set by installations of Intel SHMEM; not a setting.
 _FOREIGN = {"ISHMEM_ROOT"}
 
@@ -79,6 +102,10 @@ _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _OFF, _ON = ("", "0", "false", "no", "off"), ("1", "true", "yes", "on")
 
 _warned: set[str] = set()
+
+
+def _time_or_never(text: Any) -> float:
+    return limits.seconds(text) if float(text) else 0.0
 
 
 def _level(value: Union[str, int, None]) -> Optional[int]:
@@ -118,7 +145,7 @@ def _algorithms(text: str) -> str:
     return text
 
 
-_MORE_THAN_ZERO, _FROM_ZERO = (and_(least(0), lt(math.inf)) for least in (gt, ge))
+_TIME_OR_NEVER = f"{limits.TIME_ALLOWED.replace('more than 0, ', '')}; 0: never"
 
 
 def _setting(
@@ -147,6 +174,20 @@ class Settings:
     device: str = _choice(
         "auto", "gpu", "sim", description="real GPUs or the simulator; auto: real GPUs if there are any"
     )
+    card: Optional[str] = _setting(
+        None,
+        emulated.ALLOWED,
+        "emulated cards below Intel's own driver, in place of other devices; `ishmem run`: one device for each PE; see "
+        "docs/emulator.md",
+        str.lower,
+        matches_re(emulated.VALUES),
+    )
+    card_driver: Optional[str] = _setting(
+        None,
+        "a folder",
+        "Intel's driver for the emulated card, as .ci/card has put it; unset: build/card of the source tree, else the "
+        "system's",
+    )
     ze_loader: Optional[str] = _setting(
         None,
         "path of a libze_loader.so.1",
@@ -173,30 +214,26 @@ class Settings:
     profile: Optional[str] = _setting(
         None, "a file that `ishmem tune` wrote", "algorithms and cutovers; unset: the default path of `ishmem tune`"
     )
-    init_timeout: float = _setting(
-        60.0, "seconds, more than 0", "how long `init` waits for the other PEs", float, _MORE_THAN_ZERO
-    )
+    init_timeout: float = _setting(60.0, limits.TIME_ALLOWED, "how long `init` waits for the other PEs", limits.seconds)
     timeout: Optional[float] = _setting(
         None,
-        "seconds, more than 0",
+        limits.TIME_ALLOWED,
         "longest time of a wait, or of a kernel that the program waits for; then every wait raises `WaitTimeout`, "
         "which says where each PE is; unset: no limit",
-        float,
-        _MORE_THAN_ZERO,
+        limits.seconds,
     )
     wait_notice: float = _setting(
         kernel_wait.NOTICE,
-        "seconds; 0: never",
+        _TIME_OR_NEVER,
         "a wait that has lasted so long prints one line, which says where each PE is, and goes on",
-        float,
-        _FROM_ZERO,
+        _time_or_never,
     )
     node_timeout: float = _setting(
-        1.0,
-        "seconds; 0: never",
-        "in a job on several nodes, how long a node may be silent before it counts as lost",
-        float,
-        _FROM_ZERO,
+        60.0,
+        _TIME_OR_NEVER,
+        "in a job on several nodes, how long a node may be silent before it counts as lost; one whose connection "
+        "closes is lost at once",
+        _time_or_never,
     )
     teams_max: int = _setting(
         64, "3 to 64", "largest number of teams on a PE, the three predefined ones included", int, and_(ge(3), le(64))
@@ -220,13 +257,25 @@ class Settings:
         "size of the kernel cache; what was not used for the longest time is removed first",
         parse_size,
     )
+    p2p: str = _choice(
+        "auto",
+        "off",
+        "require",
+        description="access of kernels to the memory of other GPUs; auto: where the driver reports it and the proof in "
+        "`init` succeeds; off: through the host; require: an error of `init` where it is not possible",
+    )
     shared_device: str = _choice(
         "refuse",
         "allow",
         description="kernels that wait for other PEs, when a GPU cannot run the kernels of all its PEs concurrently",
     )
     leaks: str = _choice(
-        "warn", "ignore", "error", description="what `finalize` does about arrays that were not freed"
+        "auto",
+        "warn",
+        "ignore",
+        "error",
+        description="what `finalize` does about arrays that were not freed; auto: a `ResourceWarning`, which Python "
+        "shows with -X dev or -W default",
     )
     sim_order: Optional[str] = _setting(
         None,
@@ -241,12 +290,8 @@ class Settings:
         "where each PE writes a trace of its calls, which `ishmem trace` shows; see docs/trace.md",
         _trace_folder,
     )
-    stats: bool = _setting(
-        False, "true or false", "each PE prints counts and times of its calls when it ends", to_bool
-    )
-    pe: Optional[int] = _setting(
-        None, "0 to ISHMEM_NPES - 1", "number of this PE; set by `ishmem run`", int, ge(0)
-    )
+    stats: bool = _setting(False, "true or false", "each PE prints counts and times of its calls when it ends", to_bool)
+    pe: Optional[int] = _setting(None, "0 to ISHMEM_NPES - 1", "number of this PE; set by `ishmem run`", int, ge(0))
     npes: Optional[int] = _setting(None, "at least 1", "number of PEs; set by `ishmem run`", int, ge(1))
     job: Optional[str] = _setting(
         None, "32 hexadecimal digits", "name of the job; set by `ishmem run`", check=matches_re("[0-9a-f]{32}")
@@ -267,6 +312,14 @@ class Settings:
         "library says that it handles Level Zero memory",
     )
     board: Optional[str] = _setting(None, "a path", "the shared status board of the job; set by `ishmem run`")
+    network: Optional[str] = _setting(
+        None, "a number", "the network namespace of `ishmem run`, where PEs have to be; set by `ishmem run`"
+    )
+    selected: Optional[str] = _setting(
+        None,
+        "a text",
+        "the value of ONEAPI_DEVICE_SELECTOR and of ZE_AFFINITY_MASK with which `ishmem run` has started the program",
+    )
     joined: Optional[int] = _setting(
         None,
         "a process number",
@@ -338,7 +391,7 @@ def _is_one_of(values: str, name: str) -> bool:
 
 def known() -> set[str]:
     """Give the names of all variables that mean something."""
-    return {*FIELDS, *(PREFIX + name for name in SIMULATOR), *_FOREIGN}
+    return {*FIELDS, *(PREFIX + name for name in {**SIMULATOR, **EMULATOR}), *_FOREIGN}
 
 
 def start_logging(settings: Settings, pe: int = 0, npes: int = 1) -> None:
@@ -361,13 +414,14 @@ def table() -> str:
     for name, field in FIELDS.items():
         default = "" if field.default in (None, "") else f"`{field.default}`"
         rows.append(f"| `{name}` | {default} | {field.metadata['allowed']} | {field.metadata['description']} |")
-    rows += [f"| `{PREFIX}{name}` | {' | '.join(texts)} |" for name, texts in SIMULATOR.items()]
+    rows += [f"| `{PREFIX}{name}` | {' | '.join(texts)} |" for name, texts in {**SIMULATOR, **EMULATOR}.items()]
     return "\n".join(rows)
 
 
 def _unknown(name: str) -> str:
-    close = difflib.get_close_matches(name, known(), n=1)
-    return f"{name} is no setting of ishmem" + (f"; did you mean {close[0]}?" if close else "")
+    documented = [each.removeprefix(PREFIX) for each in known() - _FOREIGN]
+    close = difflib.get_close_matches(name.removeprefix(PREFIX), documented, n=1)
+    return f"{name} is no setting of ishmem" + (f"; did you mean {PREFIX}{close[0]}?" if close else "")
 
 
 if __name__ == "__main__":

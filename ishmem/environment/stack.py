@@ -12,17 +12,29 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ishmem.common import processes
 from ishmem.common.errors import IshmemError
-from ishmem.environment import pinned_libraries
+from ishmem.environment import card, pinned_libraries
 
 LOADER = "libze_loader.so.1"
 """Soname of the Level Zero loader, and of the simulator that stands in for it."""
 
 _OPENCL = "libintelocl.so"
 """The OpenCL CPU runtime, in the folder of the libraries of all wheels."""
+
+_HOST_TASKS = "16"
+"""Threads of SYCL for host tasks: on-queue operations that wait occupy one for each queue."""
+
+MASK = "ZE_AFFINITY_MASK"
+"""Hides devices from a process; numbers of devices count within it."""
+
+SELECTED = "ISHMEM_SELECTED"
+"""The device selector and the mask with which ishmrun has started a program."""
+
+_SELECTOR = "ONEAPI_DEVICE_SELECTOR"
 
 _DRM = Path("/sys/class/drm")
 _INTEL = "0x8086"
@@ -36,18 +48,22 @@ def choose() -> str:
     """Choose real or simulated devices, as ``ISHMEM_DEVICE`` (gpu, sim or auto) asks.
 
     ``auto`` means real GPUs where an Intel GPU is visible and a real Level Zero loader is installed,
-    else the simulator. A loader that the process has already loaded decides.
+    else the simulator. A loader that the process has already loaded decides. With ``ISHMEM_CARD`` there are real GPUs,
+    as far as Intel's driver and everything above it can tell.
 
     Returns:
         ``"gpu"`` or ``"sim"``.
 
     Raises:
-        ValueError: ``ISHMEM_DEVICE`` is none of the three.
+        ValueError: ``ISHMEM_DEVICE`` is none of the three, or ``ISHMEM_CARD`` names no card.
         IshmemError: The devices are not available, or the process has loaded the other loader.
     """
     asked = os.environ.get("ISHMEM_DEVICE", "").lower() or "auto"
     if asked not in ("auto", "gpu", "sim"):
         raise ValueError(f"ISHMEM_DEVICE: got {asked!r}, allowed: auto, gpu or sim")
+    if card.asked():
+        card.check()
+        return "gpu"
     loaded = loaded_loader()
     if loaded:
         return _agree(asked, loaded)
@@ -75,14 +91,30 @@ def load() -> str:
     kind = choose()
     if _loaded:
         return kind
+    processes.check_folder()
+    if card.asked():
+        card.require()
     for name, value in variables(kind).items():
         os.environ.setdefault(name, value)
+    _follow_mask()
     if not loaded_loader():
         _open_loader(kind)
     if pinned_libraries.apply():
         pinned_libraries.load(library_folder())
     _loaded = True
     return kind
+
+
+def selected(selector: str, environ: Mapping[str, str]) -> str:
+    """Return the value of `SELECTED` for a selector in an environment."""
+    return f"{selector} {environ.get(MASK, '')}"
+
+
+def _follow_mask() -> None:
+    """Show all devices that a mask leaves, where it was set after ishmrun has chosen one: `init` then chooses."""
+    selector, told = os.environ.get(_SELECTOR, ""), os.environ.get(SELECTED)
+    if told and told.split(" ")[0] == selector and told != selected(selector, os.environ):
+        os.environ[_SELECTOR] = "level_zero:*"
 
 
 class _Finder:
@@ -154,6 +186,7 @@ def variables(kind: str) -> dict[str, str]:
     """Return defaults of the variables that the stack reads, without library paths."""
     opencl = str(library_folder() / _OPENCL)
     result = {"OCL_ICD_FILENAMES": opencl, "ZE_FLAT_DEVICE_HIERARCHY": "FLAT"}
+    result["SYCL_QUEUE_THREAD_POOL_SIZE"] = _HOST_TASKS
     if kind == "sim":
         result["ISHMEM_SIM_OPENCL"] = opencl
         if real_loader():

@@ -144,13 +144,13 @@ def _combine_on_device(call: CollectiveCall, sources: list[int], count: int, eng
     combine, total = _operation(call, dpnp), dpnp.array(parts[0])
     for part in parts[1:]:
         total = combine(total, part)
-    total.sycl_queue.wait()
+    total.sycl_queue.wait()  # of the library: the program's may have operations that wait for this one
     return total, int(total.get_array()._pointer)
 
 
 def _device_array(address: int, count: int, dtype: str) -> Any:
     heap = job.current().heap
-    memory = UsmRange(address, count * np.dtype(dtype).itemsize, heap.queue, heap).memory()
+    memory = UsmRange(address, count * np.dtype(dtype).itemsize, heap.own_queue, heap).memory()
     return dpnp.asarray(arrays.tensor.usm_ndarray((count,), dtype=dtype, buffer=memory))
 
 

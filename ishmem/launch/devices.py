@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from ishmem.environment import stack
+from ishmem.environment import card, stack
 from ishmem.launch.options import UsageError, count as parse_count
 
-_COUNT = """
+SELECTOR = "ONEAPI_DEVICE_SELECTOR"
+
+_LIST = """
 from ishmem.ipc import pyze
-print(sum(len(pyze.devices(driver)) for driver in pyze.drivers()))
+for index, device in enumerate(pyze.gpus()):
+    properties = pyze.device_properties(device)
+    print(index, int(properties.flags & pyze.DEVICE_INTEGRATED), properties.name.decode(errors="replace"))
 """
 
 
-def environment(simulated: int, sim: int | None) -> tuple[dict[str, str], int]:
-    """Return the environment that all PEs of a node share, and the number of devices on the node.
+class Gpu(NamedTuple):
+    """A GPU that the processes of this node see.
+
+    Attributes:
+        number: Its number among them, within ``ZE_AFFINITY_MASK``.
+        is_integrated: Whether it is part of the processor.
+        name: Its name.
+    """
+
+    number: int
+    is_integrated: bool = False
+    name: str = ""
+
+
+def environment(simulated: int, sim: int | None) -> tuple[dict[str, str], list[Gpu]]:
+    """Return the environment that all PEs of a node share, and its GPUs in the order in which PEs take them.
 
     Args:
-        simulated: Number of devices that the simulator has, if no variable tells.
+        simulated: Number of devices that the simulator has, or the emulated cards have, if no variable tells.
         sim: Number of simulated devices that the user asks for.
 
     Raises:
@@ -33,28 +52,52 @@ def environment(simulated: int, sim: int | None) -> tuple[dict[str, str], int]:
         os.environ.update(ISHMEM_DEVICE="sim", ISHMEM_SIM_DEVICES=str(sim))
     kind = stack.choose()
     common = {**os.environ, **stack.environment(kind, simulated), "ISHMEM_DEVICE": kind}
-    return common, _count(kind, common, simulated)
+    if cards := card.asked():
+        common[card.VARIABLE] = card.for_devices(cards, simulated)
+    return common, sorted(_list(kind, common, simulated), key=lambda gpu: gpu.is_integrated)
+
+
+def choice(common: Mapping[str, str], gpus: Sequence[Gpu], place: int) -> dict[str, str]:
+    """Return the variables by which a PE takes its device, unless the user has chosen; discrete GPUs come first.
+
+    Where a GPU is integrated because there are too few others, one line says so.
+    """
+    if common.get(SELECTOR):
+        return {}
+    gpu = gpus[place % len(gpus)]
+    others = sum(not each.is_integrated for each in gpus)
+    if gpu.is_integrated and others:
+        print(
+            f"ishmrun: PE {place} of this node is on an integrated GPU, {gpu.name}: there are {others} discrete ones, "
+            "and kernels of different GPUs that wait for each other go at the pace of the slowest",
+            file=sys.stderr,
+        )
+    selector = f"level_zero:{gpu.number}"
+    return {SELECTOR: selector, stack.SELECTED: stack.selected(selector, common)}
 
 
 def _forget_outer_job() -> None:
     """Remove variables that an enclosing ishmrun has set, so that they do not count as settings of the user."""
-    for name in ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB", "ISHMEM_BOARD", "ISHMEM_JOINED"):
+    for name in ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB", "ISHMEM_BOARD", "ISHMEM_JOINED", "ISHMEM_NETWORK"):
         os.environ.pop(name, None)
-    if re.fullmatch(r"level_zero:\d+", os.environ.get("ONEAPI_DEVICE_SELECTOR", "")):
-        del os.environ["ONEAPI_DEVICE_SELECTOR"]
+    if os.environ.pop(stack.SELECTED, "").split(" ")[0] == os.environ.get(SELECTOR):
+        os.environ.pop(SELECTOR, None)
 
 
-def _count(kind: str, environment: dict[str, str], simulated: int) -> int:
+def _list(kind: str, environment: dict[str, str], simulated: int) -> list[Gpu]:
+    masked = environment.get(stack.MASK)
     if kind == "sim":
         try:
-            return parse_count(environment["ISHMEM_SIM_DEVICES"])
+            count = parse_count(environment["ISHMEM_SIM_DEVICES"])
         except argparse.ArgumentTypeError as error:
             raise UsageError(f"ISHMEM_SIM_DEVICES: {error}") from None
+        if not masked and not environment.get("ISHMEM_SIM_KINDS"):
+            return [Gpu(index) for index in range(count)]
     # In another process: a driver that is initialised here does not survive the fork.
-    done = subprocess.run(
-        [sys.executable, "-c", _COUNT], env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode or int(done.stdout) < 1:
-        reason = (done.stderr.strip().splitlines() or ["Level Zero shows none"])[-1]
+    done = subprocess.run([sys.executable, "-c", _LIST], env=environment, capture_output=True, text=True, check=False)
+    found = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    if done.returncode or not found:
+        none = f"{stack.MASK}={masked} hides all of them" if masked else "Level Zero shows none"
+        reason = (done.stderr.strip().splitlines() or [none])[-1]
         raise UsageError(f"no GPU can be used: {reason}; --sim {simulated} simulates them")
-    return int(done.stdout)
+    return [Gpu(int(index), integrated == "1", name) for index, integrated, name in found]

@@ -22,7 +22,7 @@ from typing import Any
 from ishmem.common import processes
 from ishmem.common.status_board import describe_end
 from ishmem.launch import supervisor
-from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR
+from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, exit_status
 from ishmem.launch.marks import Ended, Line, parse
 from ishmem.launch.mpiexec import Mpiexec, Place, command
 from ishmem.launch.options import UsageError
@@ -191,14 +191,14 @@ class MpiexecJob:
         if self._timed_out:
             return supervisor.TIMED_OUT
         if not printed:
-            return 128 + signal.SIGPIPE
+            return exit_status(-signal.SIGPIPE)
         if self._first is not None:
             code = self._first.code
         elif self._told is not None:
             code = code or self._told.code
         elif not self._running:
             return 0
-        return code if code >= 0 else 128 - code
+        return exit_status(code)
 
     def _forward(self, number: int) -> None:
         again = bool(self._sent)

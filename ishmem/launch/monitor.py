@@ -31,7 +31,7 @@ from ishmem.common.channel import Channel, Message, lost
 from ishmem.common.monitor_tree import above, below
 from ishmem.common.status_board import describe_end
 from ishmem.ipc import hub
-from ishmem.launch.ending import MONITOR, REACTING, Ending
+from ishmem.launch.ending import MONITOR, REACTING, Ending, exit_status
 
 BEAT = 0.2
 """Seconds between two signs of life to another node."""
@@ -253,7 +253,7 @@ class Monitor:
         how = f"process {pe.process} " + ("has ended" if code is None else describe_end(code))
         self._tell_hub(number, how)
         if not pe.left:
-            self._lose(number, how, 1 if not code else 128 - code if code < 0 else code)
+            self._lose(number, how, exit_status(code or 1))
 
     def _tell_hub(self, pe: int, how: str) -> None:
         """Let the PEs of this node know by their connections, too."""
@@ -325,7 +325,7 @@ class Monitor:
                 node.heard = now
             silence = now - node.heard
             if 0 < self._config.silence < silence and not node.left:
-                self._lose_node(number, node, f"no answer for {silence:.1f} s", silence)
+                self._lose_node(number, node, f"no answer for {silence:.1f} s (ISHMEM_NODE_TIMEOUT)", silence)
         for pe in self._pes.values():
             due_signal = pe.ending.take(now)
             if due_signal and not pe.left and not pe.ended:
@@ -336,7 +336,7 @@ def _send(pe: _Pe, number: signal.Signals) -> None:
     with contextlib.suppress(OSError):
         if pe.handle is not None:
             signal.pidfd_send_signal(pe.handle, number)
-        else:
+        elif pe.process and pe.channel.fileno() >= 0:  # not one of another namespace, and it has not ended
             os.kill(pe.process, number)
 
 

@@ -9,8 +9,10 @@ import sys
 from importlib.machinery import PathFinder
 from typing import NoReturn
 
+from ishmem.common import limits
+
 _USAGE = """\
-ishmem run -n N [--sim M] [--timeout S] [--preload] [--trace FOLDER] [--no-prefix] PROGRAM [args ...]
+ishmem run -n N [--sim M | --card CARD] [--timeout S] [--preload] [--trace FOLDER] [--no-prefix] PROGRAM [args ...]
           where PROGRAM is prog.py, -m module, -c code or an executable
        ishmem run -n N --hosts HOST[:SLOTS],... [--ppn P] ... prog.py [args ...]     on several nodes, by mpiexec
        mpiexec ... ishmem run prog.py [args ...]                                     as one PE of an MPI job
@@ -53,6 +55,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--hostfile", metavar="FILE", help="the same, read from a file with a host on each line")
     parser.add_argument("--ppn", "-ppn", type=count, metavar="P", help="number of PEs on each node")
     parser.add_argument("--sim", type=count, metavar="M", help="use M simulated GPUs, on each node")
+    parser.add_argument("--card", metavar="CARD", help="use emulated cards, such as b580, on each node")
     parser.add_argument("--timeout", type=seconds, metavar="S", help="end the job after S seconds")
     parser.add_argument("--trace", metavar="FOLDER", help="write a trace of all PEs, which `ishmem trace` shows")
     parser.add_argument("--no-prefix", action="store_true", help="print output without PE numbers")
@@ -64,6 +67,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.hosts and options.hostfile:
         raise UsageError("--hosts and --hostfile: got both, allowed: one of them")
+    if options.sim and options.card:
+        raise UsageError("--sim and --card: got both, allowed: one of them")
     if options.n and options.stdin >= options.n:
         raise UsageError(f"--stdin: got {options.stdin}, allowed: 0 to {options.n - 1}")
     if options.ppn and not (options.hosts or options.hostfile):
@@ -88,14 +93,11 @@ def number(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """Parse a number of seconds above 0."""
+    """Parse a time in seconds."""
     try:
-        value = float(text)
+        return limits.seconds(text)
     except ValueError:
-        value = 0.0
-    if not 0 < value <= 1e9:
-        raise argparse.ArgumentTypeError(f"got {text!r}, allowed: seconds, more than 0")
-    return value
+        raise argparse.ArgumentTypeError(f"got {text!r}, allowed: {limits.TIME_ALLOWED}") from None
 
 
 def command(options: argparse.Namespace) -> list[str]:

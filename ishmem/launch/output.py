@@ -9,6 +9,9 @@ import stat
 from collections.abc import Iterator
 from typing import Callable
 
+from ishmem.common.errors import IshmemError
+from ishmem.common.limits import advice
+
 _CHUNK = 65536
 _WHOLE = select.PIPE_BUF  # bytes that one write puts into a pipe at once
 _LONGEST = 1 << 20
@@ -83,6 +86,11 @@ class _Target:
                 view = view[os.write(self._descriptor, view) :]
             except BlockingIOError:
                 select.select([], [self._descriptor], [])
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                stream = {1: "standard output", 2: "standard error"}.get(self._descriptor, "output")
+                raise IshmemError(f"cannot write to {stream}: {error.strerror}{advice(error)}") from error
 
 
 class Printer:

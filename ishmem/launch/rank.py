@@ -23,7 +23,8 @@ from ishmem.common import processes
 from ishmem.common.errors import IshmemError
 from ishmem.environment.launcher import Launched, launched
 from ishmem.environment.mpi_library import transport_default
-from ishmem.launch import devices, supervisor
+from ishmem.launch import devices, inherited, supervisor
+from ishmem.launch.ending import exit_status
 from ishmem.launch.marks import Ended, end_mark, line_mark
 from ishmem.launch.options import UsageError
 from ishmem.launch.output import Printer
@@ -36,11 +37,11 @@ _READABLE = 0.2  # seconds for other processes of the node to read how a program
 
 def environment(this: Launched, sim: int | None) -> dict[str, str]:
     """Return the environment of the program; its device is chosen by the rank on the node, unless the user has."""
-    common, count = devices.environment(this.local_size or 1, sim)
+    common, gpus = devices.environment(this.local_size or 1, sim)
     common = {**transport_default(), **common}
     if this.local_rank is None:  # then ``init`` chooses, by the PE's place on the node
         return common
-    return {"ONEAPI_DEVICE_SELECTOR": f"level_zero:{this.local_rank % count}", **common}
+    return {**common, **devices.choice(common, gpus, this.local_rank)}
 
 
 def become(this: Launched, sim: int | None, command: list[str]) -> NoReturn:
@@ -94,7 +95,7 @@ class _Guard:
             threading.Timer(LINGER, processes.end_children).start()
             printer.run()
         processes.end_children()
-        os._exit(code if code >= 0 else 128 - code)
+        os._exit(exit_status(code))
 
     def _forward(self, number: int) -> None:
         self._told = True
@@ -119,6 +120,7 @@ def main(arguments: list[str]) -> int:
     """Guard a PE: ``[--sim M] -- program [argument ...]``."""
     sim = int(arguments[1]) if arguments[0] == "--sim" else None
     command, host = arguments[arguments.index("--") + 1 :], socket.gethostname()
+    inherited.settle()
     this = launched(single=True)
     if this is None or this.rank is None:
         print(f"{host}: it has set no variable with the rank; set ISHMEM_MPIEXEC to another one", file=sys.stderr)

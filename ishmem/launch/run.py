@@ -16,11 +16,13 @@ import os
 import resource
 import sys
 
-from ishmem.common import kernel_wait
+from ishmem.common import kernel_wait, processes
 from ishmem.common.errors import IshmemError
+from ishmem.common.limits import advice, doing
 from ishmem.common.status_board import StatusBoard
+from ishmem.environment import card
 from ishmem.environment.launcher import Launched, launched
-from ishmem.launch import devices, preload, supervisor
+from ishmem.launch import devices, inherited, preload, supervisor
 from ishmem.launch.options import UsageError, command, parse, seconds
 from ishmem.launch.output import Printer
 
@@ -34,14 +36,18 @@ def main(arguments: list[str] | None = None) -> int:
         The exit status: 0, that of the first PE that failed, 124 after a time-out, 2 for a wrong command line.
     """
     program: tuple[list[str], set[int]] | None = None
+    inherited.settle()
     try:
+        processes.check_folder()
         return _start(parse(arguments))
     except preload.Program as forked:
         program = forked.command, forked.kept
     except (UsageError, IshmemError, ImportError, ValueError) as error:
         print(f"ishmrun: {error}", file=sys.stderr)
     except OSError as error:
-        print(f"ishmrun: {error.strerror}{supervisor.hint(error)}", file=sys.stderr)
+        print(f"ishmrun: cannot start the job: {error}{advice(error)}", file=sys.stderr)
+    except (MemoryError, RuntimeError) as error:  # of a thread that cannot start
+        print(f"ishmrun: cannot start the job: {error or 'no memory'}{advice(error)}", file=sys.stderr)
     if program:
         preload.run(*program)
     return 2
@@ -54,6 +60,8 @@ def _start(options: argparse.Namespace) -> int:
     elif options.n is None and not on_hosts:
         raise UsageError("-n, the number of PEs, is missing")
     program = command(options)
+    if options.card:
+        _use_card(options)
     if options.trace:
         os.environ["ISHMEM_TRACE"] = os.path.abspath(options.trace)
     _allow_open_files()
@@ -64,6 +72,14 @@ def _start(options: argparse.Namespace) -> int:
     if on_hosts:
         return _on_hosts(options, program)
     return _run(program, _environments(options.n, options.sim), options)
+
+
+def _use_card(options: argparse.Namespace) -> None:
+    """Give the PEs a card; where this process is to import the stack for them, it needs the card itself."""
+    os.environ.pop("ISHMEM_DEVICE", None)
+    os.environ[card.VARIABLE] = options.card
+    if options.preload:
+        card.enter()
 
 
 def _check_inside(this: Launched, options: argparse.Namespace) -> None:
@@ -98,15 +114,16 @@ def _allow_open_files() -> None:
 
 def _environments(n: int, sim: int | None) -> list[dict[str, str]]:
     """Return the environment of each PE."""
-    common, count = devices.environment(n, sim)
-    common.update(ISHMEM_NPES=str(n), ISHMEM_JOB=os.urandom(16).hex())
-    return [{"ONEAPI_DEVICE_SELECTOR": f"level_zero:{pe % count}", **common, "ISHMEM_PE": str(pe)} for pe in range(n)]
+    common, gpus = devices.environment(n, sim)
+    common.update(ISHMEM_NPES=str(n), ISHMEM_JOB=os.urandom(16).hex(), ISHMEM_NETWORK=processes.network())
+    return [{**common, **devices.choice(common, gpus, pe), "ISHMEM_PE": str(pe)} for pe in range(n)]
 
 
 def _run(program: list[str], environments: list[dict[str, str]], options: argparse.Namespace) -> int:
-    pipes = [(os.pipe(), os.pipe()) for _ in environments] if not options.no_prefix else []
+    with doing("make pipes for the output of the PEs"):
+        pipes = [(os.pipe(), os.pipe()) for _ in environments] if not options.no_prefix else []
+        reports, report = os.pipe()
     outputs = [(out[1], err[1]) for out, err in pipes]
-    reports, report = os.pipe()
     board = StatusBoard.make(len(environments))
     for environment in environments:
         environment["ISHMEM_BOARD"] = board.path
@@ -126,7 +143,7 @@ def _run(program: list[str], environments: list[dict[str, str]], options: argpar
         # The report pipe closes with the supervisor. If it was killed, wait() ends the processes that still write.
         printed = printer.run(until=reports)
         if not printed:
-            os.kill(pid, supervisor.STOP)
+            _forward(pid, supervisor.STOP)
         status = supervisor.wait(pid)
         if printed:
             printer.run()
@@ -142,7 +159,7 @@ def _seconds(name: str, default: float | None = None) -> float | None:
 
 
 def _forward(pid: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
+    if processes.is_child(pid):
         os.kill(pid, number)
 
 

@@ -7,10 +7,8 @@ orphans (it is a subreaper), and kills the PEs when the supervisor dies.
 from __future__ import annotations
 
 import contextlib
-import errno
 import itertools
 import os
-import resource
 import signal
 import subprocess
 import threading
@@ -22,11 +20,12 @@ from typing import Callable, NoReturn
 
 from ishmem.common import processes
 from ishmem.common.errors import IshmemError
+from ishmem.common.limits import advice, doing
 from ishmem.common.processes import adopt_orphans, end_children
 from ishmem.common.status_board import PeState, StatusBoard, describe_end
 from ishmem.ipc.hub import REPORT, Hub
 from ishmem.launch import preload
-from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, Ending
+from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, Ending, exit_status
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1
@@ -36,6 +35,7 @@ TIMED_OUT = 124
 
 _SIGNALS = frozenset((signal.SIGCHLD, STOP, *FORWARDED))
 _PF_EXITING = 0x4
+_LOOK = 0.5  # seconds between two looks at the status board
 
 _BY_ADDRESS = (signal.SIGSEGV, signal.SIGBUS)
 _CHECK = "  if a kernel has used a wrong address: ISHMEM_CHECK=1 names the call"
@@ -78,7 +78,8 @@ def start(job: JobSpec) -> int:
     adopt_orphans()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     parent = os.getpid()
-    pid = os.fork()
+    with doing("start the supervisor of the job"):
+        pid = os.fork()
     if pid == 0:
         _serve(job, parent, before)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -117,7 +118,7 @@ def wait(pid: int) -> int:
     status = os.waitstatus_to_exitcode(result)
     if status < 0:
         end_children()
-    return status if status >= 0 else 128 - status
+    return exit_status(status)
 
 
 def _serve(job: JobSpec, parent: int, mask: set[int | signal.Signals]) -> NoReturn:
@@ -151,7 +152,7 @@ class _Supervisor:
         self._ending = Ending()
         self._is_patient = False
         self._hub: Hub | None = None
-        self._look_at = time.monotonic() if job.hang_timeout or job.notice else None
+        self._look_at = time.monotonic()
 
     def run(self) -> int:
         """Start the PEs and watch them until all have ended."""
@@ -164,7 +165,7 @@ class _Supervisor:
             self._report(f"--preload: {error}")
             self._end(2)
         except OSError as error:
-            self._report(f"cannot start {self._job.command[0]}: {error.strerror}{hint(error)}")
+            self._report(f"cannot start {self._job.command[0]}: {error.strerror}{advice(error)}")
             self._end(2)
         for end in itertools.chain(*self._job.outputs):
             os.close(end)
@@ -180,8 +181,8 @@ class _Supervisor:
             return
         try:
             self._hub = Hub(self._job.environments[0]["ISHMEM_JOB"], board.n_pes, board.fate, REPORT)
-        except (IshmemError, OSError) as error:
-            self._report(str(error))
+        except (RuntimeError, OSError) as error:  # the first also where a thread cannot start
+            self._report(f"cannot start the hub of the PEs: {error}{advice(error)}")
             self._end(2)
 
     def _start(self, pe: int) -> None:
@@ -219,7 +220,7 @@ class _Supervisor:
         elif got.si_signo == signal.SIGCHLD:
             self._reap()
         elif got.si_signo == STOP:
-            self._end(128 + signal.SIGPIPE)
+            self._end(exit_status(-signal.SIGPIPE))
         else:
             self._forward(signal.Signals(got.si_signo))
 
@@ -234,13 +235,20 @@ class _Supervisor:
             self._report(f"timed out after {self._job.timeout:g} s; ending PE {self._names()}")
             self._report(*self._places())
             self._end(TIMED_OUT)
-        if self._look_at is not None and now >= self._look_at:
+        if now >= self._look_at:
+            self._look_for_failures()
             self._look_for_kernels(now)
+
+    def _look_for_failures(self) -> None:
+        """Begin to end the job once a program has failed, whose process may stay: threads and exit handlers keep it."""
+        times = [self._job.board[pe].gave_up for pe, _ in self._running.values() if self._job.board[pe].gave_up]
+        if times and self._status is None and not self._is_patient and self._sent.isdisjoint(FORWARDED):
+            self._begin_to_end(min(times), SUPERVISOR.failing)
 
     def _look_for_kernels(self, now: float) -> None:
         """Report a PE that has run a kernel for long, and end the job after the limit; the PE itself cannot."""
         limit, notice, board = self._job.hang_timeout or 0.0, self._job.notice, self._job.board
-        self._look_at = now + min(*(each / 4 for each in (limit, notice) if each), 0.5)
+        self._look_at = now + min([_LOOK, *(each / 4 for each in (limit, notice) if each)])
         beats = [board[pe].beat for pe, _ in self._running.values() if board[pe].beat]
         oldest = min(beats, default=now)
         if self._status is not None or board.head.hang:
@@ -280,6 +288,8 @@ class _Supervisor:
 
     def _ended(self, pe: int, code: int) -> None:
         board, first = self._job.board, self._status is None
+        if -code in self._sent and board[pe].gave_up:
+            code = board[pe].status
         cause = self._find_cause(pe)  # before the other PEs learn of it and fail too
         deserted = board[pe].is_inside and not board.head.closing
         board[pe].code = code
@@ -295,7 +305,7 @@ class _Supervisor:
             self._report(f"PE {pe} {describe_end(code)}{' without ishmem.finalize()' * (code == 0)}{others}")
             if first and deserted and -code in _BY_ADDRESS and "ISHMEM_CHECK" not in self._job.environments[pe]:
                 self._report(_CHECK)
-        status = 128 - code if code < 0 else code or 1
+        status = exit_status(code) or 1
         if self._sent.isdisjoint(FORWARDED):
             self._report(*places)
             self._end(status, SUPERVISOR.failing if self._use_ishmem() else 0.0)
@@ -327,8 +337,13 @@ class _Supervisor:
         """End the job, with the PEs that do not end by themselves; the first call sets the exit status."""
         if self._status is not None:
             return
-        self._status, self._is_patient = status, patience > 0
-        self._ending.begin(time.monotonic() + patience, SUPERVISOR)
+        self._status = status
+        if not (self._is_patient and patience):
+            self._begin_to_end(time.monotonic(), patience)
+
+    def _begin_to_end(self, since: float, patience: float) -> None:
+        self._is_patient = patience > 0
+        self._ending.begin(since + patience, SUPERVISOR)
 
     def _names(self) -> str:
         return ", ".join(str(pe) for pe, _ in self._running.values())
@@ -350,13 +365,6 @@ class _Supervisor:
     def _report(self, *lines: str) -> None:
         with contextlib.suppress(OSError):
             os.write(self._job.report, b"".join(line.encode(errors="replace") + b"\n" for line in lines))
-
-
-def hint(error: OSError) -> str:
-    """Return advice for an error message, or an empty string."""
-    if error.errno not in (errno.EMFILE, errno.ENFILE):
-        return ""
-    return f"; a process may have {resource.getrlimit(resource.RLIMIT_NOFILE)[1]} (see ulimit -Hn)"
 
 
 def _is_dying(pid: int) -> bool:

@@ -16,17 +16,20 @@ if TYPE_CHECKING:
 class CompileOptions:
     """Options that change the code of a kernel; they are part of its cache key.
 
+    Those of all PEs of a job are the same, since collectives in kernels depend on them.
+
     Attributes:
         check: Whether operations check their arguments.
         spans: Whether the job has PEs on other nodes, which kernels reach through the proxy.
-        routed: Whether kernels reach PEs of this node, or do atomics there, through the proxy; see
+        routed: Whether kernels of some PE reach PEs of its node, or do atomics there, through the proxy; see
             `ishmem.runtime.proxy`.
         wide: In a large job (``Layout.is_large``), whose rendezvous slots are short, the number of handles whose teams
             have slots for all PEs; 0 in others.
         no_waits: The reason why kernels of this job must not wait for other PEs; empty when they may.
-        levels: Whether collectives have two levels in teams that span nodes: kernels need no proxy within this node,
+        levels: Whether collectives have two levels in teams that span nodes: kernels need no proxy within any node,
             and ``ISHMEM_ALGORITHM`` does not force ``mapped``.
         late: Whether the proxy holds operations on other PEs of this node: see `ishmem.runtime.late`.
+        staged: Whether kernels of some PE reach PEs of its node through the proxy only.
     """
 
     check: bool = False
@@ -36,6 +39,12 @@ class CompileOptions:
     no_waits: str = ""
     levels: bool = False
     late: bool = False
+    staged: bool = False
+
+    @property
+    def copies_by_proxy(self) -> bool:
+        """Whether puts and gets to some PE go through the proxy."""
+        return self.spans or self.staged
 
     @property
     def proxied(self) -> bool:
@@ -90,7 +99,7 @@ class ProcessConstants(NamedTuple):
             pe: Its number.
             layout: Layout of the heap.
             near: The PEs of its node, ascending.
-            simd_width: Work-items that its device executes in lock-step.
+            simd_width: Work-items that its device executes in lockstep.
             xe_cores: Xe cores of its device.
         """
         offsets = {

@@ -54,7 +54,7 @@ class View:
     @property
     def strides(self) -> tuple[int, ...]:
         """Return the strides in elements; 0 where a stride is not a multiple of the element size."""
-        if hasattr(self.array, "__sycl_usm_array_interface__"):
+        if arrays.on_device(self.array):
             return tuple(arrays.usm_array(self.array).strides)
         host = np.asarray(self.array)
         return tuple(0 if stride % host.itemsize else stride // host.itemsize for stride in host.strides)

@@ -29,7 +29,7 @@ class Completions:
         self._open: dict[int, deque[tuple[int, int, Any]]] = {}
         self._queues: dict[Any, int] = {}
         self._ends: dict[int, int] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may call in between
         self._more, self._closed = threading.Event(), False
         self._thread: threading.Thread | None = None
 

@@ -12,7 +12,6 @@ from ishmem import _core
 from ishmem.common.errors import LevelZeroError
 from ishmem.environment import profile
 from ishmem.ipc import pyze
-from ishmem.runtime.routes import shares_atomics
 
 if TYPE_CHECKING:
     from ishmem.common.algorithms import Table
@@ -42,9 +41,10 @@ class CopyEngine:
             raise_lost: Raises for a copy to or from a PE that is gone.
         """
         self._far, self._raise_lost = far, raise_lost
-        self._list = pyze.create_immediate(context, device, mode=pyze.MODE_ASYNCHRONOUS)
+        group = pyze.copy_group(device) or 0  # behind kernels that wait, a copy might never end
+        self._list = pyze.create_immediate(context, device, group, pyze.MODE_ASYNCHRONOUS)
         self._kept: list[Any] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may call in between
         self.outstanding = False
 
     def copy(self, dest: int, source: int, nbytes: int, keep: Any) -> None:
@@ -110,24 +110,24 @@ class CopyEngine:
         pyze.zeCommandListDestroy(self._list)
 
 
-def host_routes(
-    device: int, settings: Settings, measured: list[tuple[int, str]] | None = None
-) -> tuple[int, bool]:
+def host_routes(shared: bool, settings: Settings, measured: list[tuple[int, str]] | None = None) -> tuple[int, bool]:
     """Return the size from which the copy engine copies for the host, and whether host atomics use the mapping.
 
-    ``measured`` is the profile's entry for ``put``.
+    Args:
+        shared: Whether the host's atomics on the device's memory are atomic for kernels too.
+        settings: The settings of the job.
+        measured: The profile's entry for ``put``.
     """
-    shared = shares_atomics(device)
     cutover = _cutover(settings, measured, NEVER if shared else DISCRETE_CUTOVER)
     return cutover, settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)
 
 
-def private_cutovers(device: int, settings: Settings, measured: Table) -> tuple[int, int]:
+def private_cutovers(shared: bool, settings: Settings, measured: Table) -> tuple[int, int]:
     """Return the sizes from which the copy engine reads, and writes, private memory for the host.
 
-    ``measured`` is the profile; its entries for private memory are taken out.
+    ``shared`` is as for `host_routes`; ``measured`` is the profile, of which the entries for private memory are taken.
     """
-    defaults = (NEVER, NEVER) if shares_atomics(device) else (DISCRETE_READ_CUTOVER, DISCRETE_CUTOVER)
+    defaults = (NEVER, NEVER) if shared else (DISCRETE_READ_CUTOVER, DISCRETE_CUTOVER)
     entries = [measured.pop(name, None) for name in (profile.PUT_PRIVATE, profile.GET_PRIVATE)]
     read, write = (_cutover(settings, *each) for each in zip(entries, defaults))
     return read, write

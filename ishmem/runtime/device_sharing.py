@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ishmem.ipc import pyze
-
 if TYPE_CHECKING:
     from ishmem.runtime.heap import SymmetricHeap
 
@@ -14,14 +12,9 @@ def reason(heap: SymmetricHeap) -> str:
     """Return why kernels of the job may not wait for other PEs, empty when they may; equal on all PEs of a node."""
     for device in dict.fromkeys(device for device in heap.devices if device):
         pes = [pe for pe, other in enumerate(heap.devices) if other == device]
-        if words := describe(pes, engines(device.device() or heap.device)):
+        if words := describe(pes, device.engines):
             return words
     return ""
-
-
-def engines(device: int) -> int:
-    """Return how many processes can run kernels on a device concurrently."""
-    return max((group.numQueues for group in pyze.queue_groups(device) if group.flags & pyze.QUEUE_COMPUTE), default=1)
 
 
 def describe(pes: list[int], engines: int) -> str:

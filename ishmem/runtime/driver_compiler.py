@@ -11,7 +11,7 @@ import struct
 import threading
 
 from ishmem.common.errors import LevelZeroError
-from ishmem.common.spirv import MAGIC
+from ishmem.common.spirv import kernel_module
 from ishmem.ipc import pyze
 
 _NAME = struct.unpack("<2I", b"nothing\0")
@@ -49,7 +49,4 @@ def _build(context: int, device: int) -> None:
 
 def empty_module() -> bytes:
     """Return the SPIR-V of a kernel that does nothing."""
-    words = [MAGIC, 0x10000, 0, _BOUND, 0]
-    for op, *operands in _INSTRUCTIONS:
-        words += [(len(operands) + 1) << 16 | op, *operands]
-    return struct.pack(f"<{len(words)}I", *words)
+    return kernel_module(_INSTRUCTIONS, _BOUND)

@@ -45,6 +45,11 @@ def of_program() -> int:
     return 1 if hasattr(sys, "last_type") else 0
 
 
+def of_end() -> int:
+    """Return the status of the ``SystemExit`` that has ended the program; 0 if none has."""
+    return _status or 0
+
+
 def of(error: BaseException | None) -> int:
     """Return the status with which the program ends if nothing catches an exception."""
     return _number(error.code) if isinstance(error, SystemExit) else 1

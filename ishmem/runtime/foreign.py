@@ -63,6 +63,11 @@ def native(array: Any) -> Any:
     return array if _library is None or not isinstance(array, _library.kind) else _library.native(array)
 
 
+def is_tensor(array: Any) -> bool:
+    """Return whether an object is a tensor of torch, whether or not `ishmem.torch` is imported."""
+    return any(kind.__module__.split(".")[0] == "torch" and hasattr(kind, "data_ptr") for kind in type(array).__mro__)
+
+
 def dtype_of(array: Any) -> str | None:
     """Return the name of the dtype of an array of the library; None for other objects."""
     return None if _library is None or not isinstance(array, _library.kind) else _library.dtype(array)

@@ -7,7 +7,6 @@ since the kernel holds the interpreter's lock: a signal that carries the status 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import select
 import signal
@@ -16,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, NoReturn
 
 from ishmem import _core
-from ishmem.common.processes import descriptor
+from ishmem.common.processes import descriptor, send_value
 from ishmem.common.status_board import StatusBoard
 
 if TYPE_CHECKING:
@@ -26,37 +25,36 @@ PATIENCE = 0.5
 """Seconds that the other PEs have to end on the message."""
 
 _SIGNAL = signal.SIGRTMAX - 3
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
-def prepare(links: Links, board: StatusBoard | None) -> tuple[list[int], StatusBoard]:
-    """Install the signal handler; return the process numbers of all PEs, and the board. Collective.
+def prepare(links: Links, board: StatusBoard | None) -> StatusBoard:
+    """Install the signal handler; return the board. Collective.
 
     A PE without a board opens that of PE 0.
     """
     _core.exit_on(_SIGNAL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (_SIGNAL,))
     shared = [board.fd] if board and links.pe == 0 else []
-    parts = links.allgather(str(os.getpid()).encode(), shared, what="init")
+    parts = links.allgather(b"", shared, what="init")
     ((fd,),) = (fds for _payload, fds in parts if fds)
     if board is None:
         board = StatusBoard(fd, links.n_pes)
         board.join(links.pe, "init", _core)
     else:
         os.close(fd)
-    return [int(payload) for payload, _fds in parts], board
+    return board
 
 
-def end_job(board: StatusBoard, links: Links, processes: list[int], status: int) -> NoReturn:
+def end_job(board: StatusBoard, links: Links, status: int) -> NoReturn:
     """End every PE of the job with an exit status."""
     _flush()
     board.head.closing = 1
-    opened = {pid: descriptor(pid) for pid in processes if pid != os.getpid()}
-    others = {pid: handle for pid, handle in opened.items() if handle is not None}
+    others = _others(board)
     links.on_lost = None  # their ends are expected
     links.exit(status)
     if _wait(others, PATIENCE):
-        for pid in others:
-            _libc.sigqueue(pid, int(_SIGNAL), ctypes.c_void_p(status))
+        for handle in others:
+            send_value(handle, int(_SIGNAL), status)
         _wait(others, PATIENCE)
     os._exit(status)
 
@@ -73,11 +71,20 @@ def _flush() -> None:
             stream.flush()
 
 
-def _wait(processes: dict[int, int], seconds: float) -> bool:
+def _others(board: StatusBoard) -> list[int]:
+    """Return descriptors of the processes of the other PEs; of each, the number is that of a PE after it was opened."""
+    opened = {pe: descriptor(pid) for pe in range(board.n_pes) if (pid := board.process(pe)) not in (None, os.getpid())}
+    return [handle for pe, handle in opened.items() if handle is not None and board.process(pe) is not None]
+
+
+def _wait(handles: list[int], seconds: float) -> bool:
     """Wait for processes to end and remove those that have; return whether any is left."""
-    deadline = time.monotonic() + seconds
-    while processes and (left := deadline - time.monotonic()) > 0:
-        ended = select.select(list(processes.values()), [], [], left)[0]
-        for pid in [pid for pid, handle in processes.items() if handle in ended]:
-            os.close(processes.pop(pid))
-    return bool(processes)
+    deadline, waiting = time.monotonic() + seconds, select.poll()  # select.select() takes only descriptors below 1024
+    for handle in handles:
+        waiting.register(handle, select.POLLIN)
+    while handles and (left := deadline - time.monotonic()) > 0:
+        for handle, _events in waiting.poll(1000 * left):
+            waiting.unregister(handle)
+            handles.remove(handle)
+            os.close(handle)
+    return bool(handles)

@@ -13,7 +13,7 @@ import math
 import os
 import struct
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dpctl.memory
 import numpy as np
@@ -27,22 +27,16 @@ from ishmem.common.type_tables import movable
 from ishmem.common.violations import Violation
 from ishmem.environment import arrays, profile
 from ishmem.ipc import handles, native, pyze, wire
-from ishmem.runtime import numpy_protocol
+from ishmem.runtime import numpy_protocol, peer_device, peer_proof, peer_verdicts
 from ishmem.runtime.allocator import Allocation, Allocator
 from ishmem.runtime.copy_engine import NEVER, host_routes, private_cutovers
 from ishmem.runtime.foreign import TYPE_NUMBERS
 from ishmem.runtime.freed import FreedMemory
+from ishmem.runtime.peer_device import PeerDevice
+from ishmem.runtime.peer_proof import Wrong
+from ishmem.runtime.peer_verdicts import Verdict
 from ishmem.runtime.private_memory import PrivateMemory
-from ishmem.runtime.routes import (
-    UUID_SIZE,
-    PeerDevice,
-    Route,
-    between,
-    for_kernels,
-    left_to_hosts,
-    shares_atomics,
-    uuid_of,
-)
+from ishmem.runtime.routes import Route, for_kernels, left_to_hosts
 
 if TYPE_CHECKING:
     import dpctl
@@ -61,6 +55,22 @@ FREED = 0xFF
 
 QUARANTINED = 4
 """With ``ISHMEM_CHECK``, freed memory of up to one in so many bytes of the heap waits before it is used again."""
+
+
+class Offer(NamedTuple):
+    """What a PE of the node gives the others of its heap.
+
+    Attributes:
+        device: Its device.
+        pattern: The random bytes at the start of the heap, for the proof.
+        export: Its heap.
+        fds: The descriptors of its lock and of its heap; whoever takes one closes it.
+    """
+
+    device: PeerDevice
+    pattern: bytes
+    export: handles.Export
+    fds: list[int]
 
 
 class UsmRange:
@@ -95,6 +105,8 @@ class SymmetricHeap:
             this PE's device does not reach the heap; a far address (``ishmem/core/far.hpp``) on other nodes.
         devices: The device of each PE of this node; None for others, as in ``locks``.
         routes: The route of this PE's kernels to each PE.
+        between: The routes between all PEs of the node, by their places.
+        troubles: The pairs of PEs of the node, by their places, that do not reach each other's memory as reported.
         late: Whether operations on other PEs are held (``ishmem.runtime.late``), for which kernels use the proxy.
         atomics_by_host: For each PE, whether the hosts do all atomics on its memory, under a lock.
         locks: These locks, in host memory of each PE.
@@ -129,19 +141,25 @@ class SymmetricHeap:
         self.peers: list[int] = []
         self.devices: list[PeerDevice | None] = []
         self.routes: list[Route] = []
-        self.late = False
+        self.late = self._has_indirect = self._has_staged = False
         self.atomics_by_host: list[bool] = []
         self.locks: list[handles.HostMap | None] = []
-        self._mappings: list[handles.Mapping] = []
+        self._mappings: dict[int, handles.Mapping] = {}
+        self._refusals: dict[int, str] = {}
+        self.between: list[list[Route]] = []
+        self.troubles: dict[peer_verdicts.Pair, peer_verdicts.Trouble] = {}
         self._maps: list[handles.HostMap | None] = []
         self._export = handles.export(self.context, self.base)
         self._own = handles.map_host(self._export.fds, self.size, self._export.fd_offset)
-        self._check_map()
-        ctypes.memset(self._own.address, 0, self.layout.size)
+        self._pattern = self._check_map()
 
-    def _check_map(self) -> None:
-        """Raise when the host mapping shows other memory than the heap, as with an unknown format of IPC handles."""
-        told = os.urandom(16)
+    def _check_map(self) -> bytes:
+        """Return random bytes that the device has written to the heap.
+
+        Raises:
+            IshmemError: The host mapping shows other memory than the heap, as with an unknown format of IPC handles.
+        """
+        told = os.urandom(peer_proof.LINE)
         _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
         _keep(self.queue)
         self.memory.copy_from_host(told)
@@ -151,50 +169,138 @@ class SymmetricHeap:
                 f"the host's mapping of the heap on {self.queue.sycl_device.name} shows other memory ({seen.hex()} "
                 f"where {told.hex()} was written); the driver's IPC handle is {self._export.handles[0].hex()}"
             )
+        return told
 
     @functools.cached_property
-    def atomics_queue(self) -> dpctl.SyclQueue:
-        """The queue of host atomics that run in kernels."""
+    def own_queue(self) -> dpctl.SyclQueue:
+        """The queue of what host calls run on the device: the program's may wait for the end of such a call."""
         queue = dpctl.SyclQueue(self.queue.sycl_context, self.queue.sycl_device)
         _keep(queue)
         return queue
 
-    def exchange(self, links: Links) -> list[tuple[bytes, list[int]]]:
-        """Exchange exports with the PEs of this node; collective."""
-        place = PeerDevice(uuid_of(self.device))
+    @functools.cached_property
+    def own_device(self) -> PeerDevice:
+        """The device of this PE."""
+        return PeerDevice.of(self.device)
+
+    def exchange(self, links: Links, p2p: str) -> dict[int, Offer]:
+        """Exchange exports with the PEs of this node, and find the routes that drivers report; collective."""
         lock = os.memfd_create("ishmem-lock", os.MFD_CLOEXEC)
         try:
             os.ftruncate(lock, LINE)
-            parts = links.allgather(place.uuid + self._export.pack(), [lock, *self._export.fds], what="init")
+            packed = self.own_device.pack() + self._pattern + self._export.pack()
+            parts = links.allgather(packed, [lock, *self._export.fds], what="init")
         finally:
             os.close(lock)
-        self.devices = [None] * self._n_pes
-        self.routes = [Route.STAGED] * self._n_pes
-        for pe, (packed, _fds) in zip(self._node.pes, parts):
-            device = self.devices[pe] = PeerDevice(packed[:UUID_SIZE])
-            self.routes[pe] = between(self.device, device.device())
-        self._find_atomics(links)
-        return parts
+        offers = {pe: _offer(pe, *part) for pe, part in zip(self.near, parts)}
+        self.devices = [offers[pe].device if pe in offers else None for pe in range(self._n_pes)]
+        self._set_routes(self._reported_routes(links, [offers[pe].device for pe in self.near], p2p))
+        return offers
 
-    def _find_atomics(self, links: Links) -> None:
-        """Exchange routes with the PEs of this node, and determine on whose memory the hosts do all atomics.
+    def _reported_routes(self, links: Links, devices: list[PeerDevice], p2p: str) -> list[list[Route]]:
+        """Return the routes between the PEs of this node; collective where masks hide devices."""
+        asked: list[PeerDevice] = []
+        if peer_device.hidden(devices):
+            told = links.allgather(peer_device.ask_without_mask() if self.place == 0 else b"", what="init")[0][0]
+            asked = peer_device.unpack_all(told)
+        self._is_untold = p2p != "off" and peer_device.hidden(devices, asked)
+        return peer_device.routes(devices, asked, p2p)
+
+    def _set_routes(self, between: list[list[Route]]) -> None:
+        """Take the routes between the PEs of this node."""
+        self.between = between
+        self.routes = [Route.STAGED] * self._n_pes
+        for pe, route in zip(self.near, between[self.place]):
+            self.routes[pe] = route
+
+    @property
+    def place(self) -> int:
+        """This PE's place among those of its node."""
+        return self.near.index(self.pe)
+
+    def open(self, offers: dict[int, Offer], seconds: float) -> None:
+        """Open every PE's heap, and read and write those on other devices.
+
+        Raises:
+            IshmemError: A PE sent a heap that cannot be mapped; the device fails, or takes longer than ``seconds``.
+        """
+        try:
+            for pe in range(self._n_pes):
+                self._open(pe, offers[pe]) if pe in offers else self._open_far(pe)
+        finally:
+            for offer in offers.values():  # those not taken over by a mapping
+                wire.close_fds(offer.fds)
+        others = {
+            at: peer_proof.Peer(self.peers[pe], self.routes[pe] is Route.DIRECT)
+            for at, pe in enumerate(self.near)
+            if pe in self._mappings and self.devices[pe] != self.own_device
+        }
+        own = peer_proof.Own(self.context, self.device, self.base, self.place)
+        self._proof = peer_proof.Proof(own, [offers[pe].pattern for pe in self.near], others)
+        self._proof.run(seconds)
+
+    def settle(self, links: Links) -> None:
+        """Learn which PEs do not reach each other's memory, and determine the routes; collective, after `open`."""
+        parts = links.allgather(self._verdict().pack(), what="init")
+        verdicts = [Verdict.unpack(part, len(self.near)) for part, _fds in parts]
+        self.troubles = peer_verdicts.troubles(verdicts)
+        between = [list(row) for row in self.between]
+        for (low, high), trouble in self.troubles.items():
+            route = Route.STORES if trouble.wrong == Wrong.ATOMICS else Route.STAGED
+            between[low][high] = between[high][low] = route
+        self._set_routes(between)
+        for pe in list(self._mappings):
+            if not self.reaches(pe):
+                self._leave_to_host(pe)
+        ctypes.memset(self._own.address, 0, self.layout.size)
+        self._find_atomics()
+
+    def _verdict(self) -> Verdict:
+        """Return what this PE has found out about the memory of the others of its node."""
+        seen = self.bytes_at(0, self._proof.lines.size).copy_to_host().tobytes()
+        wrong = self._proof.check(seen)
+        refusals = {self.near.index(pe): text for pe, text in self._refusals.items()}
+        found = [Wrong.REFUSED if at in refusals else wrong.get(at, Wrong(0)) for at in range(len(self.near))]
+        return Verdict(found, refusals)
+
+    def warn_of_troubles(self) -> None:
+        """Warn, on each PE that has one, of memory that was not as the driver reports it, or of which nothing tells."""
+        if self._is_untold and self.place == 0:
+            callsite.warn(f"PE {self.pe}: {peer_device.UNTOLD}")
+        if text := self.describe_troubles():
+            callsite.warn(f"PE {self.pe}: {text}")
+
+    def describe_troubles(self) -> str:
+        """Say which memory was not as the driver reports it, as this PE tells it; empty if it has nothing to tell."""
+        devices = [device for device in self.devices if device]
+        return peer_verdicts.describe(self.troubles, devices, self.near, self.place)
+
+    def _leave_to_host(self, pe: int) -> None:
+        """Give up the device's access to the heap of a PE."""
+        if mapping := self._mappings.pop(pe, None):
+            mapping.close()
+        mapped = self._maps[pe]
+        assert mapped
+        self.peers[pe] = mapped.address
+
+    def _find_atomics(self) -> None:
+        """Determine on whose memory the hosts do all atomics.
 
         The host of the target does the atomics of PEs of other nodes.
         """
-        near = self._node.pes
-        told = links.allgather(bytes([shares_atomics(self.device), *(self.routes[pe] for pe in near)]), what="init")
-        routes = [[Route(number) for number in part[1:]] for part, _fds in told]
-        coherent = [bool(part[0]) for part, _fds in told]
-        by_host = [not whole for whole in coherent] if self._network else left_to_hosts(routes, coherent)
+        coherent = [device.coherent for device in self.devices if device]
+        by_host = [not whole for whole in coherent] if self._network else left_to_hosts(self.between, coherent)
         self.atomics_by_host = [False] * self._n_pes
-        for pe, left in zip(near, by_host):
+        for pe, left in zip(self.near, by_host):
             self.atomics_by_host[pe] = left
+        found = [route for row in self.between for route in for_kernels(row, by_host)]
+        anywhere = self._network.any_of if self._network else bool
+        self._has_indirect = anywhere(any(route is not Route.DIRECT for route in found))
+        self._has_staged = anywhere(Route.STAGED in found)
 
-    @property
-    def atomics_lock(self) -> int:
-        """The address of the lock under which hosts do all atomics on this PE's memory; 0 where they need none."""
-        lock = self.locks[self.pe]
-        return lock.address if lock and self.atomics_by_host[self.pe] else 0
+    def host_adds(self, pe: int) -> bool:
+        """Return whether the host updates a PE's device memory by itself in every way, or sends the update there."""
+        return self._host_atomics or self.late or self.atomics_by_host[pe] or self._maps[pe] is None
 
     @property
     def near(self) -> tuple[int, ...]:
@@ -214,53 +320,71 @@ class SymmetricHeap:
 
     @property
     def is_routed(self) -> bool:
-        """Whether some operation of this PE's kernels on the PEs of this node needs the proxy."""
-        return any(route is not Route.DIRECT for route in self.kernel_routes())
+        """Whether some PE's kernels need the proxy for some operation on a PE of their node.
+
+        All PEs have the same answer, because collectives in kernels depend on it.
+        """
+        return self.layout.width > 1 if self.late else self._has_indirect
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether some PE's kernels reach a PE of their node through the proxy only; the same on all PEs."""
+        return self.is_routed if self.late else self._has_staged
 
     @property
     def needs_proxy(self) -> bool:
         """Whether some operation of this PE's kernels needs the proxy."""
         return self.spans or self.is_routed or self.late
 
-    def attach(self, exports: list[tuple[bytes, list[int]]], settings: Settings) -> None:
-        """Open every PE's heap, write the table of distances for kernels, and configure the host core.
+    def attach(self, settings: Settings) -> None:
+        """Write the table of distances for kernels, and configure the host core.
 
         Raises:
-            IshmemError: A PE sent a handle that cannot be opened as a heap.
+            IshmemError: Kernels do not reach another device, and ``ISHMEM_P2P`` requires it.
         """
+        if settings.p2p == "require":
+            self._require_access()
         self.late = settings.sim_order is not None
-        try:
-            parts = dict(zip(self._node.pes, exports))
-            for pe in range(self._n_pes):
-                self._open(pe, *parts[pe]) if pe in parts else self._open_far(pe)
-        except Exception as error:
-            raise IshmemError(f"PE {pe} sent no heap that can be opened: {error}") from error
-        finally:
-            for _packed, fds in exports:  # those not taken over by a mapping
-                wire.close_fds(fds)
         self._configure(settings)
         self._write_tables()
+
+    def _require_access(self) -> None:
+        pairs = [(low, high) for high in range(len(self.near)) for low in range(high)]
+        apart = {
+            (low, high): self.troubles.get((low, high))
+            for low, high in pairs
+            if self.between[low][high] is Route.STAGED
+        }
+        if apart:
+            devices = [device for device in self.devices if device]
+            raise IshmemError(peer_verdicts.refusal(apart, devices, self.near))
 
     def _configure(self, settings: Settings) -> None:
         """Configure the host core with the mappings and the measured profile."""
         addresses = [each.address if each else _core.far_address(pe, 0) for pe, each in enumerate(self._maps)]
         n_nodes = len(set(self._network.nodes)) if self._network else 1
         measured = profile.find(settings, self.queue.sycl_device.name, len(addresses), n_nodes)
-        cutover, mapped_atomics = host_routes(self.device, settings, measured.pop(profile.PUT, None))
-        cutovers = private_cutovers(self.device, settings, measured)
+        cutover, mapped_atomics = host_routes(self.own_device.coherent, settings, measured.pop(profile.PUT, None))
+        cutovers = private_cutovers(self.own_device.coherent, settings, measured)
         self.is_card = cutover < NEVER
+        self._host_atomics = mapped_atomics
         if settings.check:
             self.allocator.quarantine = self.allocator.size // QUARANTINED
             self.allocator.ended = self._warn_if_written
         device_bytes = self.queue.sycl_device.global_mem_size
         self.private_memory = PrivateMemory(self.context, self.base, device_bytes, cutovers)
         _core.configure(
-            me=self.pe, base=self.base, size=self.size, mapped=addresses, cutover=cutover, host_atomics=mapped_atomics
-        )
+            me=self.pe, base=self.base, size=self.size, mapped=addresses, cutover=cutover, host_atomics=mapped_atomics,
+            locks=self._atomic_locks() if any(self.atomics_by_host) else [],
+        )  # fmt: skip
         _core.watch_violations(settings.check or self.late, self.layout.violation + Violation.at("complete"))
         configure_layout(self.layout)
         algorithms.install({**algorithms.defaults(cutover), **measured}, settings.algorithm)
         _core.set_unreachable([pe for pe in range(len(self.peers)) if not self.reaches(pe)])
+
+    def _atomic_locks(self) -> list[int]:
+        """Return for each PE the lock under which hosts do all atomics on its memory; 0 where they need none."""
+        return [lock.address if lock and by_host else 0 for lock, by_host in zip(self.locks, self.atomics_by_host)]
 
     def _write_tables(self) -> None:
         """Write the tables that kernels read: distances, and the places of PEs where there are several nodes."""
@@ -270,31 +394,36 @@ class SymmetricHeap:
         if self.spans:
             _core.write(self.pe, self.layout.places, places(self.near, self._n_pes))
 
-    def _open(self, pe: int, packed: bytes, fds: list[int]) -> None:
+    def _open(self, pe: int, offer: Offer) -> None:
         """Map a PE's heap for the host, and open it for the device where the device reaches it."""
-        self.locks.append(handles.map_host(fds[:1], LINE))
-        if pe == self.pe:
-            self._maps.append(self._own)
-            self.peers.append(self.base)
-        else:
-            export = handles.Export.unpack(packed[UUID_SIZE:])
-            mapped = handles.map_host(fds[1:], self.size, export.fd_offset)
-            self._maps.append(mapped)
-            self.peers.append(self._open_export(export, fds) if self.reaches(pe) else mapped.address)
-        if self.reaches(pe):
-            handles.make_resident(self.context, self.device, self.peers[pe], self.size)
+        own = pe == self.pe
+        with _naming_sender(pe):
+            self.locks.append(handles.map_host(offer.fds[:1], LINE))
+            mapped = self._own if own else handles.map_host(offer.fds[1:], self.size, offer.export.fd_offset)
+        self._maps.append(mapped)
+        self.peers.append(self.base if own else mapped.address)
+        if own:
+            handles.make_resident(self.context, self.device, self.base, self.size)
+        elif self.reaches(pe):
+            self._open_for_device(pe, offer)
+
+    def _open_for_device(self, pe: int, offer: Offer) -> None:
+        """Open an exported heap for the device, and note if the driver refuses it; takes the descriptors."""
+        taken, offer.fds[1:] = offer.fds[1:], []
+        try:
+            with _naming_sender(pe):
+                mapping = self._mappings[pe] = handles.open_export(self.context, self.device, offer.export, taken)
+            handles.make_resident(self.context, self.device, mapping.pointer, self.size)
+            self.peers[pe] = mapping.pointer
+        except LevelZeroError as error:
+            self._refusals[pe] = str(error)
+            self._leave_to_host(pe)
 
     def _open_far(self, pe: int) -> None:
         """Take the heap of a PE of another node into the tables."""
         self.locks.append(None)
         self._maps.append(None)
         self.peers.append(_core.far_address(pe, 0))
-
-    def _open_export(self, export: handles.Export, fds: list[int]) -> int:
-        """Open an exported heap and return its device address; takes ownership of the descriptors."""
-        taken, fds[1:] = fds[1:], []
-        self._mappings.append(handles.open_export(self.context, self.device, export, taken))
-        return self._mappings[-1].pointer
 
     def reaches(self, pe: int) -> bool:
         """Return whether this PE's device loads from and stores to the heap of a PE."""
@@ -407,13 +536,31 @@ class SymmetricHeap:
         if not unmap:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
             return
-        for mapping in self._mappings:
+        for mapping in self._mappings.values():
             mapping.close()
         for host_map in (*self._maps, *self.locks, self._own):
             if host_map:
                 host_map.close()
         self._mappings.clear()
         self._maps.clear()
+
+
+def _offer(pe: int, packed: bytes, fds: list[int]) -> Offer:
+    """Return what a PE has sent in `SymmetricHeap.exchange`."""
+    with _naming_sender(pe):
+        device, rest = PeerDevice.unpack(packed)
+        return Offer(device, rest[: peer_proof.LINE], handles.Export.unpack(rest[peer_proof.LINE :]), fds)
+
+
+@contextlib.contextmanager
+def _naming_sender(pe: int) -> Iterator[None]:
+    """Say in an error which PE has sent what cannot be mapped."""
+    try:
+        yield
+    except LevelZeroError:  # a refusal of the driver
+        raise
+    except IshmemError as error:
+        raise IshmemError(f"PE {pe} sent no heap that can be mapped: {error}") from error
 
 
 def configure_layout(layout: Layout) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import struct
 import threading
 from collections import Counter
@@ -64,6 +65,9 @@ class Waits(Protocol):
     def hang(self) -> WaitTimeout | None:
         """Return the error of all waits once ``ISHMEM_TIMEOUT`` has passed."""
 
+    def kernel_hang(self) -> WaitTimeout | None:
+        """Return the error of a kernel that the driver has given up because of ``ISHMEM_TIMEOUT``."""
+
     def look(self, details: Callable[[], str] | None = None) -> None:
         """Note that this thread still waits."""
 
@@ -81,7 +85,6 @@ class Job:
     """The job of this process, from ``init`` to ``finalize``.
 
     Attributes:
-        processes: Process numbers of all PEs.
         unmatched_inits: The calls of ``init`` for which no ``finalize`` has been called.
         no_waits: Why kernels may not wait for other PEs; empty when they may.
         proxy: Serves this PE's kernels; None when they reach every PE by themselves.
@@ -101,7 +104,6 @@ class Job:
     active_sets: Any
     board: StatusBoard
     waits: Waits
-    processes: list[int]
     no_waits: str
 
     def __init__(
@@ -360,6 +362,8 @@ def _words(record: bytes) -> str:
 
 _job: Job | None = None
 _finished = _by_mpi = False
+_parents: list[Job] = []
+"""The job of the process whose fork this is; kept, since the end of its objects would free what they share."""
 
 
 def current() -> Job:
@@ -369,11 +373,42 @@ def current() -> Job:
         StateError: Before ``init`` or after ``finalize``.
     """
     if _job is None:
+        refuse_fork()
         when = "after ishmem.finalize()" if _finished else "before ishmem.init()"
         when = "after MPI_Finalize, which has finalised ishmem" if _by_mpi else when
         raise StateError(f"ishmem was called {when}; it is usable from init to finalize")
     _core.settle_submitted()
     return _job
+
+
+def peek() -> Job | None:
+    """Return the running job if there is one, without a wait for what dpnp has submitted."""
+    return _job
+
+
+def refuse_fork() -> None:
+    """Check that this process is no fork of a PE.
+
+    Raises:
+        StateError: It is one.
+    """
+    if _parents:
+        raise StateError(
+            f"ishmem was called in a fork of PE {_parents[-1].pe}, which is no PE; call it in the process that has "
+            "called init, or let a new process call init (subprocess, or multiprocessing's start method 'spawn')"
+        )
+
+
+def _leave_to_parent() -> None:
+    """In a fork, leave the job to the process that is the PE: nothing of it ends with this one."""
+    global _job
+    if _job is not None:
+        _core.reset()  # the mappings are the PE's: no call of this process may count as one of the PE
+        _parents.append(_job)
+        _job = None
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def running() -> bool:

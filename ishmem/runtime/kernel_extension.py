@@ -12,17 +12,25 @@ import importlib
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import ishmem
 from ishmem import _core
 from ishmem.common import spirv
 from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.dpex.cache_key import NoKeyError, digest
-from ishmem.dpex.errors import KernelBuildError
+from ishmem.dpex.errors import KernelBuildError, UnsupportedKernelArgumentError
 from ishmem.dpex.extension import Extension, Failure, Origin, Place
 
 from . import binding, driver_compiler, foreign
+
+if TYPE_CHECKING:
+    from .queue_workers import QueueWorkers
+
+_TENSOR = (
+    "; of torch it takes tensors on symmetric memory, which ishmem.torch makes: import ishmem.torch, and "
+    "ishmem.torch.empty_like(x).copy_(x) is one with the elements of x"
+)
 
 
 class BuildError(KernelBuildError, IshmemError):
@@ -58,6 +66,7 @@ class Ishmem(Extension):
         """Register the device functions; files may have been edited since they were hashed."""
         if self._loaded is None:
             self._loaded = importlib.import_module("ishmem.kernels")
+            self.counts = frozenset(map(self.unwrapped, (ishmem.my_pe, ishmem.n_pes)))
             self._has_changed = _sources() != self.sources
 
     def transform(self, code: bytes) -> bytes:
@@ -141,8 +150,15 @@ class Ishmem(Extension):
         return None
 
     def array(self, argument: Any) -> Any:
-        """Return the dpnp array on the memory of a tensor."""
-        return foreign.native(argument)
+        """Return the dpnp array on the memory of a tensor.
+
+        Raises:
+            UnsupportedKernelArgumentError: A tensor of torch that is not on memory of the device.
+        """
+        array = foreign.native(argument)
+        if foreign.is_tensor(argument) and not hasattr(array, "get_array"):
+            raise UnsupportedKernelArgumentError(argument, _TENSOR)
+        return array
 
     def check(self, name: str, arguments: Sequence[Any]) -> None:
         """Raise ``SymmetryError`` if an argument is an array of a freed allocation."""
@@ -152,11 +168,18 @@ class Ishmem(Extension):
             job.current().heap.freed.refuse_arguments(name, arguments)
 
     def raise_problems(self) -> None:
-        """Raise ``LevelZeroError`` if the device of the heap is lost."""
+        """Raise ``LevelZeroError`` if the device of the heap is lost, ``WaitTimeout`` if ``ISHMEM_TIMEOUT`` is why."""
         from ishmem.runtime import job
 
-        if job.running():
-            job.current().heap.raise_lost_device()
+        if not job.running():
+            return
+        this = job.current()
+        try:
+            this.heap.raise_lost_device()
+        except LevelZeroError as error:
+            if hang := this.waits.kernel_hang():
+                raise hang from error
+            raise
 
     def wait(self, event: Any) -> None:
         """Wait, so that ``ISHMEM_TIMEOUT`` finds a kernel that does not end."""
@@ -164,6 +187,23 @@ class Ishmem(Extension):
 
         with job.current().waits.for_kernel() if job.running() else contextlib.nullcontext():
             event.wait()
+
+    def settle(self, event: Any) -> None:
+        """Poll while the host tasks of on-queue operations hold back commands."""
+        if (workers := _queue_workers()) is not None:
+            workers.settle(event)
+
+    def settle_queue(self, queue: Any) -> None:
+        """Poll for a barrier of the queue, as `settle`."""
+        workers = _queue_workers()
+        if workers is not None and not workers.free:
+            workers.settle(queue.submit_barrier())
+
+
+def _queue_workers() -> QueueWorkers | None:
+    from ishmem.runtime import job
+
+    return getattr(job.peek(), "queue_workers", None)
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import sys
 import threading
 import time
@@ -101,6 +102,18 @@ class LongWaits:
         if not self._board.head.hang:
             return None
         return WaitTimeout(f"PE {self._this.pe}: {self._board.head.text}")
+
+    def kernel_hang(self) -> WaitTimeout | None:
+        """Return the error of a kernel that the driver has given up after ``ISHMEM_TIMEOUT``; None for another end.
+
+        The driver ends a kernel some seconds after the limit, so that the hang has usually been published.
+        """
+        if self._timeout and not self._board.head.hang:
+            record = _core.read(self._this.pe, self._this.heap.layout.kernel_wait, kernel_wait.NBYTES)
+            began = self._launches.get(threading.get_ident(), math.inf)
+            if kernel_wait.describe(record) or time.monotonic() > began + self._timeout:
+                self._board.announce(self._timeout)
+        return self.hang()
 
     def look(self, details: Callable[[], str] | None = None) -> None:
         """Record that this thread still waits; ``details`` describes the wait, else the caller's variables do.

@@ -96,7 +96,7 @@ class MonitorClient:
         connection.connect("\0" + address)
         self._channel = Channel(connection)
         self._channel.send(kind="hello", token=token, pe=pe)
-        self._sending = threading.Lock()
+        self._sending = threading.RLock()  # a handler of a signal may call in between
         self._left = False
         threading.Thread(target=self._hear, name="ishmem-monitor", daemon=True).start()
 

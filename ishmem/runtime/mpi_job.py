@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -29,7 +30,7 @@ class MpiJob:
         """Watch for the end of this process."""
         from mpi4py import MPI
 
-        self._mpi = MPI
+        self._mpi, self._process = MPI, os.getpid()
         self._key = MPI.KEYVAL_INVALID
         self._finish: Callable[[], None] | None = None
         self._finalize_mpi = MPI.Finalize
@@ -75,6 +76,8 @@ class MpiJob:
             self._finish()
 
     def _at_exit(self) -> None:
+        if os.getpid() != self._process:
+            return
         since, status = self.failure() or (time.monotonic(), exit_status.of_program() or 1)
         time.sleep(max(since + REPORT - time.monotonic(), 0.0))
         self.abort(status)

@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ishmem import _core
 from ishmem.common import monitor_tree
@@ -28,7 +28,9 @@ from ishmem.common.layout import MAX_TEAMS, Layout
 from ishmem.environment import mpi_library
 from ishmem.environment.launcher import launched
 from ishmem.ipc import wire
-from ishmem.runtime import staging
+
+if TYPE_CHECKING:
+    from ishmem.runtime import staging
 
 log = logging.getLogger("ishmem")
 
@@ -193,10 +195,14 @@ class Network:
 
     def reports(self, text: str) -> list[str]:
         """Return the texts of all PEs, in PE order, or an empty list when all are empty; collective, for ``init``."""
-        if not self._world.allreduce(bool(text), self._mpi.LOR):
+        if not self.any_of(bool(text)):
             return []
         gathered: list[str] = self._world.allgather(text)
         return gathered
+
+    def any_of(self, value: bool) -> bool:
+        """Return whether ``value`` is true on any PE; collective, for ``init``."""
+        return bool(self._world.allreduce(value, self._mpi.LOR))
 
     def from_above(self, value: list[Any]) -> list[Any]:
         """Return what the first PE of the node above passes, [] on node 0; called by the first PE of each node."""
@@ -214,7 +220,7 @@ class Network:
         The first PE of each node asks PE 0. Of several answers the fastest counts, which is off by at most half the
         time it took. Returns 0 if no PE wants it.
         """
-        if not self._world.allreduce(wanted, self._mpi.LOR):
+        if not self.any_of(wanted):
             return 0
         me, found = self._world.Get_rank(), 0
         leaders = [self.nodes.index(number) for number in range(1, max(self.nodes) + 1)]
@@ -260,11 +266,10 @@ class Network:
         finally:
             wire.close_fds([*made, *received])
 
-    def start(self, lock: int, device_memory: str, card: tuple[int, int] | None) -> None:
+    def start(self, device_memory: str, card: tuple[int, int] | None) -> None:
         """Start the engine, after `share_mirrors`; the core must be configured.
 
         Args:
-            lock: Address of the lock that hosts take for atomics on this PE's memory; 0 if they need none.
             device_memory: The setting ``ISHMEM_MPI_DEVICE_MEMORY``.
             card: Level Zero handles of context and device if the host reads the heap slowly.
         """
@@ -278,10 +283,12 @@ class Network:
         )
         byte, requests, payloads = (_word(self._mpi, handle) for handle in (self._mpi.BYTE, *self._comms))
         self.device_memory = bool(mpi_library.handles_device_memory(self._mpi, device_memory, os.environ))
+        from ishmem.runtime import staging  # loads the stack, which ishmem doctor has to examine first
+
         self._staging = staging.create(*card) if card and not self.device_memory else None
         setup = _core.EngineSetup(
             library=self._mpi.__file__, byte=byte, any_source=self._mpi.ANY_SOURCE, requests=requests,
-            payloads=payloads, piece=PIECE, lock=lock, device_memory=self.device_memory,
+            payloads=payloads, piece=PIECE, device_memory=self.device_memory,
             staging=self._staging.setup if self._staging else _core.StagingSetup(),
         )  # fmt: skip
         _core.start_engine(setup)

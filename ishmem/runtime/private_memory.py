@@ -43,7 +43,7 @@ class PrivateMemory:
         self._maps: dict[int, handles.HostMap] = {}
         self._used_once: set[int] = set()
         self._refused: set[int] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may call in between
         _core.private_configure(pyze.address_of("zeMemGetAllocProperties"), context, *cutovers)
 
     def learn(self, address: int, nbytes: int, *, write: bool) -> bool:

@@ -42,10 +42,9 @@ class Proxy:
         _core.write(heap.pe, heap.layout.proxy, struct.pack("<q", ring))
         _core.write(heap.pe, heap.layout.routes, struct.pack(f"<{len(heap.near)}q", *heap.kernel_routes()))
         copy = pyze.address_of("zeCommandListAppendMemoryCopy")
-        locks = [lock.address if lock and by_host else 0 for lock, by_host in zip(heap.locks, heap.atomics_by_host)]
         setup = _core.ProxySetup(
             ring=ring, slots=PROXY_RING_SLOTS, tickets=heap.layout.tickets, append_copy=copy, list=self._list,
-            staging=staging, room=STAGING, locks=locks,
+            staging=staging, room=STAGING,
         )  # fmt: skip
         _core.start_proxy(setup)
 

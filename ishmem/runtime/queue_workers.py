@@ -1,18 +1,26 @@
 """On-queue operations: one worker per SYCL queue runs them in the order of the calls.
 
 Copies are submitted to the queue. A host step (a wait, a signal, a ``quiet``) runs on the worker's thread when the
-operations before it have completed, and then signals a Level Zero event that later commands wait for. So no kernel
-spins on the device, where it could starve the kernel it waits for.
+operations before it have completed, and then signals a Level Zero event that a host task of SYCL waits for. The event
+of the step is that of the task. So neither a kernel nor a command waits on the device for the host: a kernel could
+starve the one that it waits for, and a command holds back all commands of its engine, which a card can write into one
+stream. SYCL submits what depends on a host task when the task has ended.
+
+A device starts the commands of a queue in order, so one that has to wait for a kernel holds back all later ones. The
+operations of an out-of-order queue are therefore commands of another queue. In the program's queue, each leaves a host
+task: SYCL's waits and barriers wait for it, and other commands do not.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import functools
 import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Callable, Union
 
@@ -23,6 +31,7 @@ from ishmem import _core
 from ishmem.common.errors import StateError, WaitTimeout
 from ishmem.environment import arrays
 from ishmem.ipc import native, pyze
+from ishmem.runtime import submitted
 
 if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
@@ -65,6 +74,10 @@ class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
             raise StateError("the job ended before this on-queue operation completed")
 
 
+def _nothing_more() -> None:
+    """Do nothing after events have completed."""
+
+
 class _HostEvents:
     """A pool of Level Zero events that the host signals; events are reused."""
 
@@ -73,7 +86,7 @@ class _HostEvents:
         self._pools: list[int] = []
         self._made: list[int] = []
         self._free: list[int] = []
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may call in between
 
     def take(self) -> tuple[int, dpctl.SyclEvent]:
         """Return an unsignalled event and the SYCL event that wraps it."""
@@ -103,27 +116,37 @@ class QueueWorker:
     """The on-queue operations of one SYCL queue.
 
     Attributes:
-        queue: Takes the commands: the user's queue when it is in-order, else a queue of the worker's own, since a
-            command that waits would block everything submitted to the user's queue after it.
+        queue: Takes the commands: the program's queue when it is in-order, else a queue of the worker's own.
         problem: The error of a host step; the next call raises it.
     """
 
     def __init__(self, queue: dpctl.SyclQueue, host_events: _HostEvents, heap: SymmetricHeap) -> None:
+        self._program_queue, self._tasks = queue, list[dpctl.SyclEvent]()
         self.queue = queue if queue.is_in_order else dpctl.SyclQueue(queue.sycl_context, queue.sycl_device)
         self.problem: Exception | None = None
         self._host_events, self._heap = host_events, heap
+        self._side = dpctl.SyclQueue(queue.sycl_context, queue.sycl_device) if queue.is_in_order else self.queue
         self._nothing = dpctl.memory.MemoryUSMDevice(64, queue=self.queue)
         self._submitted: deque[_Submitted] = deque()
         self._address = self.queue.addressof_ref()
         self._last: QueueEvent | None = None
-        self._lock = threading.RLock()
-        self._steps: SimpleQueue[tuple[Events, Callable[[], None], int] | None] = SimpleQueue()
+        self._at_once = False  # whether `_last` is a copy that waited for nothing but such copies
+        self._is_task = False  # whether `_last` is the event of a host task
+        self._lock, self._nested = threading.RLock(), 0
+        self._steps: SimpleQueue[tuple[Events, Callable[[], object], int] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self.closing = threading.Event()
 
-    def together(self) -> threading.RLock:
-        """Return the lock that keeps other threads from submitting between the operations of this thread."""
-        return self._lock
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Keep other threads from submitting between the operations of this thread, which end as one."""
+        with self._lock:
+            self._nested += 1
+            try:
+                yield
+            finally:
+                self._nested -= 1
+                self._end_operation()
 
     def submit(
         self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any, collective: bool = False
@@ -138,6 +161,14 @@ class QueueWorker:
                 self._raise_problem()
             return self._record(start(self._before(depends)), keep)
 
+    def beside(self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any) -> dpctl.SyclEvent:
+        """Submit commands to another queue, as ``submit``; an in-order queue goes on after them."""
+
+        def between(before: Events) -> dpctl.SyclEvent:
+            return self._mark([start([self._mark(before)])])
+
+        return self.submit(depends, between if self.queue.is_in_order else start, keep)
+
     def copy(
         self, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, depends: Events
     ) -> dpctl.SyclEvent | None:  # fmt: skip
@@ -149,24 +180,26 @@ class QueueWorker:
         with self._lock:
             if self.problem:
                 self._raise_problem()
-            before = [event.addressof_ref() for event in depends]
-            if self._last is not None:
-                before.append(self._last.addressof_ref())
+            before = [event.addressof_ref() for event in depends if event.execution_status != _COMPLETE]
+            at_once = not before
+            if self._last is not None and not _core.is_complete(last := self._last.addressof_ref()):
+                before.append(last)
+                at_once = at_once and self._at_once
             try:
                 capsule = _core.queue_copy(dest, source, pe, nelems, is_put, self._address, before)
             except RuntimeError:
                 self._heap.raise_lost_device()
                 raise
-            return None if capsule is None else self._keep(capsule, (dest, source), None)
+            return None if capsule is None else self._keep(capsule, (dest, source), None, at_once)
 
     def step(
-        self, depends: Events, action: Callable[[], None], result: Any = None, keep: Any = None,
+        self, depends: Events, action: Callable[[], object], result: Any = None, keep: Any = None,
         collective: bool = False,
     ) -> dpctl.SyclEvent:  # fmt: skip
         """Run ``action`` on the host after ``depends`` and after the previous operation.
 
-        ``result`` is ``(device memory, host buffer)`` when the action leaves bytes to copy to the device; ``keep`` is
-        held until the step completes.
+        ``result`` is ``(device memory, USM host memory)`` when the action leaves bytes to copy to the device; ``keep``
+        is held until the step completes.
         """
         with self._lock, self._heap.naming_loss():
             if not collective:
@@ -174,12 +207,17 @@ class QueueWorker:
             before = self._before(depends)
             if self.queue.is_in_order:  # after the user's own commands, too
                 before = [self._mark(before)]
-            host_event, opened = self._host_events.take()
-            to, origin = result or (self._nothing, self._nothing)
-            event = self.queue.memcpy_async(to, origin, result[1].nbytes if result else 1, [opened])
-            self._start_thread()
-            self._steps.put((before, action, host_event))
-            return self._record(event, (result, keep), host_event)
+            host_event, ended = self._host_events.take()
+            self._give(before, functools.partial(self._act, action, result), host_event)
+            self._tasks = [self._task(ended)]
+            return self._record(self._tasks[0], (result, keep), host_event)
+
+    def _act(self, action: Callable[[], object], result: Any) -> None:
+        """Run the action of a step, and copy what it leaves to the device."""
+        action()
+        if result:
+            to, origin = result
+            self.complete([self._side.memcpy_async(to, origin, origin.nbytes)])
 
     def nothing(self, depends: Events, collective: bool = False) -> dpctl.SyclEvent:
         """Return an event that follows ``depends`` and the previous operation."""
@@ -193,17 +231,48 @@ class QueueWorker:
         return [event for event in events if event.execution_status != _COMPLETE]
 
     def _record(self, event: dpctl.SyclEvent, keep: Any, host_event: int | None = None) -> QueueEvent:
-        return self._keep(event._get_capsule(), keep, host_event)
+        return self._keep(event._get_capsule(), keep, host_event, False)
 
-    def _keep(self, capsule: Any, keep: Any, host_event: int | None) -> QueueEvent:
+    def _task(self, after: dpctl.SyclEvent) -> dpctl.SyclEvent:
+        """Submit a host task to the program's queue, to end after an event; return its event.
+
+        It follows the task before: SYCL has few threads for host tasks, and one at most waits for this queue.
+        """
+        return self._program_queue._submit_keep_args_alive(None, [after, *self._tasks])
+
+    def _keep(self, capsule: Any, keep: Any, host_event: int | None, at_once: bool) -> QueueEvent:
         while self._submitted and _core.is_complete(self._submitted[0][0].addressof_ref()):
             _event, _kept, gone = self._submitted.popleft()
             if gone is not None:
                 self._host_events.give(gone)
-        self._last = QueueEvent(capsule)
-        self._last.worker = self
-        self._submitted.append((self._last, keep, host_event))
-        return self._last
+        last = self._last = QueueEvent(capsule)
+        last.worker = self
+        self._at_once, self._is_task = at_once, host_event is not None
+        self._submitted.append((last, keep, host_event))
+        self._end_operation()
+        return last
+
+    def _end_operation(self) -> None:
+        """Let the waits and barriers of the program's queue, and those of dpnp, wait for the last operation."""
+        last = self._last
+        if self._nested or last is None or _core.is_complete(last.addressof_ref()):
+            return
+        if not (self.queue.is_in_order or self._is_task):
+            self._leave_task(last)
+        submitted.let_dpnp_wait(self._program_queue, last if self.queue.is_in_order else self._tasks[0])
+
+    def _leave_task(self, last: QueueEvent) -> None:
+        """Let the program's queue have a host task that ends after an operation.
+
+        A thread that waits for an event of SYCL keeps others from submitting to the event's queue, while they hold the
+        interpreter's lock. So a task waits for an event that the worker's thread signals, unless the operation
+        completes without that thread.
+        """
+        host_event, ended = (None, last) if self._at_once else self._host_events.take()
+        self._tasks = [self._task(ended)]
+        if host_event is not None:
+            self._give([last], _nothing_more, host_event)
+        self._submitted.append((self._tasks[0], None, host_event))
 
     def drain_too(self, event: dpctl.SyclEvent) -> None:
         """Let ``drain`` wait for an event that no operation follows; called while an operation is submitted."""
@@ -218,10 +287,12 @@ class QueueWorker:
         if problem := self.take_problem():
             raise problem
 
-    def _start_thread(self) -> None:
+    def _give(self, before: Events, action: Callable[[], object], host_event: int) -> None:
+        """Let the thread wait for ``before``, run ``action`` and signal the event."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="ishmem-worker", daemon=True)
             self._thread.start()
+        self._steps.put((before, action, host_event))
 
     def _work(self) -> None:
         _core.follow_events()
@@ -234,7 +305,7 @@ class QueueWorker:
                 # This thread has no caller: the next call of the worker raises it.
                 log.error("an on-queue operation failed: %s", error)
                 self.problem = error
-            # When the job ends first, later commands must not run: the condition of this step does not hold.
+            # When the job ends first, later commands wait for `_end_tasks`: the condition of this step does not hold.
             if not self.closing.is_set():
                 pyze.zeEventHostSignal(host_event)
 
@@ -248,6 +319,11 @@ class QueueWorker:
                 self._heap.raise_lost_device()
                 yielding = 0.0
         return not self.closing.is_set()
+
+    @property
+    def free(self) -> bool:
+        """Whether no host task holds back commands."""
+        return all(_core.is_complete(task.addressof_ref()) for task in self._tasks)
 
     @property
     def drained(self) -> bool:
@@ -269,7 +345,17 @@ class QueueWorker:
         self._steps.put(None)
         if self._thread is not None:
             self._thread.join(20 * SLICE)
+        self._end_tasks()
         self._last = None  # an event refers to its worker
+
+    def _end_tasks(self) -> None:
+        """End all host tasks: neither a wait for the queue nor the exit may wait for what never completes."""
+        for _event, _kept, host_event in self._submitted:
+            if host_event is not None:
+                pyze.zeEventHostSignal(host_event)
+        end = time.monotonic() + 20 * SLICE
+        while self._tasks and self._tasks[0].execution_status != _COMPLETE and time.monotonic() < end:
+            time.sleep(POLL)
 
 
 class BarrierQueues:
@@ -326,9 +412,9 @@ class QueueWorkers:
         _core.set_device_peers([base if heap.reaches(pe) else 0 for pe, base in enumerate(heap.peers)])
         self._workers: dict[dpctl.SyclQueue, QueueWorker] = {}
         self._recent: tuple[dpctl.SyclQueue | None, QueueWorker] | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may call in between
         self._turns: dict[int, dpctl.SyclEvent] = {}
-        self._order = threading.Lock()
+        self._order = threading.RLock()  # a handler of a signal may call in between
         self.barriers = BarrierQueues(heap)
 
     @property
@@ -370,12 +456,30 @@ class QueueWorkers:
                 self._workers[queue] = QueueWorker(queue, self._host_events, self._heap)
             return self._workers[queue]
 
+    @property
+    def free(self) -> bool:
+        """Whether no host task holds back commands."""
+        return all(worker.free for worker in list(self._workers.values()))
+
+    def settle(self, event: dpctl.SyclEvent) -> None:
+        """Wait for an event without SYCL's locks while a host task may hold back its command.
+
+        SYCL's own wait for such a command locks its graph, so that the step that the task stands for cannot submit.
+        """
+        while not (self.free or _core.wait_event(event.addressof_ref(), _YIELDING, _SLICE_OF_EVENT)):
+            self._heap.raise_lost_device()
+
     def in_turn(self, team: int, depends: Events, submit: Callable[[Events], dpctl.SyclEvent]) -> dpctl.SyclEvent:
         """Submit a collective operation of a team after the team's previous one, whatever their queues."""
         with self._order:
             before = self._turns.get(team)
             self._turns[team] = submit(depends if before is None else [*depends, before])
             return self._turns[team]
+
+    @property
+    def drained(self) -> bool:
+        """Whether all operations are known to have completed."""
+        return all(each.drained for each in self._all)
 
     def drain(self, look: Callable[[], None]) -> None:
         """Wait until everything has completed or a PE is lost; call ``look`` in each round."""
@@ -388,7 +492,7 @@ class QueueWorkers:
             worker.close()
             if not worker.drained:  # destroying its queue would wait for commands that never start, as below
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(worker))
-        drained = all(each.drained for each in self._all)
+        drained = self.drained
         if drained:
             self._host_events.close()
         else:

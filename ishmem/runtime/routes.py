@@ -1,16 +1,14 @@
-"""Routes of kernels to the memory of another PE, as Level Zero reports them for the two devices.
+"""Routes of kernels to the memory of another PE.
 
-The host reaches every heap of its node through its own mapping, whatever the route.
+Level Zero reports what devices may do, opening the memory and the proof (`ishmem.runtime.peer_proof`) show whether that
+is so. The host reaches every heap of its node through its own mapping, whatever the route.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
 
 from ishmem.ipc import pyze
-
-UUID_SIZE = 16
 
 
 class Route(IntEnum):
@@ -33,34 +31,13 @@ class Route(IntEnum):
         }[self]
 
 
-class PeerDevice(NamedTuple):
-    """The device of a PE, as peers know it.
-
-    Attributes:
-        uuid: Identifies the device in all processes.
-    """
-
-    uuid: bytes
-
-    def device(self) -> int | None:
-        """Return this process's handle of the device, ``None`` when ``ZE_AFFINITY_MASK`` hides it."""
-        found = (device for driver in pyze.drivers() for device in pyze.devices(driver))
-        return next((device for device in found if uuid_of(device) == self.uuid), None)
-
-
 def uuid_of(device: int) -> bytes:
-    """Return the bytes that identify a device."""
+    """Return the bytes that identify a device in all processes."""
     return bytes(pyze.device_properties(device).uuid)
 
 
-def between(device: int, peer: int | None) -> Route:
-    """Return the route of kernels on a device to the memory of another.
-
-    A peer device that this process cannot see gets ``STORES``: opening the memory shows whether there is access, but
-    nothing reports atomics.
-    """
-    if peer is None:
-        return Route.STORES
+def reported(device: int, peer: int) -> Route:
+    """Return the route of kernels on a device to the memory of another, as the driver reports it."""
     if device == peer:
         return Route.DIRECT
     if not pyze.can_access_peer(device, peer):

@@ -12,20 +12,23 @@ from ishmem import _core
 
 _managers: Any = None
 _original: Any = None
+_complete: Any = None
+"""An event that has completed."""
 _seen: set[Any] = set()
 """The order managers, one of each queue, that work has been given to."""
 
 
 def watch() -> None:
     """Note each operation that dpnp submits; does nothing where dpnp waits for its kernels."""
-    global _managers, _original
+    global _managers, _original, _complete
+    import dpctl
     import dpctl.utils
 
     _managers = getattr(dpctl.utils, "SequentialOrderManager", None)
     if _managers is None or _original is not None:
         return
-    kind = _kind()
-    original = _original = kind.add_event_pair
+    kind, _complete = _kind(), dpctl.SyclEvent()
+    original, original_wait = _original = kind.add_event_pair, kind.wait
     note = _core.note_submitted
 
     def add_event_pair(manager: Any, host_task: Any, computed: Any) -> None:
@@ -33,8 +36,12 @@ def watch() -> None:
         _seen.add(manager)
         note()
 
+    def wait(manager: Any) -> None:
+        dpctl.SyclEvent.wait_for([*manager.host_task_events, *manager.submitted_events])  # not as SYCL waits
+        original_wait(manager)
+
     _managers.clear()  # waits for what ran before
-    kind.add_event_pair = add_event_pair
+    kind.add_event_pair, kind.wait = add_event_pair, wait
     _core.settle_submitted_by(_wait)
 
 
@@ -42,7 +49,8 @@ def unwatch() -> None:
     """Stop noting operations."""
     global _original
     if _original is not None:
-        _kind().add_event_pair, _original = _original, None
+        kind = _kind()
+        (kind.add_event_pair, kind.wait), _original = _original, None
         _core.settle_submitted_by(None)
         _seen.clear()
 
@@ -53,8 +61,18 @@ def put_before_dpnp(queue: Any, event: Any) -> None:
     With numba-dpex's stack nothing happens: a program waits for the event.
     """
     if _managers is not None:
-        add = _original or _kind().add_event_pair
+        add = _original[0] if _original else _kind().add_event_pair
         add(_managers[queue], event, event)
+
+
+def let_dpnp_wait(queue: Any, event: Any) -> None:
+    """Let dpnp's synchronisation of a queue wait for an event; its later operations do not depend on it.
+
+    The synchronisation of numba-dpex's stack waits for the queue.
+    """
+    if _managers is not None:
+        add = _original[0] if _original else _kind().add_event_pair
+        add(_managers[queue], event, _complete)  # as the release of arguments: waited for only
 
 
 def _kind() -> Any:

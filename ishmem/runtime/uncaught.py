@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import re
+import signal
 import sys
 import traceback
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Callable
 
 from ishmem.common.callsite import CallSite, is_own
@@ -19,12 +21,20 @@ from ishmem.common.errors import PeerLost
 from ishmem.common.status_board import StatusBoard
 
 Hook = Callable[[type[BaseException], BaseException, "TracebackType | None"], object]
+GiveUp = Callable[[str, int], object]
 
 
-def install(board: StatusBoard, pe: int) -> None:
-    """Shorten the reports of this process from now on; the hook that the program has set prints them."""
+def install(board: StatusBoard, pe: int, is_brief: bool, give_up: GiveUp) -> None:
+    """Report what ends this process from now on; the hook that the program has set prints it.
+
+    Args:
+        board: The status board.
+        pe: Number of this PE.
+        is_brief: Whether reports are shortened.
+        give_up: Called with an exception that ends the program, as text, and the exit status, once it is reported.
+    """
     show = getattr(sys.excepthook, "replaced", sys.excepthook)
-    hook: Hook = _Reports(board, pe, show)
+    hook: Hook = _Reports(board if is_brief else None, pe, show, give_up)
     sys.excepthook = hook
 
 
@@ -35,21 +45,44 @@ class _Reports:
         replaced: The hook before it.
     """
 
-    def __init__(self, board: StatusBoard, pe: int, replaced: Hook) -> None:
-        self._board, self._pe, self.replaced = board, pe, replaced
+    def __init__(self, board: StatusBoard | None, pe: int, replaced: Hook, give_up: GiveUp) -> None:
+        self._board, self._pe, self.replaced, self._give_up = board, pe, replaced, give_up
+        self._process = os.getpid()
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if os.getpid() != self._process:
+            self.replaced(kind, error, trace)
+            return
+        try:
+            if self._board:
+                self._report(self._board, kind, error, trace)
+            else:
+                self.replaced(kind, error, trace)
+        finally:
+            if _ends_program(sys._getframe().f_back):
+                interrupted = issubclass(kind, KeyboardInterrupt)
+                self._give_up(f"{kind.__name__}: {error}", 128 + signal.SIGINT if interrupted else 1)
+
+    def _report(
+        self, board: StatusBoard, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
         if _is_own(trace):
             trace = _without_own(trace)
             error.__cause__, error.__suppress_context__ = None, True
         text = "".join(traceback.format_exception_only(kind, error)).strip()
         if isinstance(error, PeerLost):
             print(f"{text} ({_place(trace)})", file=sys.stderr)
-        elif is_first(self._board, self._pe, f"{_place(trace)} {text}"):
+        elif is_first(board, self._pe, f"{_place(trace)} {text}"):
             self.replaced(kind, error.with_traceback(trace), trace)
         else:
             name, _, words = text.splitlines()[0].partition(": ")
             print(f"{name}: as on another PE{': ' * bool(words)}{words.rstrip(':')} ({_place(trace)})", file=sys.stderr)
+
+
+def _ends_program(caller: FrameType | None) -> bool:
+    """Return whether the hook was called for an exception that nothing has caught: not by code, nor by a prompt."""
+    is_prompt = sys.flags.interactive or sys.flags.inspect or hasattr(sys, "ps1") or "PYTHONINSPECT" in os.environ
+    return not is_prompt and (caller is None or caller.f_globals.get("__name__") == "ishmem.launch.preload")
 
 
 def is_first(board: StatusBoard, pe: int, text: str) -> bool:

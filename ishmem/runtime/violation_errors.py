@@ -145,7 +145,14 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
 def _failure(found: Violation) -> str:
     if found.problem == RAISED:
         return found.exception
-    return f"index {found.first} is out of bounds for axis {found.pe} of an array of shape {found.details}"
+    text = f"index {found.first} is out of bounds for axis {found.pe} of an array of shape {found.details}"
+    return text if all(found.details) and found.details else f"{text}: {_NO_ELEMENTS}"
+
+
+_NO_ELEMENTS = (
+    "it has no elements; if it is from ptr, kernels do not reach that PE: test the result with `is None`, and call put "
+    "or get in its place"
+)
 
 
 def no_lock(index: Index, word: int, n_pes: int) -> str:

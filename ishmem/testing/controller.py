@@ -97,9 +97,11 @@ class Controller:
             return reports.merge(item, self._ask_once(item, key, limit))
         following = self._after(item, nextitem, key)
         answers = self.job(key).ask(RunTest(*_name(item), _name(following) if following else None), limit)
+        lost = False
         if reports.good(answers):
-            answers = self.job(key).free(limit).after(answers)
-        if not reports.good(answers):
+            freed = self.job(key).free(limit)
+            answers, lost = freed.after(answers), any(freed.results.values())
+        if lost or not reports.good(answers):
             self.drop(key)
         return reports.merge(item, answers)
 

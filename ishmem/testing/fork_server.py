@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ishmem.common import processes
-from ishmem.launch import preload, run
+from ishmem.launch import inherited, preload, run
 from ishmem.testing import nodes
 
 FORKS_OF = "PYTEST_FORKS_OF"
@@ -36,7 +36,7 @@ _LARGEST = 1 << 20
 PRELOAD = "PYTEST_PRELOAD"
 """A variable with names of other modules that a server imports for PEs of this environment."""
 _WITH_PRELOAD = ("LD_LIBRARY_PATH", "PYTHONPATH")
-_WITH_IMPORTS = ("ISHMEM_DEVICE", "ISHMEM_SIM_OPENCL", "ISHMEM_ZE_LOADER", PRELOAD, *_WITH_PRELOAD)
+_WITH_IMPORTS = ("ISHMEM_DEVICE", "ISHMEM_CARD", "ISHMEM_SIM_OPENCL", "ISHMEM_ZE_LOADER", PRELOAD, *_WITH_PRELOAD)
 """Variables that are read with the imports; there is a server for each combination of their values."""
 _OF_TORCHRUN = {"LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "RANK", "TORCHELASTIC_RUN_ID", "WORLD_SIZE"}
 """Variables that are read after the imports, beside those whose names begin with ``ISHMEM_`` or ``PYTEST_``."""
@@ -90,6 +90,7 @@ def start(
         error: Descriptor of its standard error; by default that of the output.
         folder: The folder in which it starts.
     """
+    processes.keep_ends_of_children()
     out = 1 if output is None else output
     streams = [out, out if error == subprocess.STDOUT else error]
     server = _the_server(environment) if can_start(command) else None
@@ -244,6 +245,7 @@ def _skip_exit_of_libraries() -> None:
 
 def main() -> None:
     """Serve; in a forked process, run the launcher or the program."""
+    inherited.settle()
     descriptor, *also = sys.argv[1:]
     preload.load(*also)
     _skip_exit_of_libraries()

@@ -6,7 +6,9 @@ import contextlib
 import dataclasses
 import os
 import pickle
+import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -19,6 +21,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from ishmem.common.status_board import StatusBoard
 from ishmem.testing import fork_server, nodes
 from ishmem.testing.link import TELL
 from ishmem.testing.messages import ADDRESS, FREE, Said
@@ -28,6 +31,7 @@ _AFTER_FAILURE = 3.0
 """Seconds that PEs have to finish what has failed on another PE: they may be waiting for that PE."""
 _END = 15.0
 _DIED = "died"
+_ENDS = re.compile(r"^ishmrun: PE (\d+) (?:was ended by|exited)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,10 @@ class Answers:
         else:
             self.results[pe] = said.value
 
+    def has_died(self, pe: int) -> bool:
+        """Return whether the problem of a PE is that its process has ended."""
+        return self.problems.get(pe, "").partition("\n")[0] == _DIED
+
     def after(self, before: Answers) -> Answers:
         """Return these answers with the reports of those to the request before."""
         return dataclasses.replace(self, reports=before.reports)
@@ -98,6 +106,7 @@ class Job:
         self._log = Path(self._folder, "output").open("w+b")  # noqa: SIM115
         self._links: dict[int, Connection] = {}
         self._pids: dict[int, int] = {}
+        self._processes: dict[int, int] = {}  # descriptors
         self._started = False
         self._server = socket.socket(socket.AF_UNIX)
         self._server.bind(str(self._folder / "pes"))
@@ -112,7 +121,8 @@ class Job:
         if spec.nodes is None or len(spec.nodes) == 1:
             command = [*fork_server.ISHMRUN, "-n", str(spec.n), "-m", spec.program]
         else:
-            command = nodes.launcher(spec.nodes, [sys.executable, "-u", "-m", spec.program], preloaded=True)
+            program = [sys.executable, "-u", "-m", spec.program]
+            command = nodes.launcher(spec.nodes, program, preloaded=True, prefix=True)
         return fork_server.start(command, environment, output, folder=spec.directory)
 
     def ask(self, request: Any, timeout: float) -> Answers:
@@ -133,7 +143,15 @@ class Job:
             self._collect(answers, timeout)
         if answers.problems:
             self._add_output(answers, mark)
+            answers.problems = {pe: words + self._printed(pe) for pe, words in self._by_cause(answers).items()}
         return answers
+
+    def _by_cause(self, answers: Answers) -> dict[int, str]:
+        """Return the problems, those of PEs that have died first, as they did: they are the cause."""
+        dead = [pe for pe, words in answers.problems.items() if words == _DIED]
+        told = [int(number) for number in _ENDS.findall(answers.output)]
+        first = sorted(dead, key=lambda pe: (told.index(pe) if pe in told else len(told), pe))
+        return {pe: answers.problems[pe] for pe in [*first, *sorted(answers.problems)]}
 
     def free(self, timeout: float) -> Answers:
         """Free the symmetric memory that the last request has left on the PEs; it has succeeded on all of them."""
@@ -158,6 +176,8 @@ class Job:
         for link in self._links.values():
             link.close()
         self._links.clear()
+        while self._processes:
+            os.close(self._processes.popitem()[1])
         fork_server.end(self._process, _END)
         self._server.close()
         self._log.close()
@@ -184,6 +204,8 @@ class Job:
         link = Connection(accepted.detach())
         pe = link.recv()
         self._links[pe], self._pids[pe] = link, pid  # as this process sees it: emulated nodes have numbers of their own
+        if pid:  # it is in a namespace that this process sees
+            self._processes[pe] = os.pidfd_open(pid)
         link.send(self._spec.setup)
 
     def _collect(self, answers: Answers, timeout: float) -> None:
@@ -206,11 +228,29 @@ class Job:
     def _hanging(self, late: dict[int, Connection], timeout: float, failed: bool) -> dict[int, str]:
         """Return where the PEs are that have not finished."""
         limit = f"{_AFTER_FAILURE:.0f} s after the failure" if failed else f"after {timeout:g} s"
+        waits = self._waits(late)
         for pe in late:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._pids[pe], TELL)
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(self._processes[pe], TELL)
         time.sleep(0.3)  # no answer tells that a PE has written where it is, as one without answer is what it may be
-        return {pe: f"has not finished {limit}; it was here:\n{self._place(pe)}" for pe in late}
+        return {pe: f"has not finished {limit}; it was here:\n{self._place(pe)}{waits.get(pe, '')}" for pe in late}
+
+    def _waits(self, late: dict[int, Connection]) -> dict[int, str]:
+        """Return what PEs of this node wait for, kernels too, as ``ishmem run`` reports it."""
+        if self._spec.nodes is not None and len(self._spec.nodes) > 1:
+            return {}
+        boards = (StatusBoard.of_process(pid) for pe, pid in self._pids.items() if pe in late)
+        board = next((board for board in boards if board and board.n_pes == self._spec.n), None)
+        return {pe: f"\n{line}" for pe, line in zip(late, board.table(late))} if board else {}
+
+    def _printed(self, pe: int) -> str:
+        """Return what a PE has printed in this phase of a test, which it has not reported."""
+        found = []
+        for stream in (1, 2):
+            with contextlib.suppress(OSError):
+                text = Path(self._folder, f"captured{pe}.{stream}").read_text(errors="replace")
+                found += [f"--- it had printed:\n{text.rstrip()}"] if text.strip() else []
+        return "".join(f"\n{each}" for each in found)
 
     def _place(self, pe: int) -> str:
         with contextlib.suppress(OSError):
@@ -222,7 +262,7 @@ class Job:
 
     def _add_output(self, answers: Answers, mark: int) -> None:
         """Add what the job has printed, with ishmrun's line about a PE that has died."""
-        if _DIED in answers.problems.values():
+        if any(map(answers.has_died, answers.problems)):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END)
         answers.output = self._output(mark)

@@ -8,7 +8,8 @@ Each emulated node has its own namespaces for network, host name, processes and 
 MPICH's clique settings divide the processes into nodes, and ISHMEM_NODE does so for ishmem.
 
 The MPI library is that of the environment whose Python runs this file: MPICH, Intel MPI or Open MPI. With --preload,
-PEs are forks of a process that has imported the SYCL stack.
+PEs are forks of a process that has imported the SYCL stack. Each line of output has the number of its PE as prefix, as
+mpiexec writes it, unless --no-prefix is given.
 
 Nothing remains on the machine: namespaces end with their processes. With --faults PATH, lines written to that pipe
 (mkfifo) break nodes: "kill 1" kills all processes of node 1, "cut 1" disconnects it from the network.
@@ -30,7 +31,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ishmem.common.processes import die_with
-from ishmem.launch import mpiexec, preload
+from ishmem.launch import inherited, mpiexec, preload
 from ishmem.testing import forked_pe, node
 
 SETTINGS = {
@@ -45,6 +46,8 @@ SETTINGS = {
 }
 """Variables for MPICH, Intel MPI and Open MPI: messages over TCP, and more PEs than cores."""
 
+_PREFIX = {"MPICH": ["-prepend-rank"], "Intel MPI": ["-prepend-rank"], "Open MPI": ["--tag-output"]}
+"""The option of each mpiexec that prefixes lines."""
 _NETWORK = "10.77.0"
 COMMAND = [sys.executable, "-m", "ishmem.testing.nodes"]
 
@@ -64,7 +67,11 @@ exec nsenter -t "$pid" -n -u -i -m -p -- /bin/sh -c 'cd "$0"; eval "$*"' "$PWD" 
 
 
 def launcher(
-    sizes: Sequence[int], program: Sequence[str], faults: Path | None = None, preloaded: bool = False
+    sizes: Sequence[int],
+    program: Sequence[str],
+    faults: Path | None = None,
+    preloaded: bool = False,
+    prefix: bool = False,
 ) -> list[str]:
     """Return the command that runs a program on emulated nodes.
 
@@ -73,8 +80,10 @@ def launcher(
         program: The program and its arguments.
         faults: A pipe from which commands to break nodes are read.
         preloaded: Whether the PEs are forks of a process that has imported the stack, not new interpreters.
+        prefix: Whether each line of output begins with the number of its PE.
     """
     options = [*(["--faults", str(faults)] if faults else []), *(["--preload"] if preloaded else [])]
+    options += [] if prefix else ["--no-prefix"]
     return [*COMMAND, *options, "+".join(map(str, sizes)), *program]
 
 
@@ -102,6 +111,7 @@ def _become_login() -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a program on emulated nodes and return its status; in a PE that is a fork, run the PE."""
+    inherited.settle()
     try:
         return _start(_parse(arguments))
     except preload.Program as forked:
@@ -116,6 +126,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--cliques", action="store_true", help="do without namespaces")
     parser.add_argument("--login", action="store_true", help="run the command once, on the host login")
     parser.add_argument("--preload", action="store_true", help="fork PEs from a process that has imported the stack")
+    parser.add_argument("--no-prefix", action="store_true", help="print output without PE numbers")
     parser.add_argument("program", nargs=argparse.REMAINDER)
     return parser.parse_args(arguments)
 
@@ -123,7 +134,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 def _start(options: argparse.Namespace) -> int:
     os.environ.update(SETTINGS)
     if options.cliques or not has_namespaces():
-        return _run(_by_cliques(options.sizes, options.program))
+        return _run(_prefixed(_by_cliques(options.sizes, options.program), options.no_prefix))
     _become_login()
     if options.preload:
         preload.load()
@@ -141,7 +152,7 @@ def _start(options: argparse.Namespace) -> int:
         program = options.program
         if options.preload and not options.login and preload.can_run(program):
             program = [sys.executable, "-S", "-I", forked_pe.__file__, str(folder), *program]
-        return _run(program if options.login else _by_ssh(options.sizes, program))
+        return _run(program if options.login else _prefixed(_by_ssh(options.sizes, program), options.no_prefix))
 
 
 def _mpiexec() -> str:
@@ -158,6 +169,15 @@ def _agents(ssh: Path) -> dict[str, str]:
         "PRTE_MCA_plm_ssh_agent": str(ssh),
         "PRTE_MCA_prte_tmpdir_base": str(ssh.parent),  # its folders are named by host and pid, which recur
     }
+
+
+def _prefixed(command: list[str], no_prefix: bool) -> list[str]:
+    """Return a command of mpiexec that prefixes each line of output with the number of its PE."""
+    path, *words = command
+    kind = "" if no_prefix else mpiexec.find(path).kind
+    if kind in _PREFIX:  # it comes before each piece that is written, and without a buffer Python writes a line in two
+        os.environ.pop("PYTHONUNBUFFERED", None)
+    return [path, *_PREFIX.get(kind, []), *words]
 
 
 def _by_ssh(sizes: list[int], program: list[str]) -> list[str]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ishmem.environment import card
+
 DEVICES = ("sim", "gpu", "auto")
 ON_PE = pytest.StashKey[bool]()
 """Set in the configuration of a session that runs on a PE."""
@@ -58,9 +60,9 @@ def _is_count(value: Any) -> bool:
 
 
 def device_of(config: pytest.Config) -> str:
-    """Return the devices of the PEs: by the option, the setting, ``ISHMEM_DEVICE``, or simulated."""
+    """Return the devices of the PEs: by the option, the setting, the environment, or simulated."""
     asked = config.getoption("ishmem_device") or config.getini("ishmem_device") or os.environ.get("ISHMEM_DEVICE")
-    device = str(asked or "sim").lower()
+    device = str(asked or ("gpu" if card.asked() else "sim")).lower()
     if device not in DEVICES:
         raise pytest.UsageError(f"ishmem_device: got {device!r}, allowed: {', '.join(DEVICES)}")
     return device

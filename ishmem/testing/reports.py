@@ -89,8 +89,10 @@ def _with_problems(
 ) -> pytest.TestReport:
     """Return the report of a phase that PEs did not finish."""
     report = _report(item, phase, "failed", None)
-    said: list[tuple[int, Any]] = [(pe, each.longrepr) for pe, each in found.items() if each.failed]
-    said += [(pe, f"PE {pe} {text}") for pe, text in sorted(answers.problems.items())]
+    failed: list[tuple[int, Any]] = [(pe, each.longrepr) for pe, each in found.items() if each.failed]
+    problems = [(pe, f"PE {pe} {text}") for pe, text in answers.problems.items()]
+    died = [each for each in problems if answers.has_died(each[0])]
+    said = [*died, *failed, *(each for each in problems if each not in died)]  # the first is the cause
     report.longrepr = _failure(said, answers.n, report)
     report.sections = _sections(found, answers.n)
     if answers.output:

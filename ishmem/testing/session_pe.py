@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import pytest
+from _pytest import capture
 
 import ishmem
-from ishmem import memory
+from ishmem import _core, memory
 from ishmem.runtime import job
 from ishmem.testing.calls import call
 from ishmem.testing.link import Link, connected
-from ishmem.testing.messages import Call, Failure, RunTest
+from ishmem.testing.messages import ADDRESS, Call, Failure, RunTest
 from ishmem.testing.options import ON_PE
 from ishmem.testing.session_setup import Session
 
@@ -122,22 +127,40 @@ class Worker:
         finally:
             self._leftover = [offset for offset in _live() if offset not in before]
 
-    def _free_leftover(self) -> None:
-        """Free what the last test has left; it has passed on all PEs."""
+    def _free_leftover(self) -> bool:
+        """Free what the last test has left, which has passed on all PEs; return whether this PE has lost its device."""
         left, self._leftover = self._leftover, []
+        if _core.device_status():  # as a test may expect
+            return True
         if left:
             ishmem.barrier_all()
             live = job.current().heap.allocator.live
             memory.free_allocations([live[offset] for offset in left if offset in live])
+        return False
 
 
 def _live() -> list[int]:
     return list(job.current().heap.allocator.live) if job.running() else []
 
 
+def _capture_to(folder: Path, pe: int) -> None:
+    """Let pytest capture output in files that the controller reads when this process has died, not in nameless ones."""
+    streams = itertools.count(1)
+
+    def named(buffering: int) -> IO[bytes]:
+        stream = next(streams)
+        if stream > 2:  # of a fixture
+            return tempfile.TemporaryFile(buffering=buffering)
+        return (folder / f"captured{pe}.{stream}").open("w+b", buffering=buffering)
+
+    capture.TemporaryFile = named  # type: ignore[assignment, attr-defined, unused-ignore]
+
+
 def main() -> int:
     """Connect to the controller and run its tests."""
+    folder = Path(os.environ[ADDRESS]).parent
     with connected() as link:
+        _capture_to(folder, link.pe)
         status = pytest.main([*link.setup.arguments, *_PRELOADED], plugins=[Worker(link)])
     return 0 if status in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED) else 1
 

@@ -27,10 +27,10 @@ COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "clang++", "icx", "icpx", "ninj
 IN_WHEEL = (
     "ishmem/__init__.py", "ishmem/__init__.pyi", "ishmem/py.typed", "ishmem/kernels/rma.py", "ishmem/ipc/pyze.py",
     "ishmem/benchmarks/suite.py", "ishmem/testing/plugin.py", "ishmem/simulator/libze_loader.so.1",
-    "ishmem/simulator/ze_simulator_compiler", "ishmem.pth",
+    "ishmem/simulator/ze_simulator_compiler", "ishmem/emulator/libishmem_emulator.so", "ishmem.pth",
 )  # fmt: skip
 IN_SOURCE = ("CMakeLists.txt", "LICENSE", "README.md", "simulator/driver.cpp", "tests/conftest.py", "docs/testing.md")
-NOT_IN_WHEEL = ("tests/", "examples/", "ishmem/core/", "simulator/")
+NOT_IN_WHEEL = ("tests/", "examples/", "ishmem/core/", "simulator/", "emulator/")
 NOT_IN_SOURCE = (".venv/", "build/", "dist/", ".git/")
 
 EXAMPLES: dict[str, list[str]] = {

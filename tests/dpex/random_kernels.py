@@ -6,8 +6,12 @@ values.
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,18 +100,48 @@ def on_device(program: Program) -> list[Any]:
     return [dpnp.asnumpy(each) for each in whole]
 
 
-def serve() -> None:
-    """Run the programs that arrive on standard input."""
+class Device:
+    """A process of a module that calls `serve`, with settings of the simulator."""
+
+    def __init__(self, module: str, **settings: str) -> None:
+        command = [sys.executable, str(Path(__file__).with_name(f"{module}.py"))]
+        environment = {**os.environ, **settings}
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def run(self, program: tuple[Any, ...]) -> Any:
+        """Return what the process's function returns for a program.
+
+        Raises:
+            RuntimeError: It has raised an error; with its text.
+        """
+        pickle.dump(tuple(program), self.process.stdin)
+        self.process.stdin.flush()
+        answer, error = pickle.load(self.process.stdout)
+        if error:
+            raise RuntimeError(error)
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0
+
+
+def serve(run: Callable[[tuple[Any, ...]], Any]) -> None:
+    """Answer the programs that arrive on standard input with what ``run`` returns for them."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
     while True:
         try:
-            program = Program(*pickle.load(source))
+            fields = pickle.load(source)
         except EOFError:
             return
-        pickle.dump(on_device(program), sink)
+        try:
+            pickle.dump((run(fields), ""), sink)
+        except Exception as error:
+            pickle.dump((None, f"{type(error).__name__}: {error}"), sink)
         sink.flush()
 
 
 if __name__ == "__main__":
-    serve()
+    serve(lambda fields: on_device(Program(*fields)))

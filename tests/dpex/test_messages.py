@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from launching import own_compiler
+from launching import own_compiler, run
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi, worker
@@ -199,3 +199,15 @@ def test_a_crash_of_llvm_is_an_error_with_its_words(monkeypatch: pytest.MonkeyPa
         with pytest.raises(KernelBuildError, match="takes_two does not build: LLVM ERROR: unable to legalize"):
             kernel.code_for(kinds)
     assert kernel.code_for(kinds).spirv[:4] == b"\x03\x02\x23\x07"
+
+
+def test_a_tensor_on_the_cpu_names_ishmem_torch() -> None:
+    """Of torch only the names are there: what is not known is refused before torch is asked for anything."""
+
+    def data_ptr(self: Any) -> int:
+        return 0
+
+    tensor = type("Tensor", (), {"__module__": "torch", "data_ptr": data_ptr})()
+    for argument in (tensor, (1, tensor)):
+        with pytest.raises(dpex.errors.UnsupportedKernelArgumentError, match=r"got Tensor; .* ishmem\.torch"):
+            run(unknown_name, 1, np.zeros(1), argument)

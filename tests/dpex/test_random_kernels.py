@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from launching import own_compiler
-from random_kernels import ITEMS, Program, arrays, function, programs
+from random_kernels import ITEMS, Device, Program, arrays, function, programs
 
 from ishmem.dpex import kernel_api as kapi
 
 pytestmark = own_compiler  # the vectoriser of the other stack's runtime gives wrong results
 
 
-class Device:
-    """A process that runs programs with a setting of the vectoriser."""
-
-    def __init__(self, vectorise: str) -> None:
-        environment = {**os.environ, "ISHMEM_SIM_VECTORISE": vectorise}
-        command = [sys.executable, str(Path(__file__).with_name("random_kernels.py"))]
-        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def run(self, program: Program) -> list[Any]:
-        pickle.dump(tuple(program), self.process.stdin)
-        self.process.stdin.flush()
-        return pickle.load(self.process.stdout)
-
-    def close(self) -> None:
-        self.process.stdin.close()
-        assert self.process.wait(60) == 0
-
-
 @pytest.fixture(scope="module")
 def devices() -> Iterator[list[Device]]:
-    both = [Device("0"), Device("1G")]
+    both = [Device("random_kernels", ISHMEM_SIM_VECTORISE=size) for size in ("0", "1G")]
     yield both
     for device in both:
         device.close()

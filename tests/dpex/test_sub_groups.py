@@ -85,6 +85,51 @@ def test_barrier() -> None:
     assert (out[1].reshape(-1, size()) == np.roll(values.reshape(-1, size()), -1, 1)).all()
 
 
+def lanes(item, lengths, out):
+    sub = item.get_sub_group()
+    mine = 0
+    for e in range(lengths.shape[0]):
+        if lengths[e] > 0:
+            kapi.group_barrier(sub)
+            for k in range(sub.get_local_id(), lengths[e], sub.get_local_range()):
+                mine += k
+    out[item.get_global_id(0)] = mine
+
+
+@pytest.mark.parametrize("hint", [{}, {"vec_type_hint": "int4"}], ids=["", "hint"])
+def test_sums_in_a_loop(hint: dict[str, str]) -> None:
+    """The hint says that the code of a work-item is in vectors already."""
+    lengths, out = np.random.default_rng(1).integers(0, 40, 40), dpnp.zeros(GROUP, dtype="i8")
+    dpex.call_kernel(dpex.kernel(**hint)(lanes), dpex.NdRange((GROUP,), (GROUP,)), dpnp.asarray(lengths), out)
+    each = size()
+    wanted = [sum(sum(range(lane % each, n, each)) for n in lengths.tolist()) for lane in range(GROUP)]
+    assert out.asnumpy().tolist() == wanted
+
+
+def plane(item, out):
+    sub, i = item.get_sub_group(), item.get_global_id(0) * 24 + item.get_global_id(1)
+    out[0, i], out[1, i] = sub.get_local_id(), sub.get_local_range()
+    out[2, i], out[3, i] = sub.get_group_id(), sub.get_group_range()
+    out[4, i] = sub.reduce_add(i)
+
+
+@pytest.mark.parametrize("group", [(2, 12), (1, 24), (4, 3), (4, 24)])
+def test_two_dimensions(group: tuple[int, int]) -> None:
+    """Each sub-group has work-items with all places from 0 on, and adds what they have."""
+    out = dpnp.zeros((5, 8 * 24), dtype="i8")
+    dpex.call_kernel(dpex.kernel(plane), dpex.NdRange((8, 24), group), out)
+    blocks = dpnp.asnumpy(out).reshape(5, 8 // group[0], group[0], 24 // group[1], group[1]).transpose(1, 3, 0, 2, 4)
+    for block in blocks.reshape(-1, 5, group[0] * group[1]):
+        place, extent, number, groups, total = block
+        assert set(number) == set(range(groups[0])) and len(set(groups)) == 1
+        for each in range(groups[0]):
+            of_group = number == each
+            assert sorted(place[of_group]) == list(range(of_group.sum())) and set(extent[of_group]) == {of_group.sum()}
+            assert len(set(total[of_group])) == 1
+    place, *_, total = dpnp.asnumpy(out)
+    assert total[place == 0].sum() == np.arange(8 * 24).sum()
+
+
 def test_only_numbers_of_32_and_64_bits_are_exchanged() -> None:
     def wrong(item, values, out):
         out[0, 0] = item.get_sub_group().reduce_add(np.int8(values[0]))

@@ -5,19 +5,21 @@ import os
 import sys
 
 import ishmem
-from ishmem.runtime import heap
+from ishmem.runtime import heap, peer_proof
 
 kind = sys.argv[1]
 honest = heap.SymmetricHeap.exchange
 
 
-def exchange(self, links):
+def exchange(self, links, p2p):
     if links.pe == 1:
-        links.allgather = functools.partial(lie, links.allgather, links)
-    return honest(self, links)
+        before = len(self.own_device.pack()) + peer_proof.LINE
+        links.allgather = functools.partial(lie, links.allgather, links, before)
+    return honest(self, links, p2p)
 
 
-def lie(send, links, packed, fds, what):  # the device's UUID and the export of the heap; a lock and the heap
+# What is sent: the device, a pattern and the export of the heap; with the descriptors of a lock and of the heap.
+def lie(send, links, before, packed, fds, what):
     links.allgather = send
     if kind == "pipe":
         fds = [fds[0], os.pipe()[0]]
@@ -31,7 +33,7 @@ def lie(send, links, packed, fds, what):  # the device's UUID and the export of 
     elif kind == "bytes":
         packed = packed[:-3]
     elif kind == "offset":
-        packed = packed[:16] + b"\xff" * (len(packed) - 16)
+        packed = packed[:before] + b"\xff" * (len(packed) - before)
     return send(packed, fds, what=what)
 
 

@@ -87,7 +87,7 @@ def check(sanitizer: Sanitizer) -> int:
 
 def missing(sanitizer: Sanitizer) -> str:
     """Return why a sanitizer is not available here, or nothing."""
-    path = runtime(sanitizer)
+    path = library(sanitizer.library)
     if not os.path.isabs(path):
         return f"{COMPILER} has no {sanitizer.library}"
     done = subprocess.run(
@@ -96,10 +96,10 @@ def missing(sanitizer: Sanitizer) -> str:
     return f"Python does not start with it: {done.stderr.strip()}" if done.returncode else ""
 
 
-def runtime(sanitizer: Sanitizer) -> str:
-    """Return the path of the sanitizer's library, or, where the compiler has none, its bare name."""
-    done = subprocess.run([COMPILER, f"-print-file-name={sanitizer.library}"], capture_output=True, text=True)
-    return done.stdout.strip() or sanitizer.library
+def library(name: str) -> str:
+    """Return the path of a library of the compiler, or, where the compiler has none, its bare name."""
+    done = subprocess.run([COMPILER, f"-print-file-name={name}"], capture_output=True, text=True)
+    return done.stdout.strip() or name
 
 
 def logs(sanitizer: Sanitizer) -> Path:
@@ -149,7 +149,8 @@ def test(sanitizer: Sanitizer) -> Step:
     environment = {
         **os.environ,
         "PYTHONPATH": f"{HERE}:{BUILD / sanitizer.name}",
-        "LD_PRELOAD": runtime(sanitizer),
+        # The address sanitizer looks for the functions of C++ exceptions when it starts; extensions of dpctl throw.
+        "LD_PRELOAD": f"{library(sanitizer.library)}:{library('libstdc++.so.6')}",
         "ASAN_OPTIONS": options,
         "TSAN_OPTIONS": options,
         "UBSAN_OPTIONS": f"log_path={reports / 'report'}:print_stacktrace=1",

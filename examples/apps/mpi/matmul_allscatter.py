@@ -7,9 +7,13 @@ from typing import Any
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
 from ishmem.examples.apps.frame import Run, shared
-from ishmem.examples.apps.matmul import GROUP
-from ishmem.examples.apps.matmul_allscatter import MatmulAllscatter
-from ishmem.examples.apps.mpi.matmul import multiply
+from ishmem.examples.apps.matmul_allscatter import GROUP, MatmulAllscatter, multiply_rows
+
+
+@dpex.kernel
+def multiply(item: kapi.NdItem, a, b, c, rows, inner):
+    """Multiply all rows of this PE."""
+    multiply_rows(item.get_local_id(0), a, b, c, 0, rows, inner)
 
 
 def program(app: MatmulAllscatter, run: Run) -> Any:

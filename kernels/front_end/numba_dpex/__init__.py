@@ -13,6 +13,8 @@ from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType as
 from numba_dpex.core.utils.itanium_mangler import mangle_ext as mangle
 from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC as SPIR_FUNC, SPIRV_TARGET_NAME as TARGET
 
+from ishmem.dpex import closures
+
 from . import (
     build_errors,
     builtin_loads,
@@ -62,6 +64,7 @@ def install() -> None:
     build_errors.install()
     builtin_loads.install()
     cache.install()
+    closures.install()
     compile_errors.install()
     compile_speed.install()
     constants.install()

@@ -16,8 +16,10 @@ from numba.core.errors import NumbaError
 from numba_dpex.core.dpjit_dispatcher import DpjitDispatcher
 from numba_dpex.core.exceptions import InternalError
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher, _SPIRVKernelCompiler
-from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
+from numba_dpex.kernel_api_impl.spirv.target import CompilationMode, SPIRVTypingContext
 
+from ishmem.dpex import constructs
+from ishmem.dpex.compile_errors import refuse_function
 from ishmem.dpex.errors import COPY, UnsupportedKernelArgumentError, call_refused
 from ishmem.dpex.extension import installed
 
@@ -29,6 +31,7 @@ _STACK = "PLEASE submit a bug report"  # the translator to SPIR-V prints its own
 
 _pending: list[Exception] = []  # of the kernel whose compilation has failed
 
+_resolve_value_type = SPIRVTypingContext.resolve_value_type
 _compile_kernel, _compile_launch = _SPIRVKernelCompiler.compile, DpjitDispatcher._compile_for_args
 
 
@@ -37,17 +40,20 @@ def install() -> None:
     _SPIRVKernelCompiler.compile = _explaining
     DpjitDispatcher._compile_for_args = _launching
     SPIRVKernelDispatcher.__call__ = _called
+    SPIRVTypingContext.resolve_value_type = _type_of_value
 
 
 @functools.wraps(_compile_kernel)
 def _explaining(self: Any, args: Any, return_type: Any) -> Any:
     try:
         return _compile_kernel(self, args, return_type)
-    except (NumbaError, InternalError) as error:
+    except Exception as error:
         self._failed_cache.clear()
         code = self.py_func.__code__
         log.debug("%s", error)
         text = _NO_TYPE.sub(r"numba-dpex has no \1 in kernels; ishmem.dpex has", str(error).partition(_STACK)[0])
+        if not isinstance(error, (NumbaError, InternalError)):
+            text = f"{type(error).__name__}: {text}"
         if self.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL:
             name, file, line = self.py_func.__name__, code.co_filename, code.co_firstlineno
             _pending.append(installed().compile_error(name, file, line, text) or error)
@@ -59,14 +65,32 @@ def _launching(self: Any, *args: Any, **keywords: Any) -> Any:
     _pending.clear()
     try:
         return _compile_launch(self, *args, **keywords)
-    except NumbaError:
+    except Exception as reason:
         self._compiler._failed_cache.clear()
         given = itertools.chain.from_iterable(each for each in args if isinstance(each, tuple))
         host = next((each for each in given if isinstance(each, np.ndarray)), None)
-        if not _pending and host is None:
+        if host is not None and not _pending:
+            _pending.append(UnsupportedKernelArgumentError(host, COPY))
+        error = _pending[-1] if _pending else _of_generator(args, reason)
+        if error is None:
             raise
-        error = _pending[-1] if _pending else UnsupportedKernelArgumentError(host, COPY)
     raise error
+
+
+def _of_generator(args: Any, reason: Exception) -> Exception | None:
+    """Return the error for the launch of a kernel that compiles but has what kernels do not have, such as yield."""
+    for kernel in args:
+        if isinstance(kernel, SPIRVKernelDispatcher):
+            code = kernel.py_func.__code__
+            place = code.co_filename, code.co_firstlineno
+            if constructs.in_function(*place):
+                return installed().compile_error(code.co_name, *place, str(reason))
+    return None
+
+
+def _type_of_value(self: Any, value: Any) -> Any:
+    refuse_function(value)  # numba's code for strings takes minutes to be refused
+    return _resolve_value_type(self, value)
 
 
 def _called(kernel: Any, *_arguments: Any, **_named: Any) -> None:

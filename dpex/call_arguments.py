@@ -1,0 +1,52 @@
+"""Arguments of a launch by position: named ones in their places, and defaults for those that are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from inspect import Parameter, signature
+from typing import Any, Callable
+
+
+def has_options(function: Callable[..., Any]) -> bool:
+    """Return whether calls of a function may leave out arguments, or name them only."""
+    code: Any = function.__code__
+    return bool(function.__defaults__ or code.co_kwonlyargcount)
+
+
+def completed(name: str, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    """Return the arguments of a launch by position, without the item.
+
+    A kernel whose parameters all get arguments, or that is called with its first one by name, has no item.
+
+    Raises:
+        TypeError: The kernel has no parameter of a name, it gets two values, or one without a default gets none.
+    """
+    parameters = list(signature(function).parameters.values())
+    if any(each.kind == Parameter.VAR_POSITIONAL for each in parameters):
+        if named:
+            raise TypeError(f"the kernel {name} has *{parameters[-1].name}: pass its arguments by position")
+        return list(given)
+    has_item = len(given) + len(named) < len(parameters) and parameters[0].name not in named
+    own = parameters[1:] if has_item else parameters
+    values = list(given)
+    for parameter in own[len(given) :]:
+        value = named.get(parameter.name, parameter.default)
+        if value is parameter.empty:
+            raise TypeError(f"{_takes(name, own)}, got none for {parameter.name}")
+        values.append(value)
+    wrong = set(named) - {each.name for each in own[len(given) :]}
+    if wrong:
+        twice = " once more" if wrong & {each.name for each in own} else ""
+        raise TypeError(f"{_takes(name, own)}, got {', '.join(sorted(wrong))}{twice}")
+    if any(each.kind == Parameter.KEYWORD_ONLY for each in own[: len(given)]):
+        raise TypeError(f"{_takes(name, own)}, got {len(given)} by position")
+    return values
+
+
+def _takes(name: str, parameters: Sequence[Parameter]) -> str:
+    """Return the beginning of an error message: what a kernel takes."""
+    shown = [each.name if each.default is each.empty else f"{each.name}={each.default!r}" for each in parameters]
+    named = next((n for n, each in enumerate(parameters) if each.kind == Parameter.KEYWORD_ONLY), None)
+    if named is not None:
+        shown.insert(named, "*")
+    return f"the kernel {name} takes {', '.join(shown) or 'no arguments'} after the item"

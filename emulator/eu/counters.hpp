@@ -1,0 +1,13 @@
+// What kernels did, for ISHMEM_CARD_COUNT=FILE: a line of JSON for each walker.
+#pragma once
+
+#include <string>
+
+#include "thread.hpp"
+
+namespace ishmem_emulator::eu {
+
+// Does nothing if the variable is not set.
+void report_counts(const Walker&, uint64_t groups, const Counts&);
+
+}  // namespace ishmem_emulator::eu

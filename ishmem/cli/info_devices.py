@@ -1,0 +1,125 @@
+"""The part of ``ishmem info`` about devices, which its processes know by unique ids: masks may hide some from each."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ishmem.cli.driver import place
+from ishmem.common.errors import IshmemError
+from ishmem.environment import settings as settings_module
+
+if TYPE_CHECKING:
+    from ishmem.runtime.peer_device import PeerDevice
+
+LINKS = ("atomics", "access", "none")
+"""What a device may do with the memory of another, by the route."""
+
+
+class Seen(NamedTuple):
+    """The GPUs that processes see, in the order in which PEs take them.
+
+    Attributes:
+        facts: What is shown of each.
+        devices: What the routes depend on.
+    """
+
+    facts: list[dict[str, Any]]
+    devices: list[PeerDevice]
+
+
+def look() -> Seen:
+    """Return the GPUs that this process sees; initialises Level Zero."""
+    from ishmem.ipc import pyze
+    from ishmem.runtime.peer_device import PeerDevice
+
+    facts = sorted(map(_facts, pyze.gpus()), key=lambda each: each[0]["integrated"])
+    return Seen([each for each, _handle in facts], [PeerDevice.of(handle) for _each, handle in facts])
+
+
+def _facts(device: int) -> tuple[dict[str, Any], int]:
+    from ishmem.ipc import pyze
+    from ishmem.runtime.routes import shares_atomics, uuid_of
+
+    properties = pyze.device_properties(device)
+    address = ""
+    with contextlib.suppress(IshmemError):
+        address = pyze.pci_address(device)
+    node, cores = place(address) if address else ("", "")
+    return {
+        "name": properties.name.decode(errors="replace"),
+        "unique id": uuid_of(device).hex(),
+        "integrated": bool(properties.flags & pyze.DEVICE_INTEGRATED),
+        "memory": sum(memory.totalSize for memory in pyze.memory_properties(device)),
+        "largest allocation": properties.maxMemAllocSize,
+        "execution units": pyze.xe_cores(device) * properties.numEUsPerSubslice,
+        "host atomics": shares_atomics(device),
+        "PCI address": address,
+        "NUMA node": node,
+        "CPU cores": cores,
+    }, device
+
+
+def merge(parts: Iterable[Seen]) -> Seen:
+    """Return the GPUs of a node, of which each process sees some."""
+    facts: dict[bytes, dict[str, Any]] = {}
+    devices: dict[bytes, PeerDevice] = {}
+    for part in parts:
+        for each, device in zip(part.facts, part.devices):
+            known = devices.get(device.uuid, device)
+            facts.setdefault(device.uuid, each)
+            devices[device.uuid] = replace(known, links={**known.links, **device.links})
+    return Seen(list(facts.values()), list(devices.values()))
+
+
+def with_hidden_links(seen: Seen) -> Seen:
+    """Return the GPUs of a node with the links that all masks hide, as a process without a mask sees them."""
+    from ishmem.runtime import peer_device
+
+    if not peer_device.hidden(seen.devices):
+        return seen
+    told = {device.uuid: device for device in peer_device.unpack_all(peer_device.ask_without_mask())}
+    return Seen(seen.facts, [told.get(device.uuid, device) for device in seen.devices])
+
+
+def links(devices: list[PeerDevice]) -> list[list[str]]:
+    """Say what each device may do with the memory of each other."""
+    return [["itself" if one == other else _link(one, other) for other in devices] for one in devices]
+
+
+def _link(one: PeerDevice, other: PeerDevice) -> str:
+    route = one.route_to(other)
+    return "hidden" if route is None else LINKS[route]
+
+
+def routes(own: list[PeerDevice]) -> list[list[str]]:
+    """Say for each pair of PEs, by their devices, how the host's operations reach the peer, and how kernels do."""
+    from ishmem.runtime import peer_device
+    from ishmem.runtime.copy_engine import host_routes
+    from ishmem.runtime.debug import describe_route
+    from ishmem.runtime.routes import for_kernels, left_to_hosts
+
+    try:
+        settings = settings_module.load()
+    except ValueError:
+        return []
+    reached = peer_device.routes(own, [], settings.p2p)
+    left = left_to_hosts(reached, [device.coherent for device in own])
+    return [
+        [
+            describe_route(*host_routes(device.coherent, settings), route, by_host)
+            for route, by_host in zip(for_kernels(row, left), left)
+        ]
+        for device, row in zip(own, reached)
+    ]
+
+
+def heap(facts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the size of the heaps, and whether it fits all devices."""
+    try:
+        size = settings_module.load().symmetric_size
+    except ValueError as error:
+        return {"problem": str(error)}
+    return {"size": size, "fits": size <= min(each["largest allocation"] for each in facts)}

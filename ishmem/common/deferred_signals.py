@@ -1,0 +1,48 @@
+"""Handlers of signals that wait for an import: a handler may be what uses a name of ishmem first.
+
+A handler of Python runs between two steps of the main thread. In the middle of the import of a module, its names are
+not there yet, and a handler that imports the same module gets a part of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[None]:
+    """Let handlers of Python run after the block, in the order of their signals; blocks may be nested."""
+    if threading.current_thread() is not threading.main_thread():  # handlers run in that one
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append((number, frame))
+
+    before: dict[int, Any] = {number: it for number in signal.valid_signals() if (it := _handler(number))}
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is note:  # the program has not set another one
+                signal.signal(number, handler)
+        for came_first, frame in came:
+            before[came_first](came_first, frame)
+
+
+def _handler(number: int) -> Any:
+    """Return the handler of Python of a signal, if there is one that may be replaced."""
+    job = sys.modules.get("ishmem.runtime.job")
+    if number == signal.SIGINT and job and job.running():  # the watchdog of the core is in front of it
+        return None
+    handler = signal.getsignal(number)
+    return handler if callable(handler) and not isinstance(handler, signal.Handlers) else None

@@ -1,0 +1,72 @@
+"""Limits of the system that end a call, in words: which it was, and where a user changes it. And the longest time."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import resource
+from collections.abc import Iterator
+
+from ishmem.common.errors import IshmemError
+
+LONGEST = 1e9
+"""Seconds of the longest time that is allowed, 31 years."""
+TIME_ALLOWED = "seconds, more than 0, at most 1e9"
+
+_LIMITS = {
+    errno.EMFILE: (resource.RLIMIT_NOFILE, "a process may open {} files (see ulimit -Hn)"),
+    errno.ENFILE: (resource.RLIMIT_NOFILE, "the system has no more; a process may open {} files (see ulimit -Hn)"),
+    errno.EFBIG: (resource.RLIMIT_FSIZE, "a file, shared memory too, may have {} bytes (see ulimit -f)"),
+    errno.ENOMEM: (resource.RLIMIT_AS, "a process may map {} bytes (see ulimit -v)"),
+    errno.EAGAIN: (resource.RLIMIT_NPROC, "a user may have {} processes and threads (see ulimit -u)"),
+}
+_SANDBOX = "the sandbox of this process (seccomp, of a container) forbids memfd_create, which ishmem needs"
+
+
+def seconds(text: str) -> float:
+    """Read a time: more than 0 and at most `LONGEST`.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not 0 < (value := float(text)) <= LONGEST:
+        raise ValueError(f"not a time: {text!r}")
+    return value
+
+
+def advice(error: BaseException) -> str:
+    """Return the limits behind an error, to be put after its text; empty if it has another cause.
+
+    Python tells of a thread that cannot start, for want of memory or of threads, by a bare ``RuntimeError``.
+    """
+    if isinstance(error, MemoryError) or "start new thread" in str(error):
+        return _words(errno.ENOMEM) + _words(errno.EAGAIN)
+    return _words(error.errno or 0) if isinstance(error, OSError) else ""
+
+
+def _words(number: int) -> str:
+    if number not in _LIMITS:
+        return ""
+    limit, words = _LIMITS[number]
+    allowed = resource.getrlimit(limit)[number in (errno.EMFILE, errno.ENFILE)]
+    return "; " + words.format("any number of" if allowed == resource.RLIM_INFINITY else allowed)
+
+
+@contextlib.contextmanager
+def doing(what: str, is_memory: bool = False) -> Iterator[None]:
+    """Name what has failed, and why, in place of the bare error of the system.
+
+    Args:
+        what: What is done here, such as "start the supervisor".
+        is_memory: Whether that is to make shared memory, which some sandboxes forbid.
+
+    Raises:
+        IshmemError: The system has refused it.
+    """
+    try:
+        yield
+    except OSError as error:
+        why = advice(error)
+        if is_memory and error.errno in (errno.EPERM, errno.EACCES, errno.ENOSYS):
+            why = f"; {_SANDBOX}"
+        raise IshmemError(f"cannot {what}: {error.strerror or error}{why}") from error

@@ -1,0 +1,166 @@
+"""The emulated card: a process in which Intel's own driver finds a card that is not there.
+
+``ISHMEM_CARD`` names it. The emulator is a library that answers for the kernel, so it has to be in the process before
+anything opens a device; and the driver may need a newer C library than the system's. So a Python process with this
+variable executes itself once more by the dynamic loader, as the interpreter starts (``ishmem.pth``): with the same
+process number, arguments, descriptors and environment. Its children that are Python do the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from ishmem.common.errors import IshmemError
+
+VARIABLE = "ISHMEM_CARD"
+DRIVERS = "ISHMEM_CARD_DRIVER"
+EMULATOR = "libishmem_emulator.so"
+TILES = {"b580": 1, "max1550": 2, "lnl": 1}
+"""The cards that the emulator has, and the tiles of each: a tile is a device."""
+MOST = 8
+"""Cards of a kind."""
+ALLOWED = f"{', '.join(TILES)}, each with :1 to :{MOST} or not, several separated by commas"
+
+_ONE = rf"({'|'.join(TILES)})(:[1-{MOST}])?"
+VALUES = rf"{_ONE}(,{_ONE})*"
+
+_DRIVER = "libze_intel_gpu.so.1"
+PACKAGES = {
+    _DRIVER: "libze-intel-gpu1",
+    "libze_loader.so.1": "libze1",
+    "libigc.so.2": "libigc2",
+    "libiga64.so.2": "libigc2",
+    "libigdgmm.so.12": "libigdgmm12",
+}
+"""What the card needs of Intel's, and the package of each with Debian and Ubuntu."""
+MEND = (
+    "in a source tree, .ci/card; Debian sid: apt install {0}; Ubuntu: add-apt-repository "
+    "ppa:kobuk-team/intel-graphics, then apt install {0}"
+)
+
+_EXTENSIONS = frozenset(("avx2", "fma", "f16c"))
+"""Of the processor, which the emulator's code uses."""
+
+_DYNAMIC_LOADER = "ld-linux-x86-64.so.2"
+_SYSTEM = tuple(map(Path, ("/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib", "/usr/local/lib")))
+
+
+def asked() -> str:
+    """Return the cards that ``ISHMEM_CARD`` asks for, ``""`` where it asks for none or ``ISHMEM_DEVICE`` is ``sim``.
+
+    Raises:
+        ValueError: It names no cards.
+    """
+    value = os.environ.get(VARIABLE, "").lower()
+    if os.environ.get("ISHMEM_DEVICE", "").lower() == "sim":
+        return ""
+    if value and not re.fullmatch(VALUES, value):
+        raise ValueError(f"{VARIABLE}: got {value!r}, allowed: {ALLOWED}")
+    return value
+
+
+def is_here() -> bool:
+    """Return whether this process has the emulator."""
+    return EMULATOR in Path("/proc/self/maps").read_text()
+
+
+def for_devices(cards: str, devices: int) -> str:
+    """Return cards with at least so many devices, unless their number is given, as in ``b580:4``."""
+    if cards not in TILES:
+        return cards
+    return f"{cards}:{min(-(-devices // TILES[cards]), MOST)}"
+
+
+def folder() -> Path | None:
+    """Return the folder with Intel's libraries, ``None`` for those of the system.
+
+    It is that of ``ISHMEM_CARD_DRIVER``, or what ``.ci/card`` made in the source tree of this installation.
+    """
+    named = os.environ.get(DRIVERS)
+    made = Path(named) if named else Path(__file__).parents[2] / "build" / "card"
+    return made.absolute() / "lib" if named or made.is_dir() else None
+
+
+def missing() -> list[str]:
+    """Return the packages with libraries that are not there."""
+    own = folder()
+    places = [own] if own else [*map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))), *_SYSTEM]
+    return sorted({PACKAGES[name] for name in PACKAGES if not any((place / name).exists() for place in places)})
+
+
+def emulator() -> Path | None:
+    """Return the emulator of this installation, ``None`` where it was not built."""
+    places = (Path(place, "emulator", EMULATOR) for place in sys.modules["ishmem"].__path__)
+    return next((place for place in places if place.exists()), None)
+
+
+def problem() -> str:
+    """Return why this process cannot be on a card, ``""`` if it can."""
+    if sys.version_info < (3, 10):
+        return "it needs Python 3.10 or later"
+    if lacks_here := _EXTENSIONS.difference(Path("/proc/cpuinfo").read_text().split()):
+        return f"the emulator needs a processor with {', '.join(sorted(lacks_here))}"
+    if not emulator():
+        return f"the emulator {EMULATOR} is not in this installation: install ishmem4py anew"
+    if lacks := missing():
+        return f"Intel's packages {', '.join(lacks)} are missing: {MEND.format(' '.join(lacks))}"
+    return ""
+
+
+def check() -> None:
+    """Check that a process can be on the card that ``ISHMEM_CARD`` asks for.
+
+    Raises:
+        IshmemError: It cannot.
+    """
+    if reason := problem():
+        raise IshmemError(f"{VARIABLE}={asked()}, but {reason}")
+
+
+def require() -> None:
+    """Check that this process is on the card that ``ISHMEM_CARD`` asks for.
+
+    Raises:
+        IshmemError: It is not.
+    """
+    if not is_here():
+        raise IshmemError(
+            f"{VARIABLE}={asked()}, but this process has begun without it: set {VARIABLE} before Python starts, as in "
+            f"{VARIABLE}={asked()} python prog.py"
+        )
+
+
+def enter() -> None:
+    """Execute this process once more on the card that ``ISHMEM_CARD`` asks for; return where there can be none.
+
+    ``ishmem.pth`` calls this before anything else of the program runs, ``require`` says later what has failed.
+    """
+    try:
+        possible = asked() and not is_here() and not problem() and sys.executable
+    except ValueError:
+        return
+    if possible:
+        command = _command()
+        os.execve(command[0], command, {**os.environ, **_variables()})
+
+
+def _command() -> list[str]:
+    """Return the command of this process, by the dynamic loader of Intel's libraries or of the system.
+
+    The loader's options, unlike variables, are not for children: those that are not Python keep the system's libraries.
+    """
+    own = folder()
+    loaders = [place / _DYNAMIC_LOADER for place in (own, Path("/lib64")) if place]
+    loader = next(path for path in loaders if path.exists())
+    path = ":".join(filter(None, [str(own or ""), os.environ.get("LD_LIBRARY_PATH")]))
+    python, *arguments = sys.orig_argv
+    libraries = ["--library-path", path] if path else []
+    return [str(loader), "--preload", str(emulator()), *libraries, "--argv0", python, sys.executable, *arguments]
+
+
+def _variables() -> dict[str, str]:
+    own = folder()
+    return {"ZE_ENABLE_ALT_DRIVERS": str(own / _DRIVER)} if own else {}

@@ -1,0 +1,120 @@
+"""What the PEs of a node have found out about each other's memory, and how a user learns of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ishmem.runtime.peer_device import PeerDevice
+from ishmem.runtime.peer_proof import Wrong
+
+ADVICE = {
+    Wrong.REFUSED: (
+        "A newer compute driver and kernel may open it; in a container, the system call pidfd_getfd has to be allowed "
+        "(CAP_SYS_PTRACE). "
+    ),
+    Wrong.LOADS | Wrong.COPIES | Wrong.ATOMICS: (
+        "What may help: switch the ACS redirection of the PCIe ports between the cards off, put the cards on ports of "
+        "one root, or take a newer compute driver and kernel. "
+    ),
+}
+"""What helps."""
+
+Pair = tuple[int, int]
+"""The places of two PEs on their node, the lower one first."""
+
+
+class Trouble(NamedTuple):
+    """Why two PEs do not reach each other's memory.
+
+    Attributes:
+        wrong: What does not work.
+        details: The errors of the driver.
+    """
+
+    wrong: Wrong
+    details: str
+
+
+class Verdict(NamedTuple):
+    """What one PE has found out.
+
+    Attributes:
+        wrong: What is wrong with the memory of each PE of the node.
+        refusals: The error of the driver for those whose memory it refuses.
+    """
+
+    wrong: Sequence[Wrong]
+    refusals: Mapping[int, str]
+
+    def pack(self) -> bytes:
+        """Return the bytes to send."""
+        texts = [self.refusals.get(place, "").replace("\n", " ") for place in range(len(self.wrong))]
+        return bytes(self.wrong) + "\n".join(texts).encode()
+
+    @classmethod
+    def unpack(cls, data: bytes, n_pes: int) -> Verdict:
+        """Return what another PE has packed."""
+        texts = data[n_pes:].decode(errors="replace").split("\n")
+        return cls([Wrong(number) for number in data[:n_pes]], {at: text for at, text in enumerate(texts) if text})
+
+
+def troubles(verdicts: Sequence[Verdict]) -> dict[Pair, Trouble]:
+    """Return the pairs of PEs that do not reach each other, in order: both have the same route."""
+    found = {}
+    for low in range(len(verdicts)):
+        for high in range(low + 1, len(verdicts)):
+            wrong = verdicts[low].wrong[high] | verdicts[high].wrong[low]
+            if wrong & Wrong.REFUSED:
+                wrong = Wrong.REFUSED
+            details = dict.fromkeys([verdicts[low].refusals.get(high), verdicts[high].refusals.get(low)])
+            if wrong:
+                found[low, high] = Trouble(wrong, ", ".join(filter(None, details)))
+    return found
+
+
+def describe(found: Mapping[Pair, Trouble], devices: Sequence[PeerDevice], pes: Sequence[int], place: int) -> str:
+    """Return the warning of a PE, empty if it has none; the first PE that has one names all pairs.
+
+    Args:
+        found: The pairs that do not reach each other.
+        devices: The devices of the PEs of the node.
+        pes: Their numbers in the job.
+        place: The place of the PE that warns.
+    """
+    involved = sorted({at for pair in found for at in pair})
+    if place not in involved:
+        return ""
+    shown = found if place == involved[0] else {pair: each for pair, each in found.items() if place in pair}
+    alike: dict[str, list[str]] = {}
+    for (low, high), trouble in shown.items():
+        alike.setdefault(_words(trouble), []).append(f"{pes[low]} and {pes[high]}")
+    lines = [f"PEs {', '.join(pairs)}: {words}" for words, pairs in alike.items()]
+    where = [f"PE {pes[at]} is on {devices[at].name}" for at in sorted({at for pair in shown for at in pair})]
+    helps = [text for kinds, text in ADVICE.items() if any(trouble.wrong & kinds for trouble in shown.values())]
+    return (
+        f"memory of other devices is not as the driver says. {'; '.join(lines)}. What they cannot do goes through the "
+        f"host, with the right results, but slower. {', '.join(where)}; {_drivers(shown, devices)}. {''.join(helps)}"
+        "ISHMEM_P2P=off does without this access and this warning, ISHMEM_P2P=require makes it an error"
+    )
+
+
+def refusal(apart: Mapping[Pair, Trouble | None], devices: Sequence[PeerDevice], pes: Sequence[int]) -> str:
+    """Return the error for pairs of PEs without access, with what was wrong if access was reported."""
+    lines = [
+        f"PE {pes[low]} on {devices[low].name} and PE {pes[high]} on {devices[high].name} "
+        f"({_words(trouble) if trouble else 'the driver reports no access'})"
+        for (low, high), trouble in apart.items()
+    ]
+    return (
+        f"ISHMEM_P2P=require, but these do not reach each other's memory: {'; '.join(lines)}; "
+        f"{_drivers(apart, devices)}"
+    )
+
+
+def _drivers(pairs: Iterable[Pair], devices: Sequence[PeerDevice]) -> str:
+    return f"driver {', '.join(sorted({devices[at].driver for pair in pairs for at in pair}))}"
+
+
+def _words(trouble: Trouble) -> str:
+    return trouble.wrong.words + (f" ({trouble.details})" if trouble.details else "")

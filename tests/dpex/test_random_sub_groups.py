@@ -1,0 +1,73 @@
+"""Random kernels with calls of sub-groups give what a model of sub-groups gives, with all settings of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from launching import own_compiler
+from random_kernels import Device
+from random_sub_groups import END, START, Program, in_model, programs
+
+pytestmark = own_compiler
+
+SETTINGS = {
+    "not vectorised": {"ISHMEM_SIM_VECTORISE": "0"},
+    "not optimised": {"ISHMEM_SIM_OPTIMISE": "0"},
+    "checked": {"ISHMEM_CHECK": "1", "ISHMEM_SIM_VECTORISE": "1"},
+}
+"""Settings that hold for kernels without sub-groups only."""
+
+SUMS_IN_A_LOOP = """
+    for r in range(40):
+        if a[r] % 40 > w % 3:
+            CALL((0, r, 0), 'barrier')
+            for k in range(n, a[r] % 40, s):
+                x += k
+"""
+
+
+@pytest.fixture(scope="module")
+def devices() -> Iterator[list[Device]]:
+    all_of_them = [Device("random_sub_groups", **values) for values in SETTINGS.values()]
+    yield all_of_them
+    for device in all_of_them:
+        device.close()
+
+
+def check(devices: list[Device], program: Program) -> None:
+    for device in devices:
+        out, most = device.run(program)
+        np.testing.assert_array_equal(out, in_model(program, most), f"{program.source}{program.group}")
+
+
+@pytest.mark.parametrize("count", [15, 200], ids=["few", "many"])
+def test_random_kernels(devices: list[Device], count: int) -> None:
+    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(program=programs())
+    def check_one(program: Program) -> None:
+        check(devices, program)
+
+    check_one()
+
+
+def test_sums_in_a_loop(devices: list[Device]) -> None:
+    for group in (8, 20, 60):
+        check(devices, Program(f"{START}{SUMS_IN_A_LOOP}{END}\n", group))
+
+
+def test_long_kernels(devices: list[Device]) -> None:
+    """Longer than what the simulator vectorises of others."""
+    lines = [f"    x = (x * {k % 89 + 2} + a[(i + {k}) % 120] * {k % 7}) % 97" for k in range(60)]
+    check(devices, Program("\n".join([START, *lines, SUMS_IN_A_LOOP, END, ""]), 40))
+
+
+def test_sub_groups_that_the_runtime_only_emulates_are_refused() -> None:
+    """Their sums would be wrong without a word."""
+    device = Device("random_sub_groups", CL_CONFIG_CPU_VECTORIZER_MODE="1")
+    words = "kernel kernel uses sub-groups, which .* cannot make here: it was not vectorised .* Use work-groups instead"
+    with pytest.raises(RuntimeError, match=words):
+        device.run(Program(f"{START}{SUMS_IN_A_LOOP}{END}\n", 20))
+    device.close()

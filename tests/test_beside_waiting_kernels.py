@@ -1,0 +1,189 @@
+"""What the host does while a kernel of its PE waits for it, on devices with one compute engine.
+
+There the driver writes the commands of all queues into one stream, and the host's atomics on device memory are not
+atomic for kernels: a command that stalls until earlier kernels have ended would wait for ever.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from common import dpctl, dpex, dpnp, kapi
+
+import ishmem
+from ishmem.testing import Pes
+
+ROUNDS, COUNT = 3, 1 << 14
+ONE_ENGINE = {"ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_ENGINES": "1", "ISHMEM_TIMEOUT": "60"}
+
+
+@pytest.fixture(scope="module", params=["atomics", "access"])
+def one_engine(request: pytest.FixtureRequest) -> Iterator[Pes]:
+    """PEs whose kernels do atomics on their peers, and PEs whose atomics all go through the hosts."""
+    pool = Pes(2, {**ONE_ENGINE, "ISHMEM_SIM_PEERS": request.param})
+    yield pool
+    pool.stop()
+
+
+@dpex.kernel
+def answer(item: kapi.Item, token, echo, first, last):
+    for turn in range(first, last + 1):
+        ishmem.wait_until(token, ishmem.CMP_GE, turn)
+        ishmem.p(echo, turn, ishmem.my_pe())
+
+
+class Calls:
+    """Each call makes the right neighbour's token ``turn``."""
+
+    def __init__(self) -> None:
+        self.token, self.echo = ishmem.zeros(1, dtype="int64"), ishmem.zeros(1, dtype="int64")
+        self.box, self.source = ishmem.zeros(COUNT, dtype="int64"), ishmem.zeros(COUNT, dtype="int64")
+        self.to = (ishmem.my_pe() + 1) % ishmem.n_pes()
+        context, device = self.token.sycl_queue.sycl_context, self.token.sycl_device
+        kinds = {"": (), "in_order": ("in_order",)}
+        self.queues = {kind: dpctl.SyclQueue(context, device, property=given) for kind, given in kinds.items()}
+
+    def atomic_set(self, turn: int) -> None:
+        ishmem.atomic_set(self.token, turn, self.to)
+
+    def atomic_inc(self, turn: int) -> None:
+        ishmem.atomic_inc(self.token, self.to)
+
+    def atomic_fetch_add(self, turn: int) -> None:
+        assert ishmem.atomic_fetch_add(self.token, 1, self.to) == turn - 1
+
+    def atomic_compare_swap(self, turn: int) -> None:
+        assert ishmem.atomic_compare_swap(self.token, turn - 1, turn, self.to) == turn - 1
+
+    def signal_add(self, turn: int) -> None:
+        ishmem.signal_add(self.token, 1, self.to)
+
+    def put_signal(self, turn: int) -> None:
+        ishmem.put_signal(self.box, np.full(COUNT, turn), self.token, 1, ishmem.SIGNAL_ADD, self.to)
+
+    def put_nbi(self, turn: int) -> None:
+        ishmem.put_nbi(self.box, np.full(COUNT, turn), self.to)
+        ishmem.quiet()
+        ishmem.p(self.token, turn, self.to)
+
+    def get(self, turn: int) -> None:
+        ishmem.get(self.source, self.box, self.to)
+        ishmem.p(self.token, turn, self.to)
+
+    def barrier_all(self, turn: int) -> None:
+        ishmem.barrier_all()
+        ishmem.p(self.token, turn, self.to)
+
+    def put_on_queue(self, turn: int) -> None:
+        ishmem.put_on_queue(self.box, self.source, self.to, self.queues[""]).wait()
+        ishmem.p(self.token, turn, self.to)
+
+    def put_signal_on_queue(self, turn: int) -> None:
+        self._put_signal(1, ishmem.SIGNAL_ADD, "")
+
+    def put_signal_on_queue_in_order(self, turn: int) -> None:
+        self._put_signal(1, ishmem.SIGNAL_ADD, "in_order")
+
+    def put_signal_on_queue_set(self, turn: int) -> None:
+        self._put_signal(turn, ishmem.SIGNAL_SET, "")
+
+    def signal_add_on_queue(self, turn: int) -> None:
+        ishmem.signal_add_on_queue(self.token, 1, self.to, self.queues[""]).wait()
+
+    def signal_add_on_queue_in_order(self, turn: int) -> None:
+        ishmem.signal_add_on_queue(self.token, 1, self.to, self.queues["in_order"]).wait()
+
+    def wait_until_on_queue(self, turn: int) -> None:
+        event = ishmem.wait_until_on_queue(self.echo, ishmem.CMP_GE, turn, self.queues[""])
+        ishmem.p(self.token, turn, self.to)
+        event.wait()
+
+    def host_memory_on_queue(self, turn: int) -> None:
+        """Copies from and to ordinary host memory return, though they follow a wait."""
+        queue, got = self.queues[""], np.empty(COUNT, "int64")
+        ishmem.wait_until_on_queue(self.echo, ishmem.CMP_GE, turn, queue)
+        ishmem.put_on_queue(self.box, np.full(COUNT, turn), self.to, queue)
+        event = ishmem.get_on_queue(got, self.box, self.to, queue)
+        ishmem.p(self.token, turn, self.to)
+        event.wait()
+        assert (got == turn).all()
+
+    def _put_signal(self, signal: int, operation: int, kind: str) -> None:
+        queue, arrays = self.queues[kind], (self.box, self.source, self.token)
+        ishmem.put_signal_on_queue(*arrays, signal, operation, self.to, queue).wait()
+
+
+CALLS = [name for name in vars(Calls) if not name.startswith("_")]
+
+
+def check_call(name: str) -> None:
+    calls = Calls()
+    dpex.call_kernel(answer, kapi.Range(1), calls.token, calls.echo, 1, 0)  # compiled before another kernel waits
+    ishmem.barrier_all()
+    events = dpex.call_kernel_async(answer, kapi.Range(1), (), calls.token, calls.echo, 1, ROUNDS)
+    for turn in range(1, ROUNDS + 1):
+        getattr(calls, name)(turn)
+        ishmem.wait_until(calls.echo, ishmem.CMP_GE, turn)
+    for event in events:
+        event.wait()
+    ishmem.barrier_all()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_call(one_engine: Pes, name: str) -> None:
+    one_engine.run(check_call, name)
+
+
+def check_outstanding_wait() -> None:
+    """Nothing waits for an on-queue wait but what follows it."""
+    me, right = ishmem.my_pe(), (ishmem.my_pe() + 1) % ishmem.n_pes()
+    flag, counter, squares, spread = (ishmem.zeros(count, dtype="int64") for count in (1, 1, 10, 10))
+    ishmem.barrier_all()
+    wait = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1)
+    put = ishmem.iput_on_queue(spread, np.arange(5), 2, 1, 5, right, depends=[wait])
+    events = dpex.call_kernel_async(answer, kapi.Range(1), (put,), flag, counter, 1, 1)
+    squares += dpnp.arange(10, dtype="int64") ** 2  # with a copy of ordinary host memory
+    assert ishmem.atomic_fetch_add(counter, 5, me) == 0 and ishmem.atomic_fetch(counter, me) == 5
+    got = np.empty(10, "int64")
+    ishmem.get(got, squares, me)
+    assert (got == np.arange(10) ** 2).all() and put.execution_status != dpctl.event_status_type.complete
+    ishmem.p(flag, 1, me)
+    events[-1].wait()
+    ishmem.barrier_all()
+    ishmem.get(got, spread, me)
+    assert got.tolist() == [0, 0, 1, 0, 2, 0, 3, 0, 4, 0] and ishmem.g(counter, me) == 1
+
+
+@pytest.mark.parametrize("adapter", ["0", "1"])
+def test_outstanding_wait(adapter: str) -> None:
+    """With either of SYCL's adapters for Level Zero. Without host tasks, the first operation of dpnp never ends."""
+    with Pes(2, {**ONE_ENGINE, "SYCL_UR_USE_LEVEL_ZERO_V2": adapter}) as pool:
+        pool.run(check_outstanding_wait)
+
+
+def check_refused() -> Any:
+    """A kernel that follows a kernel that waits is before the kernel of the atomic in the engine's stream."""
+    token, echo = ishmem.zeros(1, dtype="int64"), ishmem.zeros(1, dtype="int64")
+    ishmem.atomic_inc(echo, 0)  # compiles the kernel
+    waits = dpex.call_kernel_async(answer, kapi.Range(1), (), token, echo, 1, 1)
+    follows = dpex.call_kernel_async(answer, kapi.Range(1), (waits[-1],), token, echo, 1, 0)
+    try:
+        ishmem.atomic_inc(echo, 0)
+    except ishmem.IshmemError as error:
+        return str(error)
+    finally:
+        ishmem.p(token, 1, 0)
+        follows[-1].wait()
+    return ""
+
+
+@pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
+def test_refused() -> None:
+    """Where no way is left, an error says so, and what else would do."""
+    with Pes(1, {**ONE_ENGINE, "ISHMEM_WAIT_NOTICE": "1"}) as pool:
+        (said,) = pool.run(check_refused)
+    assert "wait_until" in said and "atomic_set" in said

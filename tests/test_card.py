@@ -1,0 +1,120 @@
+"""The emulated card: what asks for it, and what is told where it cannot be had. What needs Intel's driver is skipped
+where `.ci/card` has not put it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ishmem.environment import card
+
+ON_CARD = pytest.mark.skipif(bool(card.problem()), reason=f"no emulated card: {card.problem()}")
+
+
+def run(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("ISHMEM_DEVICE", card.VARIABLE)}
+    return subprocess.run(command, env={**kept, **variables}, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("cards", "devices", "wanted"),
+    [("b580", 4, "b580:4"), ("max1550", 3, "max1550:2"), ("b580:2", 4, "b580:2"), ("b580,lnl", 4, "b580,lnl"),
+     ("b580", 100, "b580:8")],
+)  # fmt: skip
+def test_one_device_for_each_pe(cards: str, devices: int, wanted: str) -> None:
+    assert card.for_devices(cards, devices) == wanted
+
+
+@pytest.mark.parametrize("wrong", ["a9", "b580:0", "b580:9", "b580,", "b580 lnl"])
+def test_unknown_card(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ISHMEM_DEVICE", raising=False)
+    monkeypatch.setenv(card.VARIABLE, wrong)
+    with pytest.raises(ValueError, match=f"ISHMEM_CARD: got '{wrong}', allowed: b580, max1550, lnl"):
+        card.asked()
+
+
+def test_missing_packages(tmp_path: Path) -> None:
+    """The error and the doctor name the packages and how to get them."""
+    if not card.emulator():
+        pytest.skip("the emulator was not built")
+    given = {card.VARIABLE: "b580", card.DRIVERS: str(tmp_path)}
+    done = run(sys.executable, "-c", "import ishmem; ishmem.init()", **given)
+    for word in ("libze-intel-gpu1", "libze1", "libigc2", "libigdgmm12", "apt install"):
+        assert word in done.stderr, done.stderr
+    done = run(sys.executable, "-m", "ishmem", "doctor", **given)
+    assert "the emulated card needs Intel's packages libigc2, libigdgmm12, libze-intel-gpu1, libze1" in done.stdout
+
+
+def test_tables_of_cards_agree() -> None:
+    """Python's, which has to be there before the emulator is loaded, and the emulator's."""
+    table = (Path(__file__).parent.parent / "emulator" / "cards" / "table.cpp").read_text()
+    names = re.findall(r"\boption = \"(\w+)\"", table)
+    assert dict(zip(names, map(int, re.findall(r"\btiles = (\d+)", table)), strict=True)) == card.TILES
+
+
+_UNLIKE = """
+import ishmem
+ishmem.init()
+me = ishmem.my_pe()
+a = ishmem.zeros(2, dtype="int64")
+ishmem.p(a, me + 1, 1 - me)
+ishmem.barrier_all()
+old = ishmem.atomic_fetch_add(a, 5, 1 - me)
+ishmem.barrier_all()
+print(me, a.sycl_device.name, old, a.asnumpy().tolist())
+ishmem.finalize()
+"""
+
+
+@ON_CARD
+def test_unlike_cards(tmp_path: Path) -> None:
+    """Each PE has one, though Intel's driver has two Level Zero drivers."""
+    program = tmp_path / "unlike.py"
+    program.write_text(_UNLIKE)
+    done = run(sys.executable, "-m", "ishmem", "run", "--card", "b580,lnl", "-n", "2", str(program))
+    assert "0 Intel(R) Arc(TM) B580 Graphics 1 [7, 0]" in done.stdout, done.stdout + done.stderr
+    assert "1 Intel(R) Arc(TM) Graphics 2 [6, 0]" in done.stdout, done.stdout + done.stderr
+
+
+@ON_CARD
+def test_set_too_late() -> None:
+    code = "import os; os.environ['ISHMEM_CARD'] = 'b580'; import ishmem; ishmem.init()"
+    assert "set ISHMEM_CARD before Python starts" in run(sys.executable, "-c", code).stderr
+
+
+_PROCESS = """
+import json, sys
+print(json.dumps([sys.argv, sys.orig_argv, sys.executable, sys.prefix, sys.stdin.read()]))
+"""
+
+
+@ON_CARD
+def test_process_is_the_same() -> None:
+    """Arguments, interpreter, environment and input of the program are those of a process without a card."""
+    command = [sys.executable, "-X", "utf8", "-c", _PROCESS, "one", "--two"]
+    found = []
+    for variables in ({}, {card.VARIABLE: "b580"}):
+        environment = {**os.environ, **variables, "ISHMEM_DEVICE": ""}
+        done = subprocess.run(command, env=environment, input="text", capture_output=True, text=True, check=True)
+        found.append(json.loads(done.stdout))
+    assert found[0] == found[1]
+
+
+@ON_CARD
+def test_children_are_on_the_card() -> None:
+    child = "import subprocess, sys; from ishmem.environment import card; print(card.is_here()); sys.stdout.flush(); "
+    code = child + f"subprocess.run([sys.executable, '-c', {child!r}])"
+    assert run(sys.executable, "-c", code, **{card.VARIABLE: "b580"}).stdout.split() == ["True", "True"]
+    simulated = run(sys.executable, "-c", code, **{card.VARIABLE: "b580", "ISHMEM_DEVICE": "sim"})
+    assert simulated.stdout.split() == ["False", "False"]
+
+
+def test_one_of_sim_and_card() -> None:
+    done = run(sys.executable, "-m", "ishmem", "run", "-n", "1", "--sim", "1", "--card", "b580", "-c", "pass")
+    assert "--sim and --card: got both" in done.stderr
