@@ -75,8 +75,8 @@ class TeamRecord(NamedTuple):
     nodes: int = 0
 
     def pack(self) -> bytes:
-        """Return the record as bytes."""
-        return struct.pack(f"<{len(self)}q", *self)
+        """Return the record as bytes; device addresses of GPUs do not fit into an int64 but modulo 2**64."""
+        return struct.pack(f"<{len(self)}Q", *(value % (1 << 64) for value in self))
 
     @classmethod
     def unpack(cls, data: bytes) -> TeamRecord:
