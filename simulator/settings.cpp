@@ -41,12 +41,14 @@ static uint64_t number(const char *name, uint64_t otherwise, uint64_t most = UIN
 
 static std::vector<Kind> deviceKinds(uint32_t count) {
   std::vector<Kind> kinds(count, Kind::discrete);
-  std::istringstream entries(text("ISHMEM_SIM_KINDS", ""));
+  const std::string given = text("ISHMEM_SIM_KINDS", "");
+  std::istringstream entries(given);
   size_t at = 0;
   for (std::string entry; at < count && std::getline(entries, entry, ','); ++at) {
     if (entry == "integrated") kinds[at] = Kind::integrated;
     else if (entry == "npu") kinds[at] = Kind::npu;
-    else if (entry != "discrete") complain("ISHMEM_SIM_KINDS: %s is unknown; discrete is used", entry.c_str());
+    else if (entry != "discrete")
+      complain("ISHMEM_SIM_KINDS=%s: %s is unknown; discrete is used", given.c_str(), entry.c_str());
   }
   return kinds;
 }

@@ -134,22 +134,25 @@ def test_launch_of_ishmems_own_kernels(trial: trials.Trial) -> None:
 
 
 WAIT = "told(lambda: ishmem.wait_until(n, ishmem.CMP_EQ, 9))"
+IN_ORDER = 'in_order = type(n.sycl_queue)(n.sycl_context, n.sycl_device, property="in_order")\n'
 COPIES = {
     "put": "told(lambda: ishmem.put(a, big, 0), 30)",
     "get": "told(lambda: ishmem.get(big, a, 0), 30)",
     "put_nbi": "told(lambda: (ishmem.put_nbi(a, big, 0), ishmem.quiet()), 30)",
     "ctx": "c = ishmem.ctx_create(); told(lambda: (c.put_nbi(a, big, 0), c.quiet()), 30)",
     "put_on_queue": "told(lambda: ishmem.put_on_queue(a, big, 0).wait(), 30)",
-    "wait_until_on_queue": "told(lambda: ishmem.wait_until_on_queue(n, ishmem.CMP_EQ, 0).wait(), 30)",
-    "put_on_queue, finalize": "told(lambda: ([ishmem.put_on_queue(a, a, 0) for _ in range(9)], ishmem.finalize()))",
+    "wait_until_on_queue": "told(lambda: ishmem.wait_until_on_queue(n, ishmem.CMP_EQ, 0, in_order).wait(), 30)",
+    "put_on_queue, finalize": "told(lambda: ([ishmem.put_on_queue(a, a, 0) for _ in range(20)], ishmem.finalize()))",
 }
 
 
 @pytest.mark.parametrize("call", COPIES)
 def test_copy(trial: trials.Trial, call: str) -> None:
     """The operation whose copy fails raises, and so do the waits of other PEs for this one."""
-    n = 4 if "finalize" in call else 20
-    done = run(COPIES[call], WAIT, ISHMEM_SIM_FAIL=f"copy:{n}@1", ISHMEM_COPY_CUTOVER="1", ISHMEM_LEAKS="ignore")
+    done = run(
+        COPIES[call], WAIT, INIT + IN_ORDER,
+        ISHMEM_SIM_FAIL="copy:20@1", ISHMEM_COPY_CUTOVER="1", ISHMEM_LEAKS="ignore",
+    )  # fmt: skip
     check(done, LOSS, PEER_LOST)
 
 

@@ -43,6 +43,7 @@ std::pair<size_t, size_t> Heap::static_place(const char *address, size_t bytes) 
 }
 
 int64_t *Heap::lock_of(const char *at) const {
+    if (is_far(at)) return locks.empty() ? nullptr : locks[static_cast<size_t>(far_pe(at))];
     for (size_t pe = 0; pe < locks.size(); ++pe)
         if (locks[pe] && at >= mapped[pe] && at < mapped[pe] + size) return locks[pe];
     return nullptr;
