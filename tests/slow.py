@@ -109,7 +109,6 @@ SLOW = {
     "test_injected_faults.py::test_copy[put_on_queue, finalize]": "the other copies",
     "test_injected_faults.py::test_copy[wait_until_on_queue]": "the other copies",
     "test_injected_faults.py::test_device_that_is_too_slow": "test_slow_device",
-    "test_instructions.py::test_counts_of_the_host": "counts instructions of calls whose results others check",
     "test_interop.py::test_torch": "test_torch.py",
     "test_ipc.py::test_a_heap_in_a_pool_of_sycl[opaque-strict]": ROUTES,
     "test_ipc.py::test_a_heap_in_a_pool_of_sycl[pool]": ROUTES,
