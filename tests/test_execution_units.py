@@ -446,6 +446,23 @@ add (16|M0) r22.0<1>:d r21.0<1;1,0>:d 0:w"""
     np.testing.assert_array_equal(thread.get(22, np.int32, 16), [*map(_passes, range(15)), 0])
 
 
+def test_a_branch_without_the_mask(thread: Thread) -> None:
+    """It decides about all channels of its flag, also those that the launch has left out, as oneMKL needs it."""
+    branch = """
+mov (32|M0) r20.0<1>:d 0:w
+(W) mov (1|M0) r5.0<1>:ud 0xFFFFF:ud
+(W) mov (1|M0) f1.0<1>:ud r5.0<0;1,0>:ud
+(W&f1.0) if (32|M0) EndIf EndIf
+mov (32|M0) r20.0<1>:d 7:w
+EndIf:
+(W) endif (32|M0) End
+End:
+add (32|M0) r22.0<1>:d r20.0<1;1,0>:d 1:w"""
+    thread.run(branch, active=0xFFFF)
+    np.testing.assert_array_equal(thread.get(20, np.int32, 32), [7] * 20 + [0] * 12)
+    np.testing.assert_array_equal(thread.get(22, np.int32, 32), [8] * 16 + [0] * 16)
+
+
 def _passes(lane: int) -> int:
     """Return what a lane of the loop above has counted."""
     count = total = 0

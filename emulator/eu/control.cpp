@@ -129,8 +129,7 @@ Execute control_operation(const Instruction& i) {
     case Op::Nop: return nothing;
     case Op::Sync: return sync(i);
     case Op::Goto: return goto_;
-    case Op::Join:
-    case Op::EndIf: return join;
+    case Op::Join: return join;
     case Op::Jmpi: return jump_indexed;
     case Op::Call: return call;
     case Op::Ret: return ret;

@@ -16,7 +16,7 @@ Execute compare_operation(const Instruction&);      // cmp, sel, csel
 Execute move_operation(const Instruction&);         // mov
 Execute math_operation(const Instruction&);         // math but its macros
 Execute macro_operation(const Instruction&);        // math.invm, math.rsqtm, madm
-Execute control_operation(const Instruction&);      // goto, join, endif, jmpi, call, ret, sync, nop
+Execute control_operation(const Instruction&);      // goto, join, jmpi, call, ret, sync, nop
 Execute structured_operation(const Instruction&);   // if, else, while, break, cont
 Execute matrix_operation(const Instruction&);       // dpas
 Execute send_operation(const Instruction&);         // messages

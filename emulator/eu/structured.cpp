@@ -1,4 +1,4 @@
-// Branches of structured code: if, else, while, break, cont. What endif does, join does as well.
+// Branches of structured code: if, else, endif, while, break, cont.
 #include "control.hpp"
 #include "operations.hpp"
 
@@ -14,7 +14,13 @@ void leave(Thread& t, uint32_t channels, int32_t place, int32_t otherwise) {
   if (!t.active) go_to(t, otherwise);
 }
 
+// Without the mask, the branch decides about channels, too, that the launch has left out, until its endif.
 void if_(Thread& t, const Instruction& i) {
+  if (i.no_mask) {
+    t.active |= channels_of(i) & ~t.dispatch;
+    t.dispatch |= channels_of(i);
+    ++t.widened;
+  }
   leave(t, t.active & channels_of(i) & ~chosen(t, i), i.join, i.join);
 }
 
@@ -23,6 +29,12 @@ void else_(Thread& t, const Instruction& i) {
   wait_at(t, done, i.target);
   t.active &= ~done;
   join_waiting(t, t.next);
+  if (!t.active) go_to(t, i.join);
+}
+
+void endif_(Thread& t, const Instruction& i) {
+  join_waiting(t, t.next - 1);
+  if (i.no_mask && t.widened && --t.widened == 0) t.active &= t.dispatch = t.launched;
   if (!t.active) go_to(t, i.join);
 }
 
@@ -50,6 +62,7 @@ Execute structured_operation(const Instruction& i) {
   switch (i.op) {
     case Op::If: return if_;
     case Op::Else: return else_;
+    case Op::EndIf: return endif_;
     case Op::While: return while_;
     case Op::Break: return break_;
     case Op::Continue: return continue_;

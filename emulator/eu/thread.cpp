@@ -104,7 +104,8 @@ void Thread::begin(Group& of, uint32_t number, uint32_t hardware_slot, int gener
   slot = hardware_slot;
   uint32_t mask = w.simd == 32 ? ~0u : (1u << w.simd) - 1;
   if (number + 1 == of.threads && w.execution_mask) mask &= w.execution_mask;
-  active = dispatch = mask;
+  active = dispatch = launched = mask;
+  widened = 0;
   for (int32_t& place : waiting_at) place = -1;
   next = 0;
   signalled = 0;

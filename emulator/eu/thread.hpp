@@ -100,7 +100,8 @@ struct Thread {
   alignas(64) uint8_t registers[place::kBytes];
   int64_t products[16 * 16];    // accumulators of 32-bit integers, at their full width
   int16_t exponents[8][32];     // of math macros: the value is the register's times two to this power
-  uint32_t active = 0, dispatch = 0;
+  uint32_t active = 0, dispatch = 0, launched = 0;
+  uint32_t widened = 0;         // branches without the mask that it is in
   int32_t next = 0;             // index of the next instruction
   int32_t waiting_at[32];       // of each channel that is not active
   State state = State::Done;

@@ -140,7 +140,7 @@ int eu_probe(int generation, const char* text, uint8_t* registers, uint32_t* fla
     memcpy(thread->registers, registers, place::kGeneralBytes);
     for (int k = 0; k < 4; ++k) thread->flag(k) = flags[k];
     thread->word(place::kControl) = *control;
-    thread->active = active;
+    thread->active = thread->dispatch = thread->launched = active;
     std::fenv_t caller;
     std::fegetenv(&caller);
     try {
