@@ -57,6 +57,14 @@ def test_device_functions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     expect(found(doctor.check_device_functions, **environ), Verdict.WARNING, "not used", "ishmem precompile")
 
 
+def test_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    expect(found(doctor.check_cache, ISHMEM_KERNEL_CACHE=f"{tmp_path}/new/one"), Verdict.OK, f"kept in {tmp_path}/new")
+    expect(found(doctor.check_cache, ISHMEM_KERNEL_CACHE="off"), Verdict.OK, "ISHMEM_KERNEL_CACHE=off")
+    monkeypatch.setattr(os, "access", lambda path, _mode: path != tmp_path)
+    findings = found(doctor.check_cache, ISHMEM_KERNEL_CACHE=f"{tmp_path}/new")
+    expect(findings, Verdict.WARNING, f"{tmp_path}/new cannot be written", "ISHMEM_KERNEL_CACHE")
+
+
 def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     expect(found(doctor.check_packages), Verdict.OK, "versions that fit")
     real = metadata.version

@@ -19,6 +19,7 @@ import click
 
 from ishmem.cli.doctor_mpi import check_mpi, is_first
 from ishmem.cli.doctor_software import (
+    check_cache,
     check_device_functions,
     check_imports,
     check_libraries,
@@ -306,8 +307,8 @@ def _pes(environ: dict[str, str]) -> int:
 
 CHECKS: tuple[Callable[[Machine], Iterator[Finding]], ...] = (
     check_python, check_packages, check_names, check_libraries, check_variables, check_imports, check_device_functions,
-    check_nodes, check_card, check_hierarchy, check_devices, check_limits, check_sockets, check_leftovers, check_mpi,
-    check_job, check_report,
+    check_cache, check_nodes, check_card, check_hierarchy, check_devices, check_limits, check_sockets, check_leftovers,
+    check_mpi, check_job, check_report,
 )  # fmt: skip
 
 
