@@ -13,15 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ishmem.common import limits
+from ishmem.common import limits, processes
 from ishmem.common.errors import IshmemError, LevelZeroError
 
 from . import pyze, wire
 
-_PACKED = struct.Struct("<QQQI")
+_PACKED = struct.Struct("<QQQQI")
 _FD = struct.Struct("<i")
 _POOL_OFFSET = struct.Struct("<8xQ")  # zero in the handles of drivers without pools
 _MAX_PARTS = 16  # tiles of a device
+_OTHER_NAMESPACE = (
+    "; this driver finds memory by process number, and these processes are in different namespaces of processes: start "
+    "their containers with one (--pid=host, or shareProcessNamespace: true)"
+)
 
 
 @dataclass(frozen=True)
@@ -34,12 +38,14 @@ class Export:
         fd_offset: Offset of the exported address in the concatenated contents of the descriptors; larger than
             ``offset`` when the driver has placed the allocation inside a pool.
         handles: The 64-byte IPC handle of each part of the allocation; there is one part per tile it spans.
+        namespace: That of the exporter's process number; 0 if unknown.
     """
 
     offset: int
     size: int
     fd_offset: int
     handles: tuple[bytes, ...]
+    namespace: int = 0
 
     @property
     def fds(self) -> list[int]:
@@ -48,7 +54,8 @@ class Export:
 
     def pack(self) -> bytes:
         """Return the bytes to send."""
-        return _PACKED.pack(self.offset, self.size, self.fd_offset, len(self.handles)) + b"".join(self.handles)
+        head = _PACKED.pack(self.offset, self.size, self.fd_offset, self.namespace, len(self.handles))
+        return head + b"".join(self.handles)
 
     @classmethod
     def unpack(cls, data: bytes) -> Export:
@@ -59,14 +66,15 @@ class Export:
         """
         if len(data) < _PACKED.size:
             raise IshmemError(f"a packed export has at least {_PACKED.size} bytes, got {len(data)}")
-        offset, size, fd_offset, count = _PACKED.unpack_from(data)
+        offset, size, fd_offset, namespace, count = _PACKED.unpack_from(data)
         wanted = _PACKED.size + count * pyze.IPC_HANDLE_SIZE
         if not 1 <= count <= _MAX_PARTS or len(data) != wanted:
             raise IshmemError(f"a packed export of {count} handles has {wanted} bytes, got {len(data)}")
         if offset >= max(size, 1) or fd_offset < offset:
             raise IshmemError(f"{offset} and {fd_offset} are no offsets of an export of {size} bytes")
         starts = range(_PACKED.size, wanted, pyze.IPC_HANDLE_SIZE)
-        return cls(offset, size, fd_offset, tuple(data[start : start + pyze.IPC_HANDLE_SIZE] for start in starts))
+        parts = tuple(data[start : start + pyze.IPC_HANDLE_SIZE] for start in starts)
+        return cls(offset, size, fd_offset, parts, namespace)
 
 
 class Mapping:
@@ -100,7 +108,7 @@ def export(context: int, pointer: int) -> Export:
     base, size = pyze.address_range(context, pointer)
     handles = pyze.get_ipc_handles(context, base)
     pool_offset = _POOL_OFFSET.unpack_from(handles[0])[0]
-    return Export(pointer - base, size, pool_offset + pointer - base, tuple(handles))
+    return Export(pointer - base, size, pool_offset + pointer - base, tuple(handles), processes.namespace())
 
 
 def open_export(context: int, device: int, export: Export, fds: Sequence[int]) -> Mapping:
@@ -114,20 +122,22 @@ def open_export(context: int, device: int, export: Export, fds: Sequence[int]) -
         if len(fds) != len(export.handles):
             raise IshmemError(f"an export of {len(export.handles)} parts came with {len(fds)} file descriptors")
         patched = [_FD.pack(fd) + handle[_FD.size :] for fd, handle in zip(fds, export.handles)]
-        base = _open(context, device, patched, export.handles)
+        base = _open(context, device, patched, export)
     finally:
         wire.close_fds(fds)
     return Mapping(context, base, export.offset)
 
 
-def _open(context: int, device: int, patched: Sequence[bytes], original: Sequence[bytes]) -> int:
+def _open(context: int, device: int, patched: Sequence[bytes], export: Export) -> int:
     try:
         return pyze.open_ipc_handles(context, device, patched)
     except LevelZeroError as error:
         if error.code != pyze.INVALID_ARGUMENT:
             raise
+        if 0 not in (export.namespace, processes.namespace()) and export.namespace != processes.namespace():
+            raise pyze.failure(error.call, error.code, _OTHER_NAMESPACE) from None
     # Some drivers refuse a patched handle: they fetch the descriptor from the exporting process themselves.
-    return pyze.open_ipc_handles(context, device, original)
+    return pyze.open_ipc_handles(context, device, export.handles)
 
 
 def make_resident(context: int, device: int, pointer: int, size: int) -> None:

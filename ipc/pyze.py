@@ -407,12 +407,27 @@ def result_name(code: int) -> str:
     return RESULTS.get(code, "unknown result")
 
 
+_device = ""
+
+
+def name_in_errors(device: str) -> None:
+    """Set the description of the device of this process, and its driver, for the errors of all later calls."""
+    global _device
+    _device = device
+
+
+def failure(call: str, code: int, details: str = "") -> LevelZeroError:
+    """Return the error of a call that has returned ``code``."""
+    unsigned = code & 0xFFFFFFFF
+    return LevelZeroError(call, unsigned, result_name(unsigned), details, _device)
+
+
 @functools.lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
     try:
         return ctypes.CDLL(LIBRARY)
     except OSError as error:
-        raise LevelZeroError(f"dlopen of {LIBRARY} ({error})", 0x78000001, result_name(0x78000001)) from None
+        raise failure(f"dlopen of {LIBRARY} ({error})", 0x78000001) from None
 
 
 def _find(name: str) -> Any:
@@ -429,11 +444,11 @@ def function_address(name: str) -> int:
 def _bind(name: str) -> Callable[..., int]:
     function = _find(name)
     if not function:
-        raise LevelZeroError(name, UNSUPPORTED_FEATURE, result_name(UNSUPPORTED_FEATURE))
+        raise failure(name, UNSUPPORTED_FEATURE)
 
     def check(code: int, _function: Any, _arguments: Any) -> int:
         if code not in (SUCCESS, NOT_READY):
-            raise LevelZeroError(name, code & 0xFFFFFFFF, result_name(code & 0xFFFFFFFF))
+            raise failure(name, code)
         return code
 
     function.argtypes = CALLS[name]
@@ -470,7 +485,7 @@ def extension(name: str) -> Callable[..., None] | None:
 def _check(name: str, function: Callable[..., int], *arguments: Any) -> None:
     code = function(*arguments)
     if code != SUCCESS:
-        raise LevelZeroError(name, code & 0xFFFFFFFF, result_name(code & 0xFFFFFFFF))
+        raise failure(name, code)
 
 
 def native(kind: int, handle: int) -> int:
@@ -586,7 +601,7 @@ def pci_address(device: int) -> str:
         LevelZeroError: The driver does not tell.
     """
     if not available("zeDevicePciGetPropertiesExt"):
-        raise LevelZeroError("zeDevicePciGetPropertiesExt", UNSUPPORTED_FEATURE, result_name(UNSUPPORTED_FEATURE))
+        raise failure("zeDevicePciGetPropertiesExt", UNSUPPORTED_FEATURE)
     found = _properties("zeDevicePciGetPropertiesExt", PciProperties, device)
     return f"{found.domain:04x}:{found.bus:02x}:{found.device:02x}.{found.function:x}"
 
@@ -713,8 +728,7 @@ def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int
         return open_ipc_handle(context, device, handles[0])
     call = extension("zexMemOpenIpcHandles")
     if call is None:
-        name = "zexMemOpenIpcHandles"
-        raise LevelZeroError(name, UNSUPPORTED_FEATURE, result_name(UNSUPPORTED_FEATURE))
+        raise failure("zexMemOpenIpcHandles", UNSUPPORTED_FEATURE)
     parts, out = (IpcHandle * len(handles))(*map(IpcHandle.from_buffer_copy, handles)), c_void_p()
     call(native(CONTEXT, context), native(DEVICE, device), len(handles), parts, 0, byref(out))
     return out.value or 0

@@ -8,6 +8,7 @@ import functools
 import importlib
 import logging
 import os
+import re
 import secrets
 import socket
 import sys
@@ -266,8 +267,10 @@ def _membership(
     if uid is not None:
         if rank is None or nranks is None or not 0 <= rank < nranks:
             raise ValueError(f"init with uid= needs 0 <= rank < nranks, got rank={rank} and nranks={nranks}")
+        name = uid.decode() if isinstance(uid, bytes) else uid
+        _check_namespace_of(name, rank)
         hint = "; init(uid=...) joins PEs of one node and network namespace, init(comm=MPI.COMM_WORLD) those of several"
-        return _on_one_node(uid.decode() if isinstance(uid, bytes) else uid, rank, nranks, hint)
+        return _on_one_node(name, rank, nranks, hint)
     if rank is not None or nranks is not None:
         raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
     this = launched()
@@ -296,6 +299,17 @@ def _check_network(settings: Any) -> None:
             f"PE {settings.pe} is in another network namespace ({here}) than its ishmem run ({settings.network}), so "
             "it cannot reach the other PEs; start all PEs in one (of a container: ishmem run inside it, or "
             "--network=host), or use MPI: mpiexec ... ishmem run prog.py"
+        )
+
+
+def _check_namespace_of(uid: str, rank: int) -> None:
+    """Check that this PE is in the network namespace of `get_uniqueid`: abstract sockets do not cross."""
+    made, here = re.fullmatch(r"[0-9a-f]{32}-(\d+)", uid), processes.network()
+    if made and here and made[1] != here:
+        raise IshmemError(
+            f"PE {rank} is in another network namespace ({here}) than the process that has called get_uniqueid "
+            f"({made[1]}), so the PEs cannot reach each other; start all in one (containers: --network=host, or one "
+            "pod), or use MPI: init(comm=MPI.COMM_WORLD). If only that process is elsewhere, pass a uid of your own"
         )
 
 
@@ -539,7 +553,8 @@ def _queue(device: str | dpctl.SyclDevice | None, member: Membership) -> dpctl.S
         if not gpus:
             raise IshmemError(
                 "no Level Zero GPU is visible to SYCL; check ONEAPI_DEVICE_SELECTOR "
-                f"(now {os.environ.get('ONEAPI_DEVICE_SELECTOR')!r}) and ISHMEM_DEVICE"
+                f"(now {os.environ.get('ONEAPI_DEVICE_SELECTOR')!r}, which counts within {stack.MASK}, now "
+                f"{os.environ.get(stack.MASK)!r}) and ISHMEM_DEVICE"
             )
         device = discrete_first(gpus)[member.node.place % len(gpus)]
     chosen = device if isinstance(device, dpctl.SyclDevice) else dpctl.SyclDevice(device)
@@ -822,4 +837,4 @@ def get_uniqueid() -> str:
 
     Source: Intel SHMEM 1.5.2, ishmemx_get_uniqueid.
     """
-    return secrets.token_hex(16)
+    return f"{secrets.token_hex(16)}-{processes.network()}"

@@ -64,7 +64,7 @@ static std::atomic<bool> showsNpus{false};
 ZE_API ze_result_t zeInit(uint32_t flags) {
   trace(__func__);
   if (flags == ZE_INIT_FLAG_VPU_ONLY) return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-  driver();
+  if (driver()->devices.empty() && npus()->devices.empty()) return ZE_RESULT_ERROR_UNINITIALIZED;  // as Intel's
   if (flags != ZE_INIT_FLAG_GPU_ONLY && !npus()->devices.empty()) showsNpus = true;
   return ZE_RESULT_SUCCESS;
 }

@@ -53,8 +53,18 @@ static std::vector<Kind> deviceKinds(uint32_t count) {
   return kinds;
 }
 
-// Ignores entries that name a tile ("0.1") or a GPU that does not exist, as a driver does. Other devices do not count.
-static std::vector<uint32_t> visibleDevices(const std::vector<Kind> &kinds) {
+// Returns the GPU that an entry of a mask names; a tile ("0.1") only where tiles are parts of cards, as for a driver.
+static size_t maskedDevice(const std::string &entry, uint32_t card) {
+  unsigned gpu = 0, tile = 0;
+  char dot = 0, rest = 0;
+  const int read = sscanf(entry.c_str(), "%u%c%u%c", &gpu, &dot, &tile, &rest);
+  if (read == 1) return gpu;
+  const bool isTile = read == 3 && dot == '.' && tile < card;
+  return isTile && text("ZE_FLAT_DEVICE_HIERARCHY", "FLAT") == "COMPOSITE" ? size_t(gpu) * card + tile : SIZE_MAX;
+}
+
+// Ignores entries that name no GPU, as a driver does. Other devices do not count.
+static std::vector<uint32_t> visibleDevices(const std::vector<Kind> &kinds, uint32_t card) {
   std::vector<uint32_t> gpus, devices;
   for (uint32_t i = 0; i < kinds.size(); ++i)
     if (kinds[i] != Kind::npu) gpus.push_back(i);
@@ -62,9 +72,8 @@ static std::vector<uint32_t> visibleDevices(const std::vector<Kind> &kinds) {
   if (mask.empty()) return gpus;
   std::istringstream entries(mask);
   for (std::string entry; std::getline(entries, entry, ',');) {
-    char *end = nullptr;
-    unsigned long index = strtoul(entry.c_str(), &end, 10);
-    if (end != entry.c_str() && *end == 0 && index < gpus.size()) devices.push_back(gpus[index]);
+    const size_t index = maskedDevice(entry, card);
+    if (index < gpus.size()) devices.push_back(gpus[index]);
   }
   return devices;
 }
@@ -182,13 +191,13 @@ static uint64_t kernelLimit() {
 static Settings read() {
   Settings s = {};
   s.kinds = deviceKinds((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
-  s.devices = visibleDevices(s.kinds);
+  s.card = (uint32_t)std::max<uint64_t>(number("ISHMEM_SIM_CARD", 1, mostDevices), 1);
+  s.devices = visibleDevices(s.kinds, s.card);
   s.memory = number("ISHMEM_SIM_MEMORY", 16ull << 30);
   s.optimise = number("ISHMEM_SIM_OPTIMISE", 32 << 10);
   if (text("ISHMEM_SIM_VECTORISE", "auto") != "auto") s.vectorise = number("ISHMEM_SIM_VECTORISE", 0);
   s.ipc = ipcMode();
   s.peers = peers();
-  s.card = (uint32_t)std::max<uint64_t>(number("ISHMEM_SIM_CARD", 1, mostDevices), 1);
   s.engines = (uint32_t)number("ISHMEM_SIM_ENGINES", 64);
   s.hostAtomics = number("ISHMEM_SIM_HOST_ATOMICS", 1);
   s.inlineWork = number("ISHMEM_SIM_INLINE", 0);

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from ishmem import dpex
-from ishmem.cli import doctor, doctor_mpi, precompile
+from ishmem.cli import doctor, doctor_mpi, precompile, report
 from ishmem.cli.findings import Finding, Machine, Verdict, ok
 from ishmem.environment import mpi_library, pinned_libraries, stack
 from ishmem.runtime import kernel_loading
@@ -55,6 +55,14 @@ def test_device_functions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     expect(found(doctor.check_device_functions, **environ), Verdict.OK, "device functions of usual calls")
     write(tmp_path / kernel_loading.VERSION, "of another version")
     expect(found(doctor.check_device_functions, **environ), Verdict.WARNING, "not used", "ishmem precompile")
+
+
+def test_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    expect(found(doctor.check_cache, ISHMEM_KERNEL_CACHE=f"{tmp_path}/new/one"), Verdict.OK, f"kept in {tmp_path}/new")
+    expect(found(doctor.check_cache, ISHMEM_KERNEL_CACHE="off"), Verdict.OK, "ISHMEM_KERNEL_CACHE=off")
+    monkeypatch.setattr(os, "access", lambda path, _mode: path != tmp_path)
+    findings = found(doctor.check_cache, ISHMEM_KERNEL_CACHE=f"{tmp_path}/new")
+    expect(findings, Verdict.WARNING, f"{tmp_path}/new cannot be written", "ISHMEM_KERNEL_CACHE")
 
 
 def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,6 +182,54 @@ def test_a_loader_that_is_too_old() -> None:
     environ = {**os.environ, "ISHMEM_ZE_LOADER": str(old[0]), "ISHMEM_DEVICE": "sim"}
     findings = list(doctor.check_devices(Machine(environ=environ)))
     expect(findings, Verdict.WRONG, f"{old[0].resolve()} lacks zeInitDrivers, and SYCL has crashed", "level-zero")
+
+
+GUC = "GuC firmware: xe/bmg_guc_70.bin\n\tstatus: RUNNING\n\tversion: wanted 70.29.2, found 70.44.1\n"
+
+
+def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One block has everything below Python, for a device that the kernel knows as well."""
+    facts = {
+        "versions": {"Python": "3.13.0"},
+        "driver": {"kind": "GPU", "version": "1.15.39122", "Level Zero": "1.15", "loader": "/lib/libze_loader.so.1"},
+        "devices": [
+            {"name": "Arc B580", "memory": 12 << 30, "integrated": False, "PCI address": "0000:03:00.0"},
+            {"name": "Arc", "memory": 1 << 30, "integrated": True, "PCI address": ""},
+        ],
+    }
+    monkeypatch.setattr(report, "python", lambda *_: subprocess.CompletedProcess([], 0, json.dumps(facts), ""))
+    folder = tmp_path / "sys/bus/pci/devices/0000:03:00.0"
+    write(folder / "vendor", "0x8086\n")
+    write(folder / "device", "0xe20b\n")
+    write(tmp_path / "sys/module/xe/srcversion", "AB12\n")
+    (folder / "driver").symlink_to(tmp_path / "sys/module/xe")
+    write(tmp_path / "sys/kernel/debug/dri/1/name", "xe dev=0000:03:00.0 unique=0000:03:00.0")
+    write(tmp_path / "sys/kernel/debug/dri/1/gt0/uc/guc_info", GUC)
+    keys = {"NEOReadDebugKeys": "1", "EnablePidFdOrSocketsForIpc": "0"}
+    findings = found(report.check_report, tmp_path, ZE_AFFINITY_MASK="0", HOME="/", PATH="/bin", **keys)
+    words = "EnablePidFdOrSocketsForIpc=0, NEOReadDebugKeys=1"
+    expect(findings, Verdict.WARNING, f"debug keys change Intel's driver: {words}", "unset EnablePidFd")
+    lines = findings[-1].text.splitlines()
+    assert lines[0] == "report, to paste:" and len({line[:9] for line in lines[1:]}) == 1
+    assert [line.strip() for line in lines[3:]] == [
+        "loader: " + str(Path("/lib/libze_loader.so.1").resolve()),
+        "driver: GPU 1.15.39122, Level Zero 1.15",
+        "device 0: Arc B580, 12G, PCI 0000:03:00.0 8086:e20b, kernel driver xe AB12, firmware GuC 70.44.1",
+        "device 1: Arc, 1G, integrated",
+        f"debug keys: {words}",
+        "variables: ZE_AFFINITY_MASK=0",
+    ]
+    findings = found(report.check_report, tmp_path, EnablePidFdOrSocketsForIpc="0")
+    assert "EnablePidFdOrSocketsForIpc=0 (not read, as NEOReadDebugKeys is not 1)" in findings[0].text
+
+
+def test_report_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "python", lambda *_: subprocess.CompletedProcess([], 1, "", "E: zeInit failed"))
+    (finding,) = found(report.check_report)
+    assert "devices: none can be used: E: zeInit failed" in finding.text
+    answer(monkeypatch, 1, "", "LevelZeroError: zeInit failed: ZE_RESULT_ERROR_UNINITIALIZED (0x78000001)")
+    findings = found(doctor.check_devices, ZE_AFFINITY_MASK="0.1")
+    expect(findings, Verdict.WRONG, "(0x78000001): ZE_AFFINITY_MASK=0.1 hides all of them", "unset ZE_AFFINITY_MASK")
 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

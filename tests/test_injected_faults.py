@@ -63,7 +63,8 @@ BOTH_IN_INIT = {
         r"ishmem.common.errors IshmemError the symmetric heap, \d+ bytes \(4194304 and \d+ of ishmem's own\), cannot "
         r"be allocated on .*USM allocation failed; lower ISHMEM_SYMMETRIC_SIZE or heap_size="
     ),
-    "copy": rf"ishmem.common.errors LevelZeroError zeDeviceGetStatus failed: {LOST} .*; a kernel or copy failed",
+    "copy": rf"ishmem.common.errors LevelZeroError zeDeviceGetStatus failed: {LOST} .*; a kernel or copy failed"
+    r".*; on Intel\(R\) Data Center GPU Max 1550 \(simulated\) at 0000:41:00\.0, driver 1\.6\.1$",
 }  # fmt: skip
 
 

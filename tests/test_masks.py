@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from subprocesses import program, run_command
 
+from ishmem.environment import card
 from ishmem.runtime import peer_device
 from ishmem.runtime.peer_device import PeerDevice
 from ishmem.runtime.routes import Route
@@ -46,6 +47,54 @@ def test_a_mask_for_each_process_of_mpiexec(peers: str, route: Route) -> None:
     """The number of a device counts within the mask, and the route to a hidden device is as without masks."""
     env = {**MASKED, "ISHMEM_SIM_PEERS": peers}
     check(under_mpiexec(4, f"ZE_AFFINITY_MASK=$PMI_RANK exec {ISHMEM} run {PROGRAM}", env), 4, route)
+
+
+PALS = "PALS_RANKID=$PMI_RANK PALS_LOCAL_RANKID=$PMI_RANK PALS_LOCAL_SIZE=4"
+SLURM = "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=$PMI_RANK SLURM_LOCALID=$PMI_RANK"
+TILE = "$((PMI_RANK / 2)).$((PMI_RANK % 2))"
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        f"{PALS} ZE_AFFINITY_MASK={TILE} ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE",
+        f"{PALS} ZE_AFFINITY_MASK={TILE}",
+        f"{SLURM} ZE_AFFINITY_MASK=$PMI_RANK",
+        f"{SLURM} ONEAPI_DEVICE_SELECTOR=level_zero:$PMI_RANK",
+    ],
+    ids=["gpu_tile_compact.sh", "tiles without a hierarchy", "gres", "selectors"],
+)
+def test_launchers_that_choose(variables: str) -> None:
+    """Without the local ranks of Hydra, which those launchers do not set."""
+    command = f"unset MPI_LOCALRANKID MPI_LOCALNRANKS; export {variables}; exec {ISHMEM} run {PROGRAM}"
+    check(under_mpiexec(4, command, {**MASKED, "ISHMEM_SIM_CARD": "2"}), 4)
+
+
+@pytest.mark.skipif(bool(card.problem()), reason=f"no emulated card: {card.problem()}")
+def test_masks_of_tiles_with_intels_driver() -> None:
+    """Two tiles of each of two cards, as Aurora sets them: a process without a mask knows what tiles can do."""
+    command = f"ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE ZE_AFFINITY_MASK={TILE} exec {sys.executable} {PROGRAM}"
+    done = under_mpiexec(4, command, {**nodes.SETTINGS, "ISHMEM_DEVICE": "auto", "ISHMEM_CARD": "max1550:2"})
+    for pe, words in enumerate(lines(done)):
+        assert words[1:5] == ["DIRECT" if other // 2 == pe // 2 else "STORES" for other in range(4)], done
+
+
+def test_tiles_of_cards_where_tiles_are_devices() -> None:
+    env = {**MASKED, "ISHMEM_SIM_CARD": "2", "ZE_AFFINITY_MASK": "0.1", "ZE_FLAT_DEVICE_HIERARCHY": "FLAT"}
+    done = run_command([*ISHMRUN, "-n", "1", PROGRAM], env=env)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "ishmrun: no GPU can be used: ZE_AFFINITY_MASK=0.1 hides all of them, as it names tiles by their cards: set "
+        "ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE, or number the tiles; --sim 1 simulates them"
+    ]
+
+
+def test_a_selector_that_counts_within_the_mask() -> None:
+    command = f"ONEAPI_DEVICE_SELECTOR=level_zero:2 ZE_AFFINITY_MASK=2 exec {sys.executable} {PROGRAM}"
+    done = under_mpiexec(2, command, MASKED)
+    assert done.returncode, done
+    words = "now 'level_zero:2', which counts within ZE_AFFINITY_MASK, now '2'"
+    assert words in done.stderr, done
 
 
 def test_a_mask_for_each_pe_of_ishmrun() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 
 import pytest
-from subprocesses import program, run_program
+from subprocesses import program, run_command, run_program
 
 from ishmem.runtime import peer_verdicts
 from ishmem.runtime.peer_device import PeerDevice
@@ -14,6 +15,7 @@ from ishmem.runtime.peer_kernel import ITEMS
 from ishmem.runtime.peer_proof import LINE, Lines, Own, Peer, Proof, Wrong
 from ishmem.runtime.peer_verdicts import Trouble, Verdict
 from ishmem.runtime.routes import Route
+from ishmem.testing import nodes
 
 ALL_WRONG = "loads and stores move wrong data, the copy engine moves wrong data, atomics give wrong results"
 
@@ -90,6 +92,19 @@ def test_access_that_is_required(setting: dict[str, str], why: str) -> None:
     )
     for pe in range(2):
         assert re.search(rf"^\[{pe}\] .*{error}$", done.stderr, re.MULTILINE), done
+
+
+def test_memory_that_is_wrong_on_two_nodes() -> None:
+    """Each node has its own pairs, and names them by the numbers of the job."""
+    env = {"ISHMEM_SIM_PEERS": "wrong", "ISHMEM_SIM_DEVICES": "2"}
+    done = run_command(nodes.launcher([2, 2], [sys.executable, str(program("reach_the_others"))]), env=env)
+    assert done.returncode == 0, done
+    for line in done.stdout.splitlines():
+        pe, *found = line.split()[:5]
+        assert found == ["DIRECT" if other == int(pe) else "STAGED" for other in range(4)], done
+    for pairs, pes in (("0 and 1", (0, 1)), ("2 and 3", (2, 3))):
+        assert done.stderr.count(f"PEs {pairs}: {ALL_WRONG}.") == 2, done
+        assert all(f"RuntimeWarning: PE {pe}: memory of other devices" in done.stderr for pe in pes), done
 
 
 def test_access_that_is_off() -> None:

@@ -177,6 +177,14 @@ def test_an_error_carries_call_and_result(context, device):
     assert "zeMemOpenIpcHandle failed: ZE_RESULT_ERROR_" in str(caught.value)
 
 
+def test_an_error_names_device_and_driver(context, monkeypatch):
+    monkeypatch.setattr(pyze, "_device", "")
+    pyze.name_in_errors("GPU at 0000:03:00.0, driver 1.15.39122")
+    with pytest.raises(LevelZeroError, match=r"; on GPU at 0000:03:00.0, driver 1.15.39122$") as caught:
+        pyze.zeMemGetAddressRange(context, None, None, None)
+    assert "GPU" not in caught.value.brief
+
+
 def test_null_pointer_and_unknown_result(context):
     with pytest.raises(LevelZeroError, match=r"ZE_RESULT_ERROR_INVALID_NULL_POINTER|INVALID_ARGUMENT"):
         pyze.zeMemGetAddressRange(context, None, None, None)

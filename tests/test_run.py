@@ -1,6 +1,5 @@
 """The launcher, with PE programs that need no ishmem and so start fast."""
 
-import ctypes
 import errno
 import os
 import re
@@ -8,7 +7,6 @@ import resource
 import select
 import shlex
 import signal
-import struct
 import subprocess
 import sys
 import textwrap
@@ -16,6 +14,7 @@ import time
 import uuid
 
 import pytest
+from confined import MEMFD_CREATE, deny
 from subprocesses import program, run_command, run_program
 
 from ishmem.common import limits, processes as common_processes
@@ -451,23 +450,12 @@ def limited(limit, value):
     return lambda: resource.setrlimit(limit, (value, value))
 
 
-def without_memfd():
-    """Let the kernel refuse memfd_create to this process, as the sandbox of a container does."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    steps = [(0x20, 0, 0, 0), (0x15, 0, 1, 319), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
-    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
-    program = ctypes.create_string_buffer(struct.pack("@HxxxxxxP", len(steps), ctypes.addressof(code)))
-    libc.prctl(38, 1, 0, 0, 0)
-    if libc.prctl(22, 2, program, 0, 0):
-        raise OSError(ctypes.get_errno(), "seccomp")
-
-
 @pytest.mark.parametrize(
     ("prepare", "words"),
     [
         (limited(resource.RLIMIT_FSIZE, 1024), "a file, shared memory too, may have 1024 bytes (see ulimit -f)"),
         (limited(resource.RLIMIT_NOFILE, 12), "a process may open 12 files (see ulimit -Hn)"),
-        (without_memfd, "forbids memfd_create"),
+        (lambda: deny(MEMFD_CREATE), "forbids memfd_create"),
         (lambda: os.dup2(os.open("/dev/full", os.O_WRONLY), 1), "cannot write to standard output: No space left"),
     ],
     ids=["file size", "open files", "memfd_create", "full output"],

@@ -16,6 +16,7 @@ program=${program:-examples/ring.py}  # qsub -v program=... passes another one
 per_node=12
 pes=$((per_node * $(sort -u "$PBS_NODEFILE" | wc -l)))
 export ISHMEM_SYMMETRIC_SIZE=1G
+export ZE_FLAT_DEVICE_HIERARCHY=FLAT  # devices are tiles; with COMPOSITE, the default of some sites, they are cards
 
 mpiexec -n "$pes" --ppn "$per_node" --cpu-bind none ishmem info
 mpiexec -n "$pes" --ppn "$per_node" --cpu-bind none ishmem run "$program"

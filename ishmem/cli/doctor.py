@@ -19,6 +19,7 @@ import click
 
 from ishmem.cli.doctor_mpi import check_mpi, is_first
 from ishmem.cli.doctor_software import (
+    check_cache,
     check_device_functions,
     check_imports,
     check_libraries,
@@ -28,7 +29,8 @@ from ishmem.cli.doctor_software import (
     check_variables,
 )
 from ishmem.cli.findings import SECONDS, Finding, Machine, Verdict, last_line, ok, python, warning, wrong
-from ishmem.environment import card
+from ishmem.cli.report import check_report
+from ishmem.environment import card, stack
 from ishmem.environment.launcher import without
 
 DESCRIPTORS = 1024
@@ -132,6 +134,8 @@ def check_devices(machine: Machine) -> Iterator[Finding]:
     if done.returncode:
         mend = "install the driver (libze1, libze-intel-gpu1), or use the simulator: ISHMEM_DEVICE=sim, or --sim"
         said = f"ended by signal {-done.returncode}" if done.returncode < 0 else last_line(done)
+        if "ERROR_UNINITIALIZED" in said and (hidden := stack.mask_problem(environ)):
+            said, mend = f"{said}: {hidden}", "unset ZE_AFFINITY_MASK"
         yield wrong(f"no device can be used: {said}", mend)
         return
     kind, seen, of_sycl, *pairs = (line for line in lines if not line.startswith("lacks "))
@@ -303,8 +307,8 @@ def _pes(environ: dict[str, str]) -> int:
 
 CHECKS: tuple[Callable[[Machine], Iterator[Finding]], ...] = (
     check_python, check_packages, check_names, check_libraries, check_variables, check_imports, check_device_functions,
-    check_nodes, check_card, check_hierarchy, check_devices, check_limits, check_sockets, check_leftovers, check_mpi,
-    check_job,
+    check_cache, check_nodes, check_card, check_hierarchy, check_devices, check_limits, check_sockets, check_leftovers,
+    check_mpi, check_job, check_report,
 )  # fmt: skip
 
 

@@ -153,3 +153,17 @@ def check_device_functions(machine: Machine) -> Iterator[Finding]:
         yield ok("device functions of usual calls are compiled ahead")
     else:
         yield warning(f"the device functions in {INSTALLED} are of other versions and not used", "ishmem precompile")
+
+
+def check_cache(machine: Machine) -> Iterator[Finding]:
+    """The folder of compiled kernels."""
+    from ishmem.runtime import kernel_loading
+
+    folder = kernel_loading.folder(machine.environ.get("ISHMEM_KERNEL_CACHE", "auto"))
+    if folder is None:
+        yield ok("compiled kernels are not kept: ISHMEM_KERNEL_CACHE=off")
+    elif os.access(next(each for each in (folder, *folder.parents) if each.exists()), os.W_OK):
+        yield ok(f"compiled kernels are kept in {folder}")
+    else:
+        mend = "set ISHMEM_KERNEL_CACHE to a folder that can be written"
+        yield warning(f"compiled kernels are not kept: {folder} cannot be written", mend)

@@ -64,11 +64,13 @@ class LevelZeroError(IshmemError):
         call: Name of the call, such as ``zeMemOpenIpcHandle``.
         code: The ``ze_result_t`` value.
         result: Its symbolic name, such as ``ZE_RESULT_ERROR_DEVICE_LOST``.
+        brief: The message without the device.
     """
 
-    def __init__(self, call: str, code: int, result: str, details: str = "") -> None:
+    def __init__(self, call: str, code: int, result: str, details: str = "", device: str = "") -> None:
         lost = "; a kernel or copy failed, and this process cannot use the device any more" if code == _LOST else ""
-        super().__init__(f"{call} failed: {result} ({code:#x}){lost}{details}")
+        self.brief = f"{call} failed: {result} ({code:#x}){lost}{details}"
+        super().__init__(self.brief + f"; on {device}" * bool(device))
         self.call = call
         self.code = code
         self.result = result

@@ -41,12 +41,17 @@ def check_folder() -> None:
         ) from None
 
 
+def namespace(kind: str = "pid") -> int:
+    """Return the number of this process's namespace of a kind; 0 without ``/proc``."""
+    try:
+        return os.stat(f"/proc/self/ns/{kind}").st_ino
+    except OSError:
+        return 0
+
+
 def network() -> str:
     """Return a name of this process's network namespace, to which abstract sockets belong; empty without ``/proc``."""
-    try:
-        return str(os.stat("/proc/self/ns/net").st_ino)
-    except OSError:
-        return ""
+    return str(namespace("net") or "")
 
 
 def send_value(handle: int, number: int, value: int) -> None:

@@ -31,6 +31,9 @@ _HOST_TASKS = "16"
 MASK = "ZE_AFFINITY_MASK"
 """Hides devices from a process; numbers of devices count within it."""
 
+HIERARCHY = "ZE_FLAT_DEVICE_HIERARCHY"
+"""Whether tiles are devices."""
+
 SELECTED = "ISHMEM_SELECTED"
 """The device selector and the mask with which ishmrun has started a program."""
 
@@ -114,7 +117,21 @@ def _follow_mask() -> None:
     """Show all devices that a mask leaves, where it was set after ishmrun has chosen one: `init` then chooses."""
     selector, told = os.environ.get(_SELECTOR, ""), os.environ.get(SELECTED)
     if told and told.split(" ")[0] == selector and told != selected(selector, os.environ):
-        os.environ[_SELECTOR] = "level_zero:*"
+        os.environ.update({_SELECTOR: "level_zero:*", HIERARCHY: _hierarchy()})
+
+
+def _hierarchy() -> str:
+    """Return how devices are shown: tiles as devices, unless a mask names tiles by their cards, as ``0.1`` does."""
+    return "COMPOSITE" if "." in os.environ.get(MASK, "") else "FLAT"
+
+
+def mask_problem(environ: Mapping[str, str]) -> str:
+    """Say what hides all devices, if a mask does; else empty."""
+    mask = environ.get(MASK, "")
+    words = f"{MASK}={mask} hides all of them" if mask else ""
+    if "." in mask and environ.get(HIERARCHY, "FLAT") != "COMPOSITE":
+        words += f", as it names tiles by their cards: set {HIERARCHY}=COMPOSITE, or number the tiles"
+    return words
 
 
 class _Finder:
@@ -185,7 +202,7 @@ def environment(kind: str, devices: int = 1) -> dict[str, str]:
 def variables(kind: str) -> dict[str, str]:
     """Return defaults of the variables that the stack reads, without library paths."""
     opencl = str(library_folder() / _OPENCL)
-    result = {"OCL_ICD_FILENAMES": opencl, "ZE_FLAT_DEVICE_HIERARCHY": "FLAT"}
+    result = {"OCL_ICD_FILENAMES": opencl, HIERARCHY: _hierarchy()}
     result["SYCL_QUEUE_THREAD_POOL_SIZE"] = _HOST_TASKS
     if kind == "sim":
         result["ISHMEM_SIM_OPENCL"] = opencl

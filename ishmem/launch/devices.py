@@ -97,7 +97,8 @@ def _list(kind: str, environment: dict[str, str], simulated: int) -> list[Gpu]:
     done = subprocess.run([sys.executable, "-c", _LIST], env=environment, capture_output=True, text=True, check=False)
     found = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
     if done.returncode or not found:
-        none = f"{stack.MASK}={masked} hides all of them" if masked else "Level Zero shows none"
-        reason = (done.stderr.strip().splitlines() or [none])[-1]
+        reason = (done.stderr.strip().splitlines() or ["Level Zero shows none"])[-1]
+        if not done.returncode or "ERROR_UNINITIALIZED" in reason:  # as Intel's driver says it
+            reason = stack.mask_problem(environment) or reason
         raise UsageError(f"no GPU can be used: {reason}; --sim {simulated} simulates them")
     return [Gpu(int(index), integrated == "1", name) for index, integrated, name in found]

@@ -133,6 +133,7 @@ class SymmetricHeap:
         self.size = self.layout.size + user_size
         _check_fits(queue.sycl_device, self.size)
         self.context, self.device = native.context(queue.sycl_context), native.device(queue.sycl_device)
+        pyze.name_in_errors(f"{self.own_device.name}, driver {self.own_device.driver}")
         self.memory = _allocate(self.size, user_size, queue)
         self.base = self.memory._pointer
         self.allocator = Allocator(self.layout.size, self.size)
@@ -219,7 +220,7 @@ class SymmetricHeap:
         return self.near.index(self.pe)
 
     def open(self, offers: dict[int, Offer], seconds: float) -> None:
-        """Open every PE's heap, and read and write those on other devices.
+        """Open every PE's heap, and read and write those of the node.
 
         Raises:
             IshmemError: A PE sent a heap that cannot be mapped; the device fails, or takes longer than ``seconds``.
@@ -233,7 +234,7 @@ class SymmetricHeap:
         others = {
             at: peer_proof.Peer(self.peers[pe], self.routes[pe] is Route.DIRECT)
             for at, pe in enumerate(self.near)
-            if pe in self._mappings and self.devices[pe] != self.own_device
+            if pe in self._mappings
         }
         own = peer_proof.Own(self.context, self.device, self.base, self.place)
         self._proof = peer_proof.Proof(own, [offers[pe].pattern for pe in self.near], others)
@@ -416,7 +417,7 @@ class SymmetricHeap:
             handles.make_resident(self.context, self.device, mapping.pointer, self.size)
             self.peers[pe] = mapping.pointer
         except LevelZeroError as error:
-            self._refusals[pe] = str(error)
+            self._refusals[pe] = error.brief
             self._leave_to_host(pe)
 
     def _open_far(self, pe: int) -> None:
@@ -443,7 +444,7 @@ class SymmetricHeap:
         except LevelZeroError as error:
             call = kernel_wait.describe_group_call(_core.read(self.pe, self.layout.kernel_wait, kernel_wait.NBYTES))
             details = f"; the last call of a group that its kernels have begun: {call}" if call else ""
-            raise LevelZeroError(error.call, error.code, error.result, details) from None
+            raise pyze.failure(error.call, error.code, details) from None
 
     @contextlib.contextmanager
     def naming_loss(self) -> Iterator[None]:

@@ -141,12 +141,12 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
         heap.base, heap.size, heap.pe, heap.layout, heap.near, width, pyze.xe_cores(heap.device)
     )
     binding.bind(options, constants)
-    use(_folder(settings.kernel_cache), settings.kernel_cache_size, INSTALLED)
+    use(folder(settings.kernel_cache), settings.kernel_cache_size, INSTALLED)
     while _waiting:
         _waiting.pop(0)()
 
 
-def _folder(where: str) -> Path | None:
+def folder(where: str) -> Path | None:
     """Return the folder of compiled code: ``auto`` is the user's cache folder, ``off`` is none."""
     if where == "auto":
         import platformdirs  # here and in `_bind`, because `import ishmem` is fast

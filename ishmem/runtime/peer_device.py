@@ -126,7 +126,7 @@ def hidden(devices: Sequence[PeerDevice], asked: Sequence[PeerDevice] = ()) -> b
 
 def ask_without_mask() -> bytes:
     """Return, packed, the devices that a process without ``ZE_AFFINITY_MASK`` sees; nothing if it cannot tell."""
-    environ = {name: value for name, value in os.environ.items() if name != stack.MASK}
+    environ = {name: value for name, value in os.environ.items() if name not in (stack.MASK, stack.HIERARCHY)}
     command = [sys.executable, "-c", _ASK]
     try:
         done = subprocess.run(

@@ -1,9 +1,9 @@
-"""The proof that a PE's device and the memory of another device work together: drivers promise what cards do not keep.
+"""The proof that a PE's device and the heap of another PE work together: drivers promise what cards do not keep.
 
 In an unused part of each heap, a line holds a random pattern that the heap's own device has written. Each PE's device
-reads that line of every other device's heap, and writes its own pattern to a line there: once by loads and stores (the
-copy kernel of the driver), once by the copy engine. Where atomics are reported, the work-items of a kernel add to a
-word there. The owner looks at what was written through its own device.
+reads that line of every other heap of the node, and writes its own pattern to a line there: once by loads and stores
+(the copy kernel of the driver), once by the copy engine. Where atomics are reported, the work-items of a kernel add to
+a word there. The owner looks at what was written through its own device.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Lines(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """A heap on another device.
+    """A heap of another PE.
 
     Attributes:
         address: Its device address in this process.
@@ -125,13 +125,13 @@ class Proof:
     """
 
     def __init__(self, own: Own, patterns: Sequence[bytes], peers: Mapping[int, Peer]) -> None:
-        """Take the patterns of all PEs of the node, and the heaps on other devices, by their places."""
+        """Take the patterns of all PEs of the node, and the heaps of the others, by their places."""
         self._own, self._patterns, self._peers = own, patterns, peers
         self.lines = Lines(len(patterns))
         self._ways = WAYS[:2] if pyze.copy_group(own.device) is not None else WAYS[:1]
 
     def run(self, seconds: float) -> None:
-        """Read from and write to the heaps of other devices; blocking.
+        """Read from and write to the heaps of other PEs; blocking.
 
         Raises:
             IshmemError: The device is lost by it, or does not end within ``seconds``.
@@ -184,7 +184,7 @@ class Proof:
         return [Increments(self._own.context, self._own.device, commands, places)]
 
     def check(self, seen: bytes) -> dict[int, Wrong]:
-        """Return what is wrong with each heap on another device, after all PEs of the node have called `run`.
+        """Return what is wrong with each other heap, after all PEs of the node have called `run`.
 
         ``seen`` are the lines of this PE's heap, as its device sees them.
         """

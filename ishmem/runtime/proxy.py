@@ -17,7 +17,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from ishmem import _core
-from ishmem.common.errors import IshmemError, LevelZeroError
+from ishmem.common.errors import IshmemError
 from ishmem.common.layout import LINE, PROXY_RING_SLOTS
 from ishmem.ipc import handles, pyze
 
@@ -67,5 +67,4 @@ def raise_problem() -> None:
     if code == -1:
         raise IshmemError("an operation in a kernel reaches outside the symmetric heap; ISHMEM_CHECK=1 says which")
     if code:
-        unsigned = code & 0xFFFFFFFF
-        raise LevelZeroError("a request of a kernel to the host", unsigned, pyze.result_name(unsigned))
+        raise pyze.failure("a request of a kernel to the host", code)

@@ -1,0 +1,108 @@
+"""Jobs in containers: what a sandbox forbids, hides or separates is worked around, or told in one sentence."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from confined import COMMAND as CONFINED, MEMFD_CREATE, PIDFD_GETFD
+from subprocesses import program, run_at_once, run_command
+
+import ishmem
+from ishmem.testing import nodes
+from ishmem.testing.fork_server import ISHMRUN
+
+PROGRAM = [sys.executable, str(program("reach_the_others"))]
+FORMATS = ["fd", "pool", "opaque", "opaque-strict", "tiles"]
+REFUSED = "PEs 0 and 1: the driver refuses the memory (zeMemOpenIpcHandle failed: ZE_RESULT_ERROR_INVALID_ARGUMENT"
+formats = pytest.mark.parametrize("format", FORMATS)
+
+
+def namespaces(*options: str) -> list[str]:
+    """Return the command that starts another one in new namespaces; skip the test where this user may not."""
+    command = ["unshare", *options]
+    if subprocess.run([*command, "true"], capture_output=True, check=False).returncode:
+        pytest.skip(f"this user may not {' '.join(command)}")
+    return command
+
+
+def check(done: subprocess.CompletedProcess[str], route: str, n: int = 2) -> None:
+    """Assert that all results are right, by this route between different PEs."""
+    assert done.returncode == 0, done
+    found = sorted(line.split("] ")[-1].split()[: n + 1] for line in done.stdout.splitlines())
+    assert found == [[str(pe), *("DIRECT" if pe == other else route for other in range(n))] for pe in range(n)], done
+
+
+@formats
+def test_without_pidfd_getfd(format: str) -> None:
+    """As with Docker's filter, or with yama: only drivers that fetch descriptors by themselves are affected."""
+    command = [*CONFINED, str(PIDFD_GETFD), "-", *ISHMRUN, "-n", "2", "--sim", "2", *PROGRAM]
+    done = run_command(command, env={"ISHMEM_SIM_IPC": format}, forked=False)
+    strict = format == "opaque-strict"
+    check(done, "STAGED" if strict else "DIRECT")
+    assert done.stderr.count(REFUSED) == 2 * strict, done
+    assert done.stderr.count("the system call pidfd_getfd has to be allowed (CAP_SYS_PTRACE)") == 2 * strict, done
+
+
+def test_without_memfd_create_under_mpiexec() -> None:
+    """There is no supervisor that would find out first."""
+    command = [*CONFINED, str(MEMFD_CREATE), "-", sys.executable, "-c", "import ishmem; ishmem.init()"]
+    done = run_command(command, forked=False)
+    assert done.returncode == 1, done
+    assert "forbids memfd_create, which ishmem needs" in done.stderr.splitlines()[-1], done
+
+
+SMALL = (
+    "mount -t tmpfs -o size=1m tmpfs /dev/shm && mount -o remount,bind,ro / && ! touch /tmp/x 2> /dev/null || exit 9; "
+    'unset HOME XDG_CACHE_HOME; exec "$@"'
+)
+
+
+@formats
+def test_in_a_container(format: str) -> None:
+    """A read-only file system, little shared memory, no home, few files, and namespaces of users and processes."""
+    inside = namespaces("--map-root-user", "--mount", "--pid", "--fork", "--mount-proc", "--ipc", "--uts")
+    command = [*inside, "sh", "-c", SMALL, "sh", *CONFINED, "-", "64", *ISHMRUN, "-n", "4", "--sim", "4", *PROGRAM]
+    done = run_command(command, env={"ISHMEM_SIM_IPC": format}, forked=False)
+    if done.returncode == 9:
+        pytest.skip("this user may not mount file systems")
+    check(done, "DIRECT", 4)
+    assert len(done.stderr.splitlines()) <= 1, done
+
+
+@formats
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_container_for_each_pe(format: str, devices: int) -> None:
+    """With the same network; process 1 of one is not that of the other, also where both are on one device."""
+    inside = namespaces("--map-root-user", "--pid", "--fork", "--mount-proc")
+    env = {"ISHMEM_SIM_IPC": format}
+    done = run_command([*ISHMRUN, "-n", "2", "--sim", str(devices), *inside, *PROGRAM], env=env, forked=False)
+    strict = format == "opaque-strict"
+    check(done, "STAGED" if strict else "DIRECT")
+    assert done.stderr.count(REFUSED) == 2 * strict, done
+    assert done.stderr.count("these processes are in different namespaces of processes") == 2 * strict, done
+
+
+def test_networks_of_their_own_by_unique_id() -> None:
+    """The PE elsewhere is told at once, before any time-out."""
+    apart, uid = namespaces("-n"), ishmem.get_uniqueid()
+    made = re.fullmatch(r"[0-9a-f]{32}-(\d+)", uid)
+    assert made, uid
+    command = [sys.executable, str(program("join_by_unique_id")), uid, "1", "2"]
+    done = run_command([*apart, *command], env={"ISHMEM_INIT_TIMEOUT": "1000"}, forked=False)
+    assert done.returncode == 1, done
+    said = done.stderr.splitlines()[-1]
+    assert "PE 1 is in another network namespace" in said and f"get_uniqueid ({made[1]})" in said, done
+    both = [([*command[:-2], str(rank), "2"], {}) for rank in range(2)]
+    assert [each.returncode for each in run_at_once(both, 60)] == [0, 0]
+
+
+def test_networks_of_their_own_under_mpiexec() -> None:
+    """They are nodes, which MPI joins, by shared memory here."""
+    apart = namespaces("-n")
+    mpiexec = [str(Path(sys.executable).with_name("mpiexec")), "-n", "2"]
+    env = {**nodes.SETTINGS, "ISHMEM_SIM_DEVICES": "2"}
+    check(run_command([*mpiexec, *apart, *PROGRAM], env=env, forked=False), "STAGED")
