@@ -117,20 +117,15 @@ note_call_begun, note_group_call = _noting(CALL), _noting(GROUP_CALL)
 
 
 @compiled
-def tell(kind, pe, element, seen, cmp, wanted, unsigned, words, told):
-    """Record the wait of this work-item, unless another one has recorded a wait that goes on.
+def may_tell(told):
+    """Return whether no other work-item has recorded a wait that goes on; ``told`` is whether this one has."""
+    return told or load_volatile(wait_record()) == 0
 
-    Args:
-        kind, pe, element, seen, cmp, wanted, unsigned: Fields of the `KernelWait`.
-        words: The text of the call site.
-        told: Whether the record is of this wait.
 
-    Returns:
-        ``told`` for the next time.
-    """
+@compiled
+def tell(kind, pe, element, seen, cmp, wanted, unsigned, words):
+    """Record the wait of this work-item; return True."""
     record = wait_record()
-    if load_volatile(record) != 0 and not told:
-        return False
     store_volatile(record + _KIND, kind)
     store_volatile(record + _SEEN, seen)
     store_volatile(record + _WANTED, wanted)
@@ -155,9 +150,9 @@ def tell_variable(ivar, element, seen, cmp, wanted, site, told):
     unsigned = int(not ivar.dtype.signed)
 
     def impl(ivar, element, seen, cmp, wanted, site, told):
-        return tell(
+        return may_tell(told) and tell(
             VARIABLE, -1, types.int64(element), types.int64(seen), types.int64(cmp), types.int64(wanted), unsigned,
-            words_of(site), told,
+            words_of(site),
         )  # fmt: skip
 
     return impl
@@ -166,19 +161,25 @@ def tell_variable(ivar, element, seen, cmp, wanted, site, told):
 @device_function
 def tell_none_of(size, site, told):
     """Record a wait for any of ``size`` variables."""
-    return lambda size, site, told: tell(NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(site), told)
+    return lambda size, site, told: may_tell(told) and tell(
+        NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(site)
+    )
 
 
 @device_function
 def tell_lock(holder, index, site, told):
     """Record a wait for a lock that PE ``holder`` holds; -1 if no PE holds it at the moment."""
-    return lambda holder, index, site, told: tell(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(site), told)
+    return lambda holder, index, site, told: may_tell(told) and tell(
+        LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(site)
+    )
 
 
 @device_function
 def tell_member(pe, number, place, site, told):
     """Record a wait for a PE that has not written the number of a team's call to a place in this PE's heap."""
-    return lambda pe, number, place, site, told: tell(MEMBER, pe, 0, place, 0, number, 0, words_of(site), told)
+    return lambda pe, number, place, site, told: may_tell(told) and tell(
+        MEMBER, pe, 0, place, 0, number, 0, words_of(site)
+    )
 
 
 @device_function
@@ -192,4 +193,4 @@ def note_begun(site):
 @device_function
 def tell_proxy(served, ticket, told):
     """Record a wait for the proxy to serve the request with this ticket."""
-    return lambda served, ticket, told: tell(PROXY, -1, 0, served, 0, ticket, 0, words_of(None), told)
+    return lambda served, ticket, told: may_tell(told) and tell(PROXY, -1, 0, served, 0, ticket, 0, words_of(None))

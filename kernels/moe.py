@@ -36,6 +36,7 @@ from .intrinsics import (
     group_exclusive_sum,
     group_sum,
     item_bytes,
+    load_word,
     rank_in,
     size_of,
 )
@@ -153,30 +154,36 @@ def put_part(to, origin, nbytes, pe, group):
 
 
 @compiled
-def copy_tokens(to, apart, words, at, length, origin, nbytes, group):
-    """Copy the rows of the tokens of a list to addresses that are ``apart`` bytes from each other."""
+def token_at(tokens, i):
+    """Return token ``i`` of the list at an address."""
+    return load_word(tokens + 8 * i) >> 32
+
+
+@compiled
+def copy_tokens(to, apart, tokens, length, origin, nbytes, group):
+    """Copy the rows of the tokens of the list at an address to addresses that are ``apart`` bytes from each other."""
     if not is_wide(to | apart, origin, nbytes):
         for i in range(length):
-            copy_part(to + i * apart, origin + (words[at + i] >> 32) * nbytes, nbytes, group)
+            copy_part(to + i * apart, origin + token_at(tokens, i) * nbytes, nbytes, group)
     elif rank_in(group) < nbytes // WIDEST:  # most work-items of a large group have nothing to do
         for i in range(length):
-            copy_wide(to, origin + (words[at + i] >> 32) * nbytes, nbytes, group)
+            copy_wide(to, origin + token_at(tokens, i) * nbytes, nbytes, group)
             to += apart
 
 
 @device_function
-def put_tokens(to, apart, words, at, length, origin, nbytes, pe, group):
+def put_tokens(to, apart, tokens, length, origin, nbytes, pe, group):
     """Put the rows of the tokens of a list to a PE, as `copy_tokens` does; ``to`` is the address on this PE."""
 
-    def near(to, apart, words, at, length, origin, nbytes, pe, group):
-        copy_tokens(to + peer_delta(pe), apart, words, at, length, origin, nbytes, group)
+    def near(to, apart, tokens, length, origin, nbytes, pe, group):
+        copy_tokens(to + peer_delta(pe), apart, tokens, length, origin, nbytes, group)
 
-    def either(to, apart, words, at, length, origin, nbytes, pe, group):
+    def either(to, apart, tokens, length, origin, nbytes, pe, group):
         if reachable(pe):
-            copy_tokens(to + peer_delta(pe), apart, words, at, length, origin, nbytes, group)
+            copy_tokens(to + peer_delta(pe), apart, tokens, length, origin, nbytes, group)
             return
         for i in range(length):
-            put_part(to + i * apart, origin + (words[at + i] >> 32) * nbytes, nbytes, pe, group)
+            put_part(to + i * apart, origin + token_at(tokens, i) * nbytes, nbytes, pe, group)
 
     return either if binding.options().proxied else near
 
@@ -218,12 +225,11 @@ def send_list(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, siz
         mine, pe = call.sent + chosen * call.max_tokens, pe_of(members, chosen // sizes.lists_per_pe)
         there = chosen % sizes.lists_per_pe * members.size + members.me
         length, to = make_list(words, topk_idx, tokens, sizes.topk, chosen, mine, group), there * call.max_tokens
-        row = address_of(rows) + call.rows + to * call.row
-        put_tokens(row, call.row, words, mine, length, address_of(x), sizes.nbytes, pe, group)
+        row, sent = address_of(rows) + call.rows + to * call.row, address_of(words) + 8 * mine
+        put_tokens(row, call.row, sent, length, address_of(x), sizes.nbytes, pe, group)
         if sizes.scale_bytes:
             row += sizes.nbytes
-            put_tokens(row, call.row, words, mine, length, address_of(scales), sizes.scale_bytes, pe, group)
-        sent = address_of(words) + 8 * mine
+            put_tokens(row, call.row, sent, length, address_of(scales), sizes.scale_bytes, pe, group)
         put_part(address_of(words) + 8 * (call.received + to), sent, 8 * length, pe, group)
         tell_sizes(words, call.told + there, sizes, pe, group)
         tell(flags, call.flags + there, call.number | length, pe, group)

@@ -43,7 +43,7 @@ from .proxy import (
     store_by_proxy,
 )
 from .proxy_ring import await_put, await_ticket
-from .runtime_checks import allowed, have_room, value_fits
+from .runtime_checks import allowed, both_fit, have_room, value_fits
 
 PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
 SCALARS = (types.Number, types.Boolean)
@@ -77,7 +77,7 @@ def _fit(dest, source, count):
     """Return whether both arrays have ``count`` elements, without a report; False if other checks are needed."""
     if binding.options().check:
         return lambda dest, source, count: False
-    return lambda dest, source, count: (count >= 0) & (count <= dest.size) & (count <= source.size)
+    return lambda dest, source, count: both_fit(dest, source, count)
 
 
 @compiled
