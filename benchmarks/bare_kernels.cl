@@ -64,10 +64,12 @@ kernel void wait_until(ARGUMENTS) {
   FENCE(acquire);
 }
 
-void complete(ulong there) {
+// `distances` is an array of distances to the memory of the PEs.
+void complete(ulong distances, ulong here, long me, long pes) {
 #if !DIRECT
   FENCE(seq_cst);
-  *(volatile global long*)there;
+  for (long pe = 0; pe < pes; pe++)
+    if (pe != me) *(volatile global long*)(here + ((longs)distances)[pe]);
 #endif
   FENCE(seq_cst);
 }
@@ -79,10 +81,11 @@ kernel void fence(ARGUMENTS) {
   }
 }
 
+// `own` is an array of distances to the memory of the PEs.
 kernel void quiet(ARGUMENTS) {
   for (long k = 0; k < n; k++) {
     ((longs)there)[k] = k;
-    complete(there);
+    complete(own, here, me, pes);
   }
 }
 
@@ -106,8 +109,7 @@ void one_barrier(ulong there, ulong here, ulong own, long me, long pes) {
   const long number = *(longs)own + 1;
   *(longs)own = number;
 #if !DIRECT
-  for (long pe = 0; pe < pes; pe++)
-    if (pe != me) complete(here + ((longs)there)[pe]);
+  complete(there, here, me, pes);
 #endif
   for (long distance = 1; distance < pes; distance *= 2, here += 64) {
     const long to = me + distance;
@@ -141,13 +143,14 @@ kernel void sum_reduce(ARGUMENTS) {
   }
 }
 
-// `here` has the slots of a call, `there` those of the peer; `own` the message, and the sum behind it.
+// `here` has the slots of a call, `there` is an array of distances; `own` has the message, and the sum behind it.
 kernel void all_reduce(ARGUMENTS) {
   const long number = 1;
   const global float* source = (const global float*)own;
   global float* dest = (global float*)own + n;
   for (uint i = get_local_id(0); i < n; i += get_local_size(0))
-    ((longs)there)[me * n + i] = as_uint(source[i]) | number << 32;
+    for (long pe = 0; pe < pes; pe++)
+      if (pe != me) ((longs)(here + ((longs)there)[pe]))[me * n + i] = as_uint(source[i]) | number << 32;
   work_group_barrier(CLK_GLOBAL_MEM_FENCE);
   for (uint i = get_local_id(0); i < n; i += get_local_size(0)) {
     float sum = 0;
@@ -165,14 +168,20 @@ kernel void all_reduce(ARGUMENTS) {
   }
 }
 
-// `own` has the choices of n tokens, then their rows, then the rows received and their origins. `there` has the choices and
-// the rows sent to the peer, `here` those from it.
+// `own` has the expert of each of n tokens, then the list of those of expert 0, the rows of the tokens, the rows received
+// and their origins. `there` has the list and the rows sent to the peer, `here` those from it. There are at least as many
+// work-items as tokens.
 #define ROW 1024
 kernel void dispatch(ARGUMENTS) {
-  const ulong rows = own + 8 * MOST, received = rows + MOST * ROW, origins = received + MOST * ROW;
-  for (uint i = 0; i < n; i++)
-    copy(there + 8 * MOST + i * ROW, rows + ((longs)own)[i] / TOPK * ROW, ROW, get_local_id(0), get_local_size(0));
-  for (uint i = get_local_id(0); i < n; i += get_local_size(0)) ((longs)there)[i] = ((longs)own)[i];
+  const ulong rows = own + 16 * MOST, received = rows + MOST * ROW, origins = received + MOST * ROW;
+  const longs list = (longs)own + MOST;
+  const long token = get_local_id(0), chosen = token < n && ((longs)own)[token] == 0;
+  const long before = work_group_scan_exclusive_add(chosen), length = work_group_reduce_add(chosen);
+  if (chosen) list[before] = token << 32 | token;
+  work_group_barrier(CLK_GLOBAL_MEM_FENCE);
+  for (uint i = 0; i < length; i++)
+    copy(there + 8 * MOST + i * ROW, rows + (list[i] >> 32) * ROW, ROW, get_local_id(0), get_local_size(0));
+  for (uint i = get_local_id(0); i < length; i += get_local_size(0)) ((longs)there)[i] = list[i];
   work_group_barrier(CLK_GLOBAL_MEM_FENCE);
   for (uint i = get_local_id(0); i < n; i += get_local_size(0)) ((global int*)origins)[i] = ((longs)here)[i];
   for (uint i = 0; i < n; i++)

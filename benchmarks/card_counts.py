@@ -80,7 +80,7 @@ class Bench:
     def program(self) -> Any:
         """Return the compiled program of `bare_kernels.cl`."""
         if self._program is None:
-            defined = {"DIRECT": int(self.direct), "MOST": TOKENS, "TOPK": 1}
+            defined = {"DIRECT": int(self.direct), "MOST": TOKENS}
             head = "".join(f"#define {name} {value}\n" for name, value in defined.items())
             text = Path(__file__).with_name("bare_kernels.cl").read_text()
             self._program = create_program_from_spirv(self.queue, opencl_c.compiled(head + text), "")
@@ -174,8 +174,8 @@ def of_one_item(bench: Bench) -> Iterator[tuple[str, Case]]:
     """Yield the operations on single elements."""
     a, b = ishmem.zeros(MANY, dtype="i8"), dpnp.zeros(MANY, dtype="i8")
     there = address(ishmem.ptr(a, PEER))
-    for name in ("p", "g", "fence", "quiet"):
-        yield name, Case(bench.own(getattr(kernels, name), a, b, PEER), bench.bare(name, there, a, b))
+    for name, private in {"p": b, "g": b, "fence": b, "quiet": distances(a, bench.pes)}.items():
+        yield name, Case(bench.own(getattr(kernels, name), a, b, PEER), bench.bare(name, there, a, private))
     if bench.direct:  # else the host does it
         own = bench.own(kernels.atomic_fetch_add, a, b, PEER)
         yield "atomic_fetch_add", Case(own, bench.bare("atomic_fetch_add", there, a, b))
@@ -203,7 +203,7 @@ def collectives(bench: Bench) -> Iterator[tuple[str, Case]]:
     lines, own = ishmem.full(LINE * 64, ALWAYS, dtype="i8"), dpnp.zeros(3, dtype="i8")
     there = distances(lines, bench.pes)
     a, b = ishmem.zeros(1, dtype="i8"), ishmem.ones(1, dtype="i8")
-    for name, pes in (("barrier_all", (2, 4)), ("sum_reduce", (2,) if bench.direct else ())):
+    for name, pes in (("barrier_all", (2, 4)), ("sum_reduce", (2,))):
         if bench.pes in pes:
             bare = bench.bare(name, address(there), lines, own)
             yield f"{name}, {bench.pes} PEs", Case(bench.own(getattr(kernels, name), a, b, PEER), bare, 0, 1, 1, True)
@@ -214,19 +214,17 @@ def words(bench: Bench) -> Iterator[tuple[str, Case]]:
     few, many = GROUP, 3 * GROUP
     communicator = Communicator(4 * many)
     slots, message = ishmem.full(2 * many, 1 << 32, dtype="i8"), dpnp.zeros(2 * many, dtype="f4")
-    dest, source = dpnp.zeros(many, dtype="f4"), dpnp.zeros(many, dtype="f4")
+    dest, source, there = dpnp.zeros(many, dtype="f4"), dpnp.zeros(many, dtype="f4"), distances(slots, bench.pes)
 
     def own(n: int) -> Any:
         return bench.own(kernels.all_reduce, dest[:n], source[:n], communicator.workspace, items=GROUP)(n)
 
-    bare = bench.bare("all_reduce", address(ishmem.ptr(slots, PEER)), slots, message, items=GROUP)
+    bare = bench.bare("all_reduce", address(there), slots, message, items=GROUP)
     yield f"all_reduce, {GROUP} words", Case(own, bare, few, many, GROUP, True)
 
 
 def tokens(bench: Bench) -> Iterator[tuple[str, Case]]:
     """Yield a token of a dispatch to the peer, and from it."""
-    if not bench.direct:  # its flags are atomics, which the host does, and the kernel waits for the host
-        return
     buffer = Buffer(TOKENS, HIDDEN, bench.pes, 1)
     x, choices = dpnp.zeros((TOKENS, HIDDEN), dtype="f4"), dpnp.full((TOKENS, 1), 1 - bench.me)
 
@@ -236,7 +234,7 @@ def tokens(bench: Bench) -> Iterator[tuple[str, Case]]:
         return receive()
 
     each = TOKENS * (HIDDEN // 2 + 1)
-    rows, private = ishmem.zeros(each, dtype="i8"), dpnp.zeros(2 * each, dtype="i8")
+    rows, private = ishmem.zeros(each, dtype="i8"), dpnp.zeros(3 * each, dtype="i8")
     bare = bench.bare("dispatch", address(ishmem.ptr(rows, PEER)), rows, private, items=GROUP)
     yield "a token of dispatch, 1 KiB", Case(own, bare, FEW, MANY, 1, True)
 

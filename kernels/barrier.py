@@ -5,8 +5,8 @@ from __future__ import annotations
 from ishmem.common.layout import LINE, TeamRecord
 from ishmem.runtime import binding
 
-from .intrinsics import atomic_load_word, compiled, device_function, load_word, memory_fence, store_word
-from .long_waits import SPINS, forget, tell_member
+from .intrinsics import compiled, device_function, load_word, memory_fence, store_word
+from .long_waits import forget, looking, tell_member
 from .memory_orders import FLAG_SEEN
 from .nodes import after, nodes_of, pe_in, spans_nodes
 from .proxy import store_flag
@@ -15,6 +15,15 @@ from .spec_constants import heap_base, sync_bytes, sync_lines, team_records
 SEQUENCE = TeamRecord.at("sequence")
 
 all_seen = memory_fence(FLAG_SEEN)
+
+
+@compiled
+def is_before(seen, number):
+    """Return whether a number of a team's calls is lower than another."""
+    return seen < number
+
+
+look = looking(is_before)
 
 
 @compiled
@@ -27,22 +36,22 @@ def next_number(team):
 
 
 @device_function
-def team_barrier(team, members):
-    """Wait for all members of a team."""
+def team_barrier(team, members, site):
+    """Wait for all members of a team; ``site`` is the call site, or None."""
     if not binding.options().spans:
-        return lambda team, members: flat_barrier(team, members)
+        return lambda team, members, site: flat_barrier(team, members, site)
 
-    def impl(team, members):
+    def impl(team, members, site):
         if spans_nodes(team):
-            barrier_of_nodes(team)
+            barrier_of_nodes(team, site)
         else:
-            flat_barrier(team, members)
+            flat_barrier(team, members, site)
 
     return impl
 
 
 @compiled
-def flat_barrier(team, members):
+def flat_barrier(team, members, site):
     """Wait for all members of a team on one node.
 
     Model: tests/models/barrier.pml.
@@ -51,50 +60,48 @@ def flat_barrier(team, members):
     number, line, distance = next_number(team), sync_lines() + sync_bytes() * team, 1
     while distance < size:
         store_flag(start + after(me, distance, size) * stride, line, number)
-        await_line(line, number, start + after(me, size - distance, size) * stride)
+        await_line(line, number, start + after(me, size - distance, size) * stride, site)
         distance *= 2
         line += LINE
 
 
 @compiled
-def await_line(line, number, pe):
+def await_line(line, number, pe, site):
     """Wait until a line of a barrier, which PE ``pe`` writes, holds at least ``number``."""
-    spins = 0
-    while atomic_load_word(line) < number:
-        spins += 1
-        if spins & SPINS == 0:
-            tell_member(pe, number, line - heap_base())
-    if spins > SPINS:
+    told = False
+    while is_before(look(line, number), number):
+        told = tell_member(pe, number, line - heap_base(), site, told)
+    if told:
         forget()
     all_seen()
 
 
 @compiled
-def barrier_of_nodes(team):
+def barrier_of_nodes(team, site):
     """Wait for all members of a team that spans nodes: on each node, then between the leaders."""
     nodes, number, lines = nodes_of(team), next_number(team), sync_lines() + sync_bytes() * team
-    disseminate(nodes.near, nodes.n_near, nodes.index, lines + LINE, number)
+    disseminate(nodes.near, nodes.n_near, nodes.index, lines + LINE, number, site)
     if nodes.index == 0:
-        disseminate(nodes.leaders, nodes.count, nodes.node, lines + LINE * (1 + nodes.rounds), number)
-    release(nodes, lines, number)
+        disseminate(nodes.leaders, nodes.count, nodes.node, lines + LINE * (1 + nodes.rounds), number, site)
+    release(nodes, lines, number, site)
 
 
 @compiled
-def disseminate(pes, size, me, line, number):
+def disseminate(pes, size, me, line, number, site):
     """Run a dissemination barrier of the listed PEs, of which this PE has index ``me``."""
     distance = 1
     while distance < size:
         store_flag(pe_in(pes, after(me, distance, size)), line, number)
-        await_line(line, number, pe_in(pes, after(me, size - distance, size)))
+        await_line(line, number, pe_in(pes, after(me, size - distance, size)), site)
         distance *= 2
         line += LINE
 
 
 @compiled
-def release(nodes, line, number):
+def release(nodes, line, number, site):
     """As the leader of this node, release the other members on it by a line; as another member, wait for that."""
     if nodes.index:
-        await_line(line, number, pe_in(nodes.near, 0))
+        await_line(line, number, pe_in(nodes.near, 0), site)
         return
     for i in range(1, nodes.n_near):
         store_flag(pe_in(nodes.near, i), line, number)

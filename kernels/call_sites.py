@@ -174,11 +174,11 @@ def _takes(called: Any, argument: str) -> bool:
 def _meets(called: Any) -> bool:
     """Return whether a function waits, but its device form does not take the call site."""
     module, options = called.__module__.rpartition(".")[2], binding.options()
-    by_proxy = options.copies_by_proxy if module in _COPIES else options.proxied
+    by_proxy = options.proxied if module in _ATOMICS else options.copies_by_proxy
     return by_proxy or module in _COLLECTIVES
 
 
-_COPIES = ("rma", "strided")
+_ATOMICS = ("amo", "signals")
 _COLLECTIVES = ("collectives", "reductions", "vcollectives")
 
 

@@ -5,8 +5,6 @@ Exactly one work-item of each PE calls a routine; all work-items of one work-gro
 
 from __future__ import annotations
 
-from numba.core import types
-
 from ishmem import collectives
 from ishmem.common.call_id import NO_DTYPE, pack
 from ishmem.common.collective_table import COLLECTIVES, Combines
@@ -19,6 +17,7 @@ from .collective_forms import register
 from .copy import copy_bytes, copy_steps, transfer_steps
 from .intrinsics import compiled, device, device_function, load_word, nothing_of, rank_in, size_of
 from .levels import broadcast_by_nodes, collect_by_nodes
+from .long_waits import note_begun
 from .nodes import after, spans_nodes
 from .proxy import complete_before_flag, complete_held, complete_host_puts
 from .rendezvous import (
@@ -35,8 +34,7 @@ from .rendezvous_of_nodes import NOTHING, Carried, distance_to_table
 from .runtime_checks import own_array_fits
 from .slots import PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .small_alltoall import by_aggregators, copy_from_aggregators, exchange_nodes
-from .spec_constants import pe_count, this_pe
-from .teams import Members, is_team, members_of, pe_of
+from .teams import WORLD, is_team, members_of, pe_of
 
 # ---- synchronisation
 
@@ -44,88 +42,89 @@ SYNC = number("barrier_all, sync_all or team_sync")
 
 
 @device_function
-def synchronize(team, members):
+def synchronize(team, site):
     """Wait until all members of a team have called a barrier or sync."""
     if not binding.options().check:
-        return lambda team, members: team_barrier(team, members)
+        return lambda team, site: team_barrier(team, members_of(team), site)
     call_id = pack(SYNC, NO_DTYPE, 0, 0, 0)
 
-    def impl(team, members):
-        rendezvous(team, members, call_id, 0, 0, Carried(NOTHING, 0, 0))
+    def impl(team, site):
+        note_begun(site)
+        rendezvous(team, members_of(team), call_id, 0, -1, Carried(NOTHING, 0, 0))
 
     return impl
 
 
-def _sync():
+def _sync(site=None):
     type_checks.may_wait("sync_all")
-    world = 0
-
-    def impl():
-        # For the world team, start and stride are compile-time constants; ``team_sync`` loads those of its team.
-        synchronize(world, Members(types.int64(0), types.int64(1), pe_count(), this_pe()))
-
-    return impl
+    type_checks.site("sync_all", site)
+    return lambda site=None: synchronize(WORLD, site)
 
 
-def _team_sync(team):
+def _team_sync(team, site=None):
     type_checks.may_wait("team_sync")
+    type_checks.site("team_sync", site)
     type_checks.integer("team_sync", "team", team)
 
-    def impl(team):
+    def impl(team, site=None):
         if not is_team(team):
             return -1
-        synchronize(team, members_of(team))
+        synchronize(team, site)
         return 0
 
     return impl
 
 
-def _team_sync_work_group(team, group):
+def _team_sync_work_group(team, group, site=None):
     type_checks.may_wait("team_sync_work_group")
+    type_checks.site("team_sync_work_group", site)
     type_checks.integer("team_sync_work_group", "team", team)
 
-    def impl(team, group):
+    def impl(team, group, site=None):
         group_sync(group)
         result = 0 if is_team(team) else -1
         if rank_in(group) == 0:
-            collectives.team_sync(team)
+            collectives.team_sync(team, site)  # type: ignore[call-arg]
         group_sync(group)
         return result
 
     return impl
 
 
-def _sync_work_group(group):
+def _sync_work_group(group, site=None):
     type_checks.may_wait("sync_all_work_group")
+    type_checks.site("sync_all_work_group", site)
 
-    def impl(group):
+    def impl(group, site=None):
         group_sync(group)
         if rank_in(group) == 0:
-            collectives.sync_all()
+            collectives.sync_all(site)  # type: ignore[call-arg]
         group_sync(group)
 
     return impl
 
 
-def _barrier():
+def _barrier(site=None):
     type_checks.may_wait("barrier_all")
+    type_checks.site("barrier_all", site)
 
-    def impl():
+    def impl(site=None):
         complete_held()
         complete_host_puts()
         complete_before_flag()
-        collectives.sync_all()
+        collectives.sync_all(site)  # type: ignore[call-arg]
 
     return impl
 
 
-def _barrier_work_group(group):
+def _barrier_work_group(group, site=None):
     type_checks.may_wait("barrier_all_work_group")
+    type_checks.site("barrier_all_work_group", site)
 
-    def impl(group):
+    def impl(group, site=None):
         group_sync(group)
         if rank_in(group) == 0:
-            collectives.barrier_all()
+            collectives.barrier_all(site)  # type: ignore[call-arg]
         group_sync(group)
 
     return impl

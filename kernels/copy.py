@@ -6,7 +6,8 @@ from typing import Any
 
 from ishmem.runtime import binding
 
-from .intrinsics import compiled, device_function, move
+from . import type_checks
+from .intrinsics import compiled, device_function, move, move_block, rank_in, size_of
 from .peers import peer_delta
 from .proxy import reachable, start_by_proxy
 from .shares import work_item_share
@@ -14,6 +15,8 @@ from .shares import work_item_share
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
 FEW = 4  # for at most this many elements, checking for wider units costs more than it saves
+UNITS = 4  # that one work-item has under way at the same time
+BLOCK = UNITS * WIDEST
 
 
 def _make_plain_copier(unit: int) -> Any:
@@ -50,13 +53,37 @@ def _make_end_copier(unit: int) -> Any:
 _bytewise, _by_2, _by_4, _by_8, _wide = (_make_plain_copier(unit) for unit in (1, 2, 4, 8, WIDEST))
 
 
+@compiled
+def is_wide(to, origin, nbytes):
+    """Return whether `copy_wide` can copy ``nbytes`` bytes between two addresses."""
+    return (to | origin | nbytes) & (WIDEST - 1) == 0
+
+
+@device_function
+def copy_wide(to, origin, nbytes, group):
+    """Copy this work-item's share in wide units; a work-item alone copies blocks of them."""
+    if not type_checks.absent(group):
+        return lambda to, origin, nbytes, group: _wide(to, origin, nbytes, rank_in(group), size_of(group))
+
+    def impl(to, origin, nbytes, group):
+        left = nbytes - BLOCK
+        while left >= 0:
+            move_block(UNITS, WIDEST, to, origin)
+            to += BLOCK
+            origin += BLOCK
+            left -= BLOCK
+        _wide(to, origin, left + BLOCK, 0, 1)
+
+    return impl
+
+
 def _make_copier(unit: int, few: int, narrow: Any) -> Any:
     """Make a copier: wide units, with units at head and tail where both addresses align equally; else as ``narrow``."""
     copy_end = _make_end_copier(unit)
 
     @compiled
     def copy(to, origin, nbytes, rank, size):
-        if not (to | origin | nbytes) & (WIDEST - 1):
+        if is_wide(to, origin, nbytes):
             _wide(to, origin, nbytes, rank, size)
         elif nbytes > few and not (to ^ origin) & (WIDEST - 1):
             head = -to & (WIDEST - 1)

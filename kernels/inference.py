@@ -29,7 +29,6 @@ from .front_end import kernel, kernel_api as kapi
 from .intrinsics import (
     address_of,
     atomic_add_word,
-    atomic_load_word,
     atomic_store_word,
     compiled,
     device_function,
@@ -42,7 +41,7 @@ from .intrinsics import (
     size_of,
     store_volatile,
 )
-from .long_waits import SPINS, forget, tell_member
+from .long_waits import forget, looking, tell_member
 from .memory_orders import FLAG, FLAG_SEEN
 from .nodes import after
 from .peers import peer_delta
@@ -119,16 +118,23 @@ def send_to_others(call, slot, word, members):
 
 
 @compiled
+def is_of_other_call(word, number):
+    """Return whether a word of a slot is of another call than that of a number."""
+    return (word ^ number) >> 32 != 0
+
+
+look = looking(is_of_other_call)
+
+
+@compiled
 def receive(call, slot, members, member):
     """Wait for the word that a member sends to a slot of this PE in this call; return it."""
-    spins, at = 0, call.slots + slot * 8
-    seen = atomic_load_word(at)
-    while (seen ^ call.number) >> 32 != 0:
-        spins += 1
-        if spins & SPINS == 0:
-            tell_member(pe_of(members, member), call.number >> 32, at - heap_base())
-        seen = atomic_load_word(at)
-    if spins > SPINS:
+    told, at = False, call.slots + slot * 8
+    seen = look(at, call.number)
+    while is_of_other_call(seen, call.number):
+        told = tell_member(pe_of(members, member), call.number >> 32, at - heap_base(), None, told)
+        seen = look(at, call.number)
+    if told:
         forget()
     return seen & LOW_HALF
 

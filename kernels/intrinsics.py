@@ -334,6 +334,22 @@ def move(_context: Any, unit: Any, to: Any, origin: Any) -> Any:
 
 
 @device_intrinsic
+def move_block(_context: Any, count: Any, unit: Any, to: Any, origin: Any) -> Any:
+    """Copy ``count`` units as `move` does; they are all loaded before the first one is stored."""
+    number, size = literal_value(count), literal_value(unit)
+    word = ir.VectorType(I32, size // 4)
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        to, origin = (builder.inttoptr(address, word.as_pointer(GLOBAL)) for address in arguments[2:])
+        values = [builder.load(builder.gep(origin, [I64(i)]), align=size) for i in range(number)]
+        for i, value in enumerate(values):
+            builder.store(value, builder.gep(to, [I64(i)]), align=size)
+        return context.get_dummy_value()
+
+    return types.void(count, unit, types.int64, types.int64), code
+
+
+@device_intrinsic
 def load_word(_context: Any, address: Any) -> Any:
     """Load the int64 at an address by a plain load, ordered only by earlier fences and atomics."""
 

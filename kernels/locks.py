@@ -61,7 +61,7 @@ def _set_lock(lock, index=0, site=None):
     _check("set_lock", lock, index)
 
     def impl(lock, index=0, site=None):
-        home, spins = home_of(lock, index), 0
+        home, spins, told = home_of(lock, index), 0, False
         word = amo.atomic_fetch_add(lock, 1 << NEXT, home, index)
         if not is_lock(SET_LOCK, lock, index, word):
             amo.atomic_fetch_add(lock, -(1 << NEXT), home, index)
@@ -71,9 +71,9 @@ def _set_lock(lock, index=0, site=None):
         while (word >> SERVING) & TICKETS != ticket:
             spins += 1
             if spins & SPINS == 0:
-                tell_lock((word & HOLDERS) - 1, index, site)
+                told = tell_lock((word & HOLDERS) - 1, index, site, told)
             word = amo.atomic_fetch(lock, home, index)
-        if spins > SPINS:
+        if told:
             forget()
         amo.atomic_fetch_add(lock, this_pe() + 1, home, index)  # unlike atomic_add, never late
         locked()

@@ -12,19 +12,61 @@ from ishmem.common.kernel_wait import CALL, GROUP_CALL, LOCK, MEMBER, NONE_OF, P
 from . import spec_constants, type_checks
 from .intrinsics import (
     GLOBAL,
+    I32,
     I64,
+    atomic_load_word,
     compiled,
     device_function,
     device_intrinsic,
     load_volatile,
     store_tuple_volatile,
     store_volatile,
-    work_item,
 )
 from .spec_constants import wait_record
 
-SPINS = (1 << 20) - 1
+LOOKS = 1 << 20
+SPINS = LOOKS - 1
 """A wait tells of itself when the number of its failed polls has no bit of this mask: first after a million."""
+
+
+@device_intrinsic
+def many_looks(_context):
+    """Return the number of looks after which a wait tells of itself, as an int32."""
+    return types.int32(), lambda _context, _builder, _signature, _arguments: I32(LOOKS)
+
+
+@device_intrinsic
+def one_less(_context, looks):
+    """Return an int32 minus 1; numba computes with 64 bits, for which a GPU needs several instructions."""
+    return types.int32(looks), lambda _context, builder, _signature, arguments: builder.sub(arguments[0], I32(1))
+
+
+@device_intrinsic
+def is_zero(_context, looks):
+    """Return whether an int32 is 0."""
+
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.icmp_signed("==", arguments[0], I32(0))
+
+    return types.boolean(looks), code
+
+
+def looking(lacks: Any) -> Any:
+    """Make the device function that looks at an int64 until ``lacks(seen, wanted)`` is false, or `LOOKS` times."""
+
+    @compiled
+    def look(address, wanted):
+        """Return the int64 at an address when it is as ``wanted``, or after many looks."""
+        seen, left = atomic_load_word(address), many_looks()
+        while lacks(seen, wanted):
+            left = one_less(left)
+            if is_zero(left):
+                break
+            seen = atomic_load_word(address)
+        return seen
+
+    return look
+
 
 _KIND, _SEEN, _WANTED, _CMP, _ELEMENT, _PE, _UNSIGNED = map(KernelWait.at, KernelWait._fields[1:])
 
@@ -75,12 +117,15 @@ note_call_begun, note_group_call = _noting(CALL), _noting(GROUP_CALL)
 
 
 @compiled
+def may_tell(told):
+    """Return whether no other work-item has recorded a wait that goes on; ``told`` is whether this one has."""
+    return told or load_volatile(wait_record()) == 0
+
+
+@compiled
 def tell(kind, pe, element, seen, cmp, wanted, unsigned, words):
-    """Record the wait of this work-item, unless another one has recorded a wait that goes on."""
-    record, me = wait_record(), work_item() + 1
-    owner = load_volatile(record)
-    if owner != 0 and owner != me:
-        return
+    """Record the wait of this work-item; return True."""
+    record = wait_record()
     store_volatile(record + _KIND, kind)
     store_volatile(record + _SEEN, seen)
     store_volatile(record + _WANTED, wanted)
@@ -89,23 +134,23 @@ def tell(kind, pe, element, seen, cmp, wanted, unsigned, words):
     store_volatile(record + _PE, pe)
     store_volatile(record + _UNSIGNED, unsigned)
     store_tuple_volatile(record + SITE, words)  # LLVM gives a loop over the words a switch on 63 bits
-    store_volatile(record, me)
+    store_volatile(record, 1)
+    return True
 
 
 @compiled
 def forget():
-    """Clear the record of this work-item: its wait is over."""
-    if load_volatile(wait_record()) == work_item() + 1:
-        store_volatile(wait_record(), 0)
+    """Clear the record: the wait of this work-item, which has told of it, is over."""
+    store_volatile(wait_record(), 0)
 
 
 @device_function
-def tell_variable(ivar, element, seen, cmp, wanted, site):
+def tell_variable(ivar, element, seen, cmp, wanted, site, told):
     """Record a wait for a variable."""
     unsigned = int(not ivar.dtype.signed)
 
-    def impl(ivar, element, seen, cmp, wanted, site):
-        tell(
+    def impl(ivar, element, seen, cmp, wanted, site, told):
+        return may_tell(told) and tell(
             VARIABLE, -1, types.int64(element), types.int64(seen), types.int64(cmp), types.int64(wanted), unsigned,
             words_of(site),
         )  # fmt: skip
@@ -114,24 +159,38 @@ def tell_variable(ivar, element, seen, cmp, wanted, site):
 
 
 @device_function
-def tell_none_of(size, site):
+def tell_none_of(size, site, told):
     """Record a wait for any of ``size`` variables."""
-    return lambda size, site: tell(NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(site))
+    return lambda size, site, told: may_tell(told) and tell(
+        NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(site)
+    )
 
 
 @device_function
-def tell_lock(holder, index, site):
+def tell_lock(holder, index, site, told):
     """Record a wait for a lock that PE ``holder`` holds; -1 if no PE holds it at the moment."""
-    return lambda holder, index, site: tell(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(site))
+    return lambda holder, index, site, told: may_tell(told) and tell(
+        LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(site)
+    )
 
 
 @device_function
-def tell_member(pe, number, place):
+def tell_member(pe, number, place, site, told):
     """Record a wait for a PE that has not written the number of a team's call to a place in this PE's heap."""
-    return lambda pe, number, place: tell(MEMBER, pe, 0, place, 0, number, 0, words_of(None))
+    return lambda pe, number, place, site, told: may_tell(told) and tell(
+        MEMBER, pe, 0, place, 0, number, 0, words_of(site)
+    )
 
 
 @device_function
-def tell_proxy(served, ticket):
+def note_begun(site):
+    """Store the words of the collective call that this PE's kernels begin, if they are known."""
+    if type_checks.absent(site):
+        return lambda site: None
+    return lambda site: store_tuple_volatile(wait_record() + CALL, site)
+
+
+@device_function
+def tell_proxy(served, ticket, told):
     """Record a wait for the proxy to serve the request with this ticket."""
-    return lambda served, ticket: tell(PROXY, -1, 0, served, 0, ticket, 0, words_of(None))
+    return lambda served, ticket, told: may_tell(told) and tell(PROXY, -1, 0, served, 0, ticket, 0, words_of(None))

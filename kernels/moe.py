@@ -25,7 +25,7 @@ from ishmem.common.violations import ROWS, number as number_of
 from ishmem.runtime import binding
 from ishmem.runtime.kernel_extension import kernel_factory
 
-from .copy import copy_bytes
+from .copy import WIDEST, copy_bytes, copy_wide, is_wide
 from .float_words import UNIT_BYTES, add, float_words, scaled, weighted_sum
 from .front_end import kernel_api as kapi, kernel_of_copies
 from .intrinsics import (
@@ -35,11 +35,13 @@ from .intrinsics import (
     group_barrier,
     group_exclusive_sum,
     group_sum,
+    item_bytes,
+    load_word,
     rank_in,
     size_of,
 )
 from .peers import peer_delta
-from .proxy import HELD, reachable, start_by_proxy
+from .proxy import HELD, reachable, start_by_proxy, store_flag
 from .runtime_checks import report
 from .shares import work_item_share
 from .teams import members_of, pe_of
@@ -47,7 +49,7 @@ from .tickets import next_ticket
 
 DISPATCH = number_of("Buffer.dispatch")
 
-LENGTH = 0xFFFFFFFF  # the lower half of a flag
+LENGTH = 0xFFFFFFFF  # the lower half of a word: the length of a list in its flag, a choice in the list
 
 
 class Call(NamedTuple):
@@ -111,7 +113,7 @@ def choice_of(topk_idx, token, topk, chosen):
 
 @device_function
 def make_list(words, topk_idx, tokens, topk, chosen, at, group):
-    """Write the tokens of a list, as their choices of it, to the words from ``at`` on; return their number."""
+    """Write the tokens of a list to the words from ``at`` on, each with its choice; return their number."""
 
     def impl(words, topk_idx, tokens, topk, chosen, at, group):
         rank, size, length = rank_in(group), size_of(group), 0
@@ -122,7 +124,7 @@ def make_list(words, topk_idx, tokens, topk, chosen, at, group):
             before = length + group_exclusive_sum(group, choice >= 0)
             length += group_sum(group, choice >= 0)
             if choice >= 0:
-                words[at + before] = choice
+                words[at + before] = (first + rank) << 32 | choice
         group_barrier(group)
         return length
 
@@ -152,11 +154,67 @@ def put_part(to, origin, nbytes, pe, group):
 
 
 @compiled
+def token_at(tokens, i):
+    """Return token ``i`` of the list at an address."""
+    return load_word(tokens + 8 * i) >> 32
+
+
+@compiled
+def copy_tokens(to, apart, tokens, length, origin, nbytes, group):
+    """Copy the rows of the tokens of the list at an address to addresses that are ``apart`` bytes from each other."""
+    if not is_wide(to | apart, origin, nbytes):
+        for i in range(length):
+            copy_part(to + i * apart, origin + token_at(tokens, i) * nbytes, nbytes, group)
+    elif rank_in(group) < nbytes // WIDEST:  # most work-items of a large group have nothing to do
+        for i in range(length):
+            copy_wide(to, origin + token_at(tokens, i) * nbytes, nbytes, group)
+            to += apart
+
+
+@device_function
+def put_tokens(to, apart, tokens, length, origin, nbytes, pe, group):
+    """Put the rows of the tokens of a list to a PE, as `copy_tokens` does; ``to`` is the address on this PE."""
+
+    def near(to, apart, tokens, length, origin, nbytes, pe, group):
+        copy_tokens(to + peer_delta(pe), apart, tokens, length, origin, nbytes, group)
+
+    def either(to, apart, tokens, length, origin, nbytes, pe, group):
+        if reachable(pe):
+            copy_tokens(to + peer_delta(pe), apart, tokens, length, origin, nbytes, group)
+            return
+        for i in range(length):
+            put_part(to + i * apart, origin + token_at(tokens, i) * nbytes, nbytes, pe, group)
+
+    return either if binding.options().proxied else near
+
+
+@compiled
+def copy_rows(to, to_apart, origin, apart, length, nbytes, group):
+    """Copy rows between addresses that are ``to_apart`` and ``apart`` bytes from each other."""
+    if not is_wide(to | to_apart, origin | apart, nbytes):
+        for i in range(length):
+            copy_part(to + i * to_apart, origin + i * apart, nbytes, group)
+    elif rank_in(group) < nbytes // WIDEST:
+        for _ in range(length):
+            copy_wide(to, origin, nbytes, group)
+            to += to_apart
+            origin += apart
+
+
+@compiled
 def tell(flags, index, value, pe, group):
     """Set a flag of a PE after all puts of the work-items of a group to it."""
     order.fence_work_group(group)
     if rank_in(group) == 0:
-        signals.signal_set(flags, value, pe, index)
+        set_flag(flags, index, value, pe)
+
+
+@device_function
+def set_flag(flags, index, value, pe):
+    """Set a flag of a PE; the proxy that holds puts also holds their flag."""
+    if binding.options().late:
+        return lambda flags, index, value, pe: signals.signal_set(flags, value, pe, index)
+    return lambda flags, index, value, pe: store_flag(pe, address_of(flags) + index * item_bytes(flags), value)
 
 
 @device_function
@@ -167,13 +225,11 @@ def send_list(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, siz
         mine, pe = call.sent + chosen * call.max_tokens, pe_of(members, chosen // sizes.lists_per_pe)
         there = chosen % sizes.lists_per_pe * members.size + members.me
         length, to = make_list(words, topk_idx, tokens, sizes.topk, chosen, mine, group), there * call.max_tokens
-        for i in range(length):
-            token, row = words[mine + i] // sizes.topk, address_of(rows) + call.rows + (to + i) * call.row
-            put_part(row, address_of(x) + token * sizes.nbytes, sizes.nbytes, pe, group)
-            if sizes.scale_bytes:
-                origin = address_of(scales) + token * sizes.scale_bytes
-                put_part(row + sizes.nbytes, origin, sizes.scale_bytes, pe, group)
-        sent = address_of(words) + 8 * mine
+        row, sent = address_of(rows) + call.rows + to * call.row, address_of(words) + 8 * mine
+        put_tokens(row, call.row, sent, length, address_of(x), sizes.nbytes, pe, group)
+        if sizes.scale_bytes:
+            row += sizes.nbytes
+            put_tokens(row, call.row, sent, length, address_of(scales), sizes.scale_bytes, pe, group)
         put_part(address_of(words) + 8 * (call.received + to), sent, 8 * length, pe, group)
         tell_sizes(words, call.told + there, sizes, pe, group)
         tell(flags, call.flags + there, call.number | length, pe, group)
@@ -243,13 +299,12 @@ def receive_list(
         group_barrier(group)
         start, length = here * members.size * call.max_tokens + (told >> 32), told & LENGTH
         for i in range(rank_in(group), length, size_of(group)):
-            origins[start + i] = words[call.received + first + i]
-        for i in range(length):
-            row, to = address_of(rows) + call.rows + (first + i) * call.row, start + i
-            copy_part(address_of(recv_x) + to * sizes.nbytes, row, sizes.nbytes, group)
-            if sizes.scale_bytes:
-                dest = address_of(recv_scales) + to * sizes.scale_bytes
-                copy_part(dest, row + sizes.nbytes, sizes.scale_bytes, group)
+            origins[start + i] = words[call.received + first + i] & LENGTH
+        row, to = address_of(rows) + call.rows + first * call.row, address_of(recv_x) + start * sizes.nbytes
+        copy_rows(to, sizes.nbytes, row, call.row, length, sizes.nbytes, group)
+        if sizes.scale_bytes:
+            to = address_of(recv_scales) + start * sizes.scale_bytes
+            copy_rows(to, sizes.scale_bytes, row + sizes.nbytes, call.row, length, sizes.scale_bytes, group)
 
     return impl
 

@@ -23,8 +23,9 @@ from .intrinsics import (
     memory_fence,
     opaque,
     store,
+    store_volatile,
 )
-from .memory_orders import ARRIVED, FENCE, QUIET
+from .memory_orders import ARRIVED, FENCE, FLAG, QUIET
 from .peers import distance_at, peer_delta, place_of, route_at
 from .proxy_ring import (
     OPERAND,
@@ -47,9 +48,8 @@ from .spec_constants import heap_base, near_count, this_pe, ticket_counter
     PUT, GET, STORE, QUIET_HOST, UPDATE, SIGNAL, ORDER, COMPLETE, FLUSH, STORES_DIRECTLY, MARK, LOAD, ATOMIC,
 ) = range(13)  # fmt: skip  # as in ishmem/core/proxy.cpp
 HELD, NBI = 1 << 24, 1 << 25  # of a program's operations that may arrive late, and of nonblocking ones
-STORES = int(Route.STORES)
 
-stores_in_order, all_in_order, before_flush = map(memory_fence, (FENCE, QUIET, ARRIVED))
+stores_in_order, all_in_order, before_flush, before_flag = map(memory_fence, (FENCE, QUIET, ARRIVED, FLAG))
 
 
 def element(like: Any) -> Any:
@@ -299,14 +299,16 @@ def flush(distance):
 
 @device_function
 def flush_all():
-    """Wait for remote completion of the stores to the PEs of this node on whose memory the proxy does the atomics."""
+    """Wait for remote completion of the stores to the PEs of this node, if the proxy does atomics on some of them."""
     if not binding.options().routed:
-        return lambda: None
+        return lambda: all_in_order()
 
     def impl():
+        before_flush()
         for place in range(near_count()):
-            if route_at(place) == STORES:
-                flush(distance_at(place))
+            if place != place_of(this_pe()):
+                load_volatile(heap_base() + distance_at(place))  # of a PE that is not reachable: from this PE
+        before_flush()
 
     return impl
 
@@ -314,8 +316,8 @@ def flush_all():
 @device_function
 def order_stores():
     """Order this PE's earlier stores and atomics before its later ones."""
-    if not binding.options().proxied:
-        return lambda: stores_in_order()
+    if not binding.options().copies_by_proxy:
+        return lambda: stores_in_order()  # the proxy's atomics have completed, and `flush` is before them
     if not binding.options().late:
         return lambda: await_requests()
 
@@ -381,10 +383,12 @@ def complete_host_puts():
 def await_requests():
     """Wait for remote completion of all operations of this PE's kernels, those posted to the proxy included.
 
+    Without puts by proxy, none is posted that a work-item does not wait for.
+
     Model: tests/models/proxy_ring.pml.
     """
-    if not binding.options().proxied:
-        return lambda: all_in_order()
+    if not binding.options().copies_by_proxy:
+        return lambda: flush_all()
 
     def impl():
         flush_all()
@@ -405,16 +409,40 @@ def complete_before_flag():
 
 
 @device_function
+def order_before_flag():
+    """Order stores by proxy to a PE before the next `store_flag` there; that orders those without proxy itself."""
+    if not binding.options().copies_by_proxy:
+        return lambda: None
+    return lambda: await_requests()
+
+
+@device_function
 def store_flag(pe, address, value):
-    """Store an int64 flag on PE ``pe``, for which kernels there wait, after all completed stores."""
+    """Store an int64 flag on PE ``pe``, for which kernels there wait, after the stores to it that need no proxy."""
     if not binding.options().proxied:
         return lambda pe, address, value: atomic_store_flag(address + peer_delta(pe), value)
     what = STORE | 8 << 16
 
     def impl(pe, address, value):
-        if has_atomics(pe):
-            atomic_store_flag(address + peer_delta(pe), value)
-            return
-        submit(what, pe, address - heap_base(), value, value, None)
+        if reachable(pe):
+            store_flag_near(address + peer_delta(pe), value)
+        else:
+            submit(what, pe, address - heap_base(), value, value, None)
+
+    return impl
+
+
+@device_function
+def store_flag_near(address, value):
+    """Store an int64 flag at an address after all earlier stores; by a plain store where there are no atomics.
+
+    A flag has one writer, and a link does not tear 8 bytes.
+    """
+    if not binding.options().routed:
+        return lambda address, value: atomic_store_flag(address, value)
+
+    def impl(address, value):
+        before_flag()
+        store_volatile(address, value)
 
     return impl

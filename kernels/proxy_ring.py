@@ -121,7 +121,7 @@ def submit(what, pe, offset, like, value, other):
     alone = type_checks.absent(other)
 
     def impl(what, pe, offset, like, value, other):
-        ticket, posted, spins = take_ticket(), 0, 0
+        ticket, posted, spins, told = take_ticket(), 0, 0, False
         slot = slot_of(ring_address(), ticket)
         # Work-items in lockstep leave a loop together. A work-item with a free slot must post inside the loop: the slot
         # for which its neighbour waits may become free only after that.
@@ -134,9 +134,9 @@ def submit(what, pe, offset, like, value, other):
                 posted = 1
             spins += 1
             if spins & SPINS == 0:
-                tell_proxy(load_volatile(ring_address()), ticket - SLOTS)
+                told = tell_proxy(load_volatile(ring_address()), ticket - SLOTS, told)
             posted = opaque(posted)
-        if spins > SPINS:
+        if told:
             forget()
         return ticket
 
@@ -154,13 +154,13 @@ def await_ticket(ticket):
 
     def impl(ticket):
         ring = ring_address()
-        spins, served = 0, completed(ring)
+        spins, told, served = 0, False, completed(ring)
         while served <= ticket:
             spins += 1
             if spins & SPINS == 0:
-                tell_proxy(served, ticket)
+                told = tell_proxy(served, ticket, told)
             served = completed(ring)
-        if spins > SPINS:
+        if told:
             forget()
 
     return impl
@@ -185,12 +185,12 @@ def await_put(ticket):
 
     def impl(ticket):
         ring = ring_address()
-        spins = 0
+        spins, told = 0, False
         while not has_sent(ring, ticket):
             spins += 1
             if spins & SPINS == 0:
-                tell_proxy(load_volatile(ring), ticket)
-        if spins > SPINS:
+                told = tell_proxy(load_volatile(ring), ticket, told)
+        if told:
             forget()
 
     return impl

@@ -40,7 +40,7 @@ from .intrinsics import (
 from .memory_orders import GROUP
 from .nodes import after, nodes_of, pe_in, spans_nodes
 from .peers import peer_delta
-from .proxy import complete_before_flag, store_at, store_flag
+from .proxy import complete_before_flag, order_before_flag, store_at, store_flag
 from .rendezvous_of_nodes import FROM_ALL, FROM_ROOT, LATER, NOTHING, SLOTS, Carried, distance_to_table, meet_by_nodes
 from .runtime_checks import own_array_fits, report
 from .shares import turns_of
@@ -176,7 +176,8 @@ def rendezvous(team, members, call_id, count, share, carried):
 
     Args:
         team, members: The team.
-        call_id, count, share: The fields ``call``, ``count`` and ``share`` of the `RendezvousSlot`.
+        call_id, count: The fields ``call`` and ``count`` of the `RendezvousSlot`, which ``ISHMEM_CHECK`` compares.
+        share: Its field ``share``; -1 if no member reads it.
         carried: The data that are for all members, in a team that spans nodes.
 
     Model: tests/models/rendezvous.pml.
@@ -242,23 +243,30 @@ def meet(members, slots, number, call_id, count, share):
     Model: tests/models/rendezvous.pml.
     """
     start, stride, size, me = members
-    for step in range(1, size + 1):
-        announce(start + after(me, step, size) * stride, header_at(slots, me), number, call_id, count, share)
+    header = header_at(slots, me)
     for member in range(size):
-        await_line(header_at(slots, member), number, start + member * stride)
+        write_header(start + member * stride, header, number, call_id, count, share)
+    order_before_flag()
+    for step in range(1, size):
+        store_flag(start + after(me, step, size) * stride, header, number)
+    for member in range(size):
+        if member != me:
+            await_line(header_at(slots, member), number, start + member * stride, None)
 
 
-@compiled
-def announce(pe, header, number, call_id, count, share):
-    """Write the header of this PE's slot on a member.
+@device_function
+def write_header(pe, header, number, call_id, count, share):
+    """Write the header of this PE's slot on a member, as far as that reads it."""
+    check = binding.options().check
 
-    Model: tests/models/rendezvous.pml.
-    """
-    store_at(pe, header + CALL, number, call_id)
-    store_at(pe, header + COUNT, number, count)
-    store_at(pe, header + SHARE, number, share)
-    complete_before_flag()
-    store_flag(pe, header, number)
+    def impl(pe, header, number, call_id, count, share):
+        if check:
+            store_at(pe, header + CALL, number, call_id)
+            store_at(pe, header + COUNT, number, count)
+        if share >= 0:
+            store_at(pe, header + SHARE, number, share)
+
+    return impl
 
 
 @compiled
@@ -355,7 +363,7 @@ def put_small_blocks(members, slots, call, count, flow, by_leader):
         if not flow.to_root or member == call.root:
             block = call.source + flow.source_blocks * member * count * call.sst * call.itemsize
             transfer_steps(1, start + member * stride, to, block, 1, call.sst, call.itemsize, count, 0, 1)
-    complete_before_flag()
+    order_before_flag()
 
 
 @compiled
@@ -403,8 +411,9 @@ def enter(call, flow, group):
         by_leader = sends_by_leader(team, flow)
         if nbytes <= max_payload() and not aggregated and call_id != REFUSED:
             put_small_blocks(members, slots_of(team, 0), call, count, flow, by_leader)
+        share = count if flow.vary else -1
         carried = carried_by(call, count, flow) if by_leader else Carried(LATER if aggregated else NOTHING, 0, 0)
-        agreed = rendezvous(team, members, call_id, call.dest_size if flow.vary else count, count, carried)
+        agreed = rendezvous(team, members, call_id, call.dest_size if flow.vary else count, share, carried)
     return 1 if group_broadcast(group, agreed) else 0, count
 
 
@@ -432,7 +441,7 @@ def end_phase(group, team):
     group_sync(group)
     if rank_in(group) == 0:
         complete_before_flag()
-        team_barrier(team, members_of(team))
+        team_barrier(team, members_of(team), None)
     group_sync(group)
 
 

@@ -112,7 +112,7 @@ def meet_near(nodes, members, meeting, share):
     for i in range(nodes.n_near):
         pe = pe_in(nodes.near, i)
         header = header_at(meeting.slots, member_at(members, pe))
-        await_line(header, meeting.number, pe)
+        await_line(header, meeting.number, pe, None)
         same = same and is_same(header, meeting)
     return same
 
@@ -147,7 +147,7 @@ def release_near(nodes, meeting, same):
     if are_compared() and nodes.index == 0:
         for i in range(1, nodes.n_near):
             store_word(meeting.release + SAME + peer_delta(pe_in(nodes.near, i)), 1 if same else 0)
-    release(nodes, meeting.release, meeting.number)
+    release(nodes, meeting.release, meeting.number, None)
     return load_word(meeting.release + SAME) != 0 if are_compared() and nodes.index else same
 
 
@@ -211,6 +211,6 @@ def tell_and_hear(step, meeting, same):
             store_at(step.partner, line + COUNT, number, meeting.count)
         store_flag(step.partner, line, number)
     if step.takes:
-        await_line(line, number, step.partner)
+        await_line(line, number, step.partner, None)
         same = same and is_same(line, meeting)
     return same

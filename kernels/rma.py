@@ -15,7 +15,7 @@ from ishmem.common.violations import NELEMS, SIZES, number
 from ishmem.runtime import binding
 
 from . import type_checks, views
-from .copy import copy_elements
+from .copy import WIDEST, copy_elements, copy_wide, is_wide
 from .intrinsics import (
     address_of,
     as_words,
@@ -43,7 +43,7 @@ from .proxy import (
     store_by_proxy,
 )
 from .proxy_ring import await_put, await_ticket
-from .runtime_checks import allowed, have_room, value_fits
+from .runtime_checks import allowed, both_fit, have_room, value_fits
 
 PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
 SCALARS = (types.Number, types.Boolean)
@@ -70,6 +70,14 @@ def _is_one_element(count):
     if binding.options().check:
         return lambda count: False
     return lambda count: count == 1
+
+
+@device_function
+def _fit(dest, source, count):
+    """Return whether both arrays have ``count`` elements, without a report; False if other checks are needed."""
+    if binding.options().check:
+        return lambda dest, source, count: False
+    return lambda dest, source, count: both_fit(dest, source, count)
 
 
 @compiled
@@ -111,14 +119,16 @@ def _make_transfer(put: int, flags: int) -> Any:
 
         def impl(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems
-            delta = delta_if_reachable(pe)
-            if is_distance(delta) and is_allowed(dest, source, pe, count, problem):
-                to, origin = address_of(dest), address_of(source)
+            delta, to, origin = delta_if_reachable(pe), address_of(dest), address_of(source)
+            there, here = to + put * delta, origin + (1 - put) * delta
+            nbytes, rank, size = count * item_bytes(dest), rank_in(group), size_of(group)
+            if is_distance(delta) & _fit(dest, source, count) & is_wide(there, here, nbytes) & reachable(pe):
+                if rank < nbytes // WIDEST:  # of a large group with a short copy, most work-items have nothing to do
+                    copy_wide(there, here, nbytes, group)
+            elif is_distance(delta) and is_allowed(dest, source, pe, count, problem):
                 if reachable(pe):
-                    rank, size = rank_in(group), size_of(group)
-                    copy_elements(dest, to + put * delta, origin + (1 - put) * delta, count, rank, size)
-                elif rank_in(group) == 0:
-                    nbytes = count * item_bytes(dest)
+                    copy_elements(dest, there, here, count, rank, size)
+                elif rank == 0:
                     if with_value and count == 1:
                         store_by_proxy(dest, load_element(origin, 0, source), pe, to)
                     elif put:

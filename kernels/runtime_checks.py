@@ -109,9 +109,15 @@ def fits(routine, array, pe, count):
 
 
 @compiled
+def both_fit(dest, source, count):
+    """Return whether both arrays have ``count`` elements, without a branch."""
+    return (count >= 0) & (count <= dest.size) & (count <= source.size)
+
+
+@compiled
 def have_room(routine, dest, source, pe, count, problem):
     """Return whether both arrays have ``count`` elements; report ``problem`` if not, `SIZES` or `NELEMS`."""
-    if 0 <= count <= dest.size and count <= source.size:
+    if both_fit(dest, source, count):
         return True
     report(routine, problem, pe, address_of(dest), dest.size, count, source.size)
     return False

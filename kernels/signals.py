@@ -26,11 +26,11 @@ from .intrinsics import (
     memory_fence,
     rank_in,
 )
-from .long_waits import SPINS, forget, tell_variable
+from .long_waits import forget, tell_variable
 from .memory_orders import SIGNAL
 from .proxy import has_atomics, mark_held, signal_by_proxy
 from .runtime_checks import allowed, is_cmp, is_sig_op, value_fits
-from .wait import compare, seen_in_order
+from .wait import compare, look_until, seen_in_order
 
 SIGNAL_FETCH, SIGNAL_WAIT_UNTIL = map(number, ("signal_fetch", "signal_wait_until"))
 PUT_SIGNAL = number("put_signal, signal_set or signal_add")
@@ -166,17 +166,15 @@ def _signal_wait_until(sig_addr, cmp, cmp_value, index=0, site=None):
     zero = sig_addr.dtype(0)
 
     def impl(sig_addr, cmp, cmp_value, index=0, site=None):
-        wanted, spins = wanted_of(sig_addr, cmp_value), 0
+        wanted, told = wanted_of(sig_addr, cmp_value), False
         if not (allowed(SIGNAL_WAIT_UNTIL, sig_addr, 0, index, 1) and is_cmp(SIGNAL_WAIT_UNTIL, cmp)):
             return zero
-        address = address_of(sig_addr) + index * sig_addr.itemsize
-        seen = atomic_load(address, sig_addr)
+        address = address_of(sig_addr) + index * item_bytes(sig_addr)
+        seen = look_until(address, sig_addr, cmp, wanted)
         while not compare(seen, cmp, wanted):
-            spins += 1
-            if spins & SPINS == 0:
-                tell_variable(sig_addr, index, seen, cmp, wanted, site)
-            seen = atomic_load(address, sig_addr)
-        if spins > SPINS:
+            told = tell_variable(sig_addr, index, seen, cmp, wanted, site, told)
+            seen = look_until(address, sig_addr, cmp, wanted)
+        if told:
             forget()
         seen_in_order()
         return seen

@@ -78,8 +78,9 @@ def exchange_nodes(call, nbytes):
             put_to_partner(exchange_with(nodes, distance), nodes, meeting, members, nbytes)
         for distance in range(first, nodes.count, nodes.n_near):
             partner = exchange_with(nodes, distance).partner
-            await_line(header_at(meeting.slots, member_at(members, partner)), meeting.number, partner)
-        disseminate(nodes.near, nodes.n_near, nodes.index, meeting.release - LINE * nodes.rounds, meeting.number)
+            await_line(header_at(meeting.slots, member_at(members, partner)), meeting.number, partner, None)
+        line = meeting.release - LINE * nodes.rounds
+        disseminate(nodes.near, nodes.n_near, nodes.index, line, meeting.number, None)
 
     return impl
 

@@ -11,9 +11,10 @@ from ishmem import memory, teams
 from ishmem.common.layout import LINE, TWIN, TeamRecord
 
 from . import type_checks
-from .intrinsics import atomic_load_word, compiled, device
-from .spec_constants import team_records
+from .intrinsics import atomic_load_word, compiled, device, load_word
+from .spec_constants import pe_count, team_records, this_pe
 
+WORLD = 0  # the handle of TEAM_WORLD, whose members are constants of the process
 START, STRIDE, SIZE, ME = (TeamRecord.at(field) for field in ("start", "stride", "size", "me"))
 
 
@@ -29,15 +30,18 @@ class Members(NamedTuple):
 @compiled
 def is_team(team):
     """Return whether ``team`` is the handle of an existing team that contains this PE."""
-    return 0 <= team < TWIN and atomic_load_word(team_records() + LINE * team + SIZE) > 0
+    return team == WORLD or (0 <= team < TWIN and atomic_load_word(team_records() + LINE * team + SIZE) > 0)
 
 
 @compiled
 def members_of(team):
-    """Return the `Members` of a team of this PE."""
+    """Return the `Members` of a team of this PE; a team does not change while kernels use it."""
+    if team == WORLD:
+        return Members(0, 1, pe_count(), this_pe())
     record = team_records() + LINE * team
-    start, stride = atomic_load_word(record + START), atomic_load_word(record + STRIDE)
-    return Members(start, stride, atomic_load_word(record + SIZE), atomic_load_word(record + ME))
+    return Members(
+        load_word(record + START), load_word(record + STRIDE), load_word(record + SIZE), load_word(record + ME)
+    )
 
 
 @compiled

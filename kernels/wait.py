@@ -25,7 +25,7 @@ from .intrinsics import (
     memory_fence,
     rank_in,
 )
-from .long_waits import SPINS, forget, tell_variable
+from .long_waits import forget, is_zero, many_looks, one_less, tell_variable
 from .memory_orders import WAIT
 from .runtime_checks import allowed, is_cmp
 
@@ -55,6 +55,22 @@ def compare(seen, cmp, wanted):
     return impl
 
 
+@device_function
+def look_until(address, like, cmp, wanted):
+    """Return the element at an address once it compares so with ``wanted``, or after many looks."""
+
+    def impl(address, like, cmp, wanted):
+        seen, left = atomic_load(address, like), many_looks()
+        while not compare(seen, cmp, wanted):
+            left = one_less(left)
+            if is_zero(left):
+                break
+            seen = atomic_load(address, like)
+        return seen
+
+    return impl
+
+
 def _check(routine: str, ivar: Any, cmp: Any, cmp_value: Any, index: Any) -> None:
     type_checks.array(routine, "ivar", ivar, WAIT_TYPES)
     type_checks.contiguous(routine, ivar=ivar)
@@ -71,17 +87,15 @@ def _wait_until(ivar, cmp, cmp_value, index=0, site=None):
     _check("wait_until", ivar, cmp, cmp_value, index)
 
     def impl(ivar, cmp, cmp_value, index=0, site=None):
-        address, spins = address_of(ivar) + index * item_bytes(ivar), 0
+        address, told = address_of(ivar) + index * item_bytes(ivar), False
         wanted = wanted_of(ivar, cmp_value)
         if not (allowed(WAIT_UNTIL, ivar, 0, index, 1) and is_cmp(WAIT_UNTIL, cmp)):
             return
-        seen = atomic_load(address, ivar)
+        seen = look_until(address, ivar, cmp, wanted)
         while not compare(seen, cmp, wanted):
-            spins += 1
-            if spins & SPINS == 0:
-                tell_variable(ivar, index, seen, cmp, wanted, site)
-            seen = atomic_load(address, ivar)
-        if spins > SPINS:
+            told = tell_variable(ivar, index, seen, cmp, wanted, site, told)
+            seen = look_until(address, ivar, cmp, wanted)
+        if told:
             forget()
         seen_in_order()
 

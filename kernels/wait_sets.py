@@ -151,14 +151,14 @@ def test_some(ivars, indices, cmp, wanted, status, site):
 
 
 @device_function
-def tell_element(ivars, i, cmp, wanted, site):
+def tell_element(ivars, i, cmp, wanted, site, told):
     """Record a wait for variable ``i``, which does not satisfy the comparison with ``wanted``, a value or an array."""
     if isinstance(wanted, types.Array):
-        return lambda ivars, i, cmp, wanted, site: tell_variable(
-            ivars, i, atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted[i], site
+        return lambda ivars, i, cmp, wanted, site, told: tell_variable(
+            ivars, i, atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted[i], site, told
         )
-    return lambda ivars, i, cmp, wanted, site: tell_variable(
-        ivars, i, atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted, site
+    return lambda ivars, i, cmp, wanted, site, told: tell_variable(
+        ivars, i, atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted, site, told
     )
 
 
@@ -172,14 +172,14 @@ def wait_until_all(ivars, indices, cmp, wanted, status, site):
     def impl(ivars, indices, cmp, wanted, status, site):
         if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
             return True
-        spins = 0
+        spins, told = 0, False
         for i in range(ivars.size):
             if not ignored(status, i):
                 while not satisfied(ivars, i, cmp, wanted):
                     spins += 1
                     if spins & SPINS == 0:
-                        tell_element(ivars, i, cmp, wanted, site)
-        if spins > SPINS:
+                        told = tell_element(ivars, i, cmp, wanted, site, told)
+        if told:
             forget()
         seen_in_order()
         return True
@@ -193,14 +193,14 @@ def _until(test: Any, nothing: int) -> Any:
     def impl(ivars, indices, cmp, wanted, status, site):
         if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
             return nothing
-        result, spins = test(ivars, indices, cmp, wanted, status, None), 0
+        result, spins, told = test(ivars, indices, cmp, wanted, status, None), 0, False
         if result == nothing and not empty(ivars, status):
             while result == nothing:
                 spins += 1
                 if spins & SPINS == 0:
-                    tell_none_of(ivars.size, site)
+                    told = tell_none_of(ivars.size, site, told)
                 result = test(ivars, indices, cmp, wanted, status, None)
-            if spins > SPINS:
+            if told:
                 forget()
         return result
 

@@ -15,7 +15,6 @@ from .front_end import GroupType
 from .intrinsics import (
     address_of,
     atomic_add_word,
-    atomic_load_word,
     compiled,
     device,
     device_function,
@@ -24,7 +23,7 @@ from .intrinsics import (
     rank_in,
     require,
 )
-from .long_waits import SPINS, forget, tell_variable
+from .long_waits import forget, looking, tell_variable
 from .memory_orders import FLAG, FLAG_SEEN, GROUP
 from .runtime_checks import report
 from .spec_constants import xe_cores
@@ -57,23 +56,30 @@ def may_meet(counter, size, groups):
     return True
 
 
+@compiled
+def is_same_round(seen, before):
+    """Return whether a counter is of the same round as before."""
+    return seen >> 32 == before >> 32
+
+
+look = looking(is_same_round)
+
+
 @device_function
 def meet_groups(counter, groups, site):
     """Wait, as one work-item of its work-group, for the other work-groups."""
 
     def impl(counter, groups, site):
-        at, spins = address_of(counter), 0
+        at, told = address_of(counter), False
         before = atomic_add_word(at, 1)
         if (before & LOW_HALF) == groups - 1:
             atomic_add_word(at, (1 << 32) - groups)
             return
-        seen = atomic_load_word(at)
-        while seen >> 32 == before >> 32:
-            spins += 1
-            if spins & SPINS == 0:
-                tell_variable(counter, 0, seen, Cmp.GE, ((before >> 32) + 1) << 32, site)
-            seen = atomic_load_word(at)
-        if spins > SPINS:
+        seen = look(at, before)
+        while is_same_round(seen, before):
+            told = tell_variable(counter, 0, seen, Cmp.GE, ((before >> 32) + 1) << 32, site, told)
+            seen = look(at, before)
+        if told:
             forget()
 
     return impl

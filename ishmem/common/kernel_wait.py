@@ -23,7 +23,7 @@ class KernelWait(NamedTuple):
     """What one work-item of this PE's kernels waits for, one int64 each; then `WORDS` words each of three calls.
 
     Attributes:
-        item: 1 plus the number of the work-item; 0 while none has waited for long.
+        item: 1 if a work-item has waited for long, else 0.
         kind: ``VARIABLE``, ``NONE_OF`` (several variables, of which one would do), ``LOCK``, ``MEMBER`` (of a team, in
             a barrier or another collective call) or ``PROXY`` (requests to it).
         seen: The variable; the number of variables; the place in this PE's heap that the member writes; the number of
@@ -96,8 +96,8 @@ def describe_group_call(data: bytes) -> str:
 
 
 def describe_call(data: bytes) -> str:
-    """Return which collective call the kernels have begun last."""
-    return _call_at(data, CALL) or "a collective call in a kernel"
+    """Return which collective call a work-item that waits for a member is in."""
+    return _call_at(data, SITE) or _call_at(data, CALL) or "a collective call in a kernel"
 
 
 def _call_at(data: bytes, offset: int) -> str:

@@ -5,7 +5,8 @@ list for each expert on each side. The *halves* of a part serve calls of even an
 
 * rows: those of the lists received, in two halves; then the outputs come back, in two halves.
 * words: the header, the lists sent, the lists received in two halves, the place of the output of each choice, and with
-  ISHMEM_CHECK the sizes of the rows of each list received, in two halves.
+  ISHMEM_CHECK the sizes of the rows of each list received, in two halves. A word of a list has a token in the upper
+  half and its choice of the list, ``token * choices + choice``, in the lower one.
 * flags: those of the lists received, in two halves; then those of the lists whose outputs have come back. A flag has
   the number of a call in the upper half of the word and the length of the list in the lower one.
 """

@@ -31,23 +31,29 @@ inline rendezvous()  /* meet, and put_small_blocks before it: one loop here, as 
     step = 1;
     do
     :: step <= N ->
-#ifdef NO_DATA_BEFORE_NUMBER
-        set_release(SLOT((me + step) % N, me), number);
+#ifndef NO_DATA_BEFORE_NUMBER
         store(SLOT((me + step) % N, me), number);
-#else
-        store(SLOT((me + step) % N, me), number);
-#ifdef NO_RELEASE_OF_NUMBER
-        set(SLOT((me + step) % N, me), number);
-#else
-        set_release(SLOT((me + step) % N, me), number);
 #endif
+        if
+        :: step < N ->
+#ifdef NO_RELEASE_OF_NUMBER
+            set(SLOT((me + step) % N, me), number);
+#else
+            set_release(SLOT((me + step) % N, me), number);
+#endif
+        :: else
+        fi;
+#ifdef NO_DATA_BEFORE_NUMBER
+        store(SLOT((me + step) % N, me), number);
 #endif
         step++
     :: else -> break
     od;
     step = 0;
     do
-    :: step < N -> await(SLOT(me, step), number); step++
+    :: step < N ->
+        if :: step != me -> await(SLOT(me, step), number) :: else fi;
+        step++
     :: else -> break
     od;
 #ifndef NO_ACQUIRE_IN_RENDEZVOUS
