@@ -74,6 +74,9 @@ class Waits(Protocol):
     def over(self) -> None:
         """Note that this thread waits no more."""
 
+    def submitted(self, name: str, event: Any) -> None:
+        """Note that a kernel has been submitted."""
+
     def for_kernel(self) -> AbstractContextManager[None]:
         """Note that this thread waits for a kernel to end."""
 
