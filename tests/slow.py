@@ -215,6 +215,8 @@ SLOW = {
     "test_scale.py::test_kernels_of_a_large_job": "the same on fewer PEs",
     "test_forks.py::test_a_fork_ends_without_the_job[3-3]": "the same with status 0",
     "test_forks.py::test_a_fork_ends_without_the_job[pool-False]": "the same with os.fork",
+    "test_large_memory.py::test_chapters": "test_far_elements",
+    "test_large_memory.py::test_large_blocks": "test_far_elements",
     "test_run.py::test_signals_that_the_parent_ignores_or_blocks[blocked-": "the same with ignored signals",
     "test_uncaught.py::test_failed_programs_whose_processes_stay[handler-": "the same with a thread",
     "test_uncaught.py::test_failed_programs_whose_processes_stay[thread-finalize-": "the same in a job",
