@@ -35,11 +35,15 @@ from .intrinsics import (
     group_barrier,
     group_exclusive_sum,
     group_sum,
+    item_bytes,
+    memory_fence,
     rank_in,
     size_of,
+    store_volatile,
 )
+from .memory_orders import FLAG
 from .peers import peer_delta
-from .proxy import HELD, reachable, start_by_proxy
+from .proxy import HELD, has_atomics, reachable, start_by_proxy
 from .runtime_checks import report
 from .shares import work_item_share
 from .teams import members_of, pe_of
@@ -48,6 +52,8 @@ from .tickets import next_ticket
 DISPATCH = number_of("Buffer.dispatch")
 
 LENGTH = 0xFFFFFFFF  # the lower half of a flag
+
+_published = memory_fence(FLAG)
 
 
 class Call(NamedTuple):
@@ -152,11 +158,32 @@ def put_part(to, origin, nbytes, pe, group):
 
 
 @compiled
-def tell(flags, index, value, pe, group):
-    """Set a flag of a PE after all puts of the work-items of a group to it."""
+def _signal(flags, index, value, pe, group):
+    """Set a flag by an atomic."""
     order.fence_work_group(group)
     if rank_in(group) == 0:
         signals.signal_set(flags, value, pe, index)
+
+
+@device_function
+def tell(flags, index, value, pe, group):
+    """Set a flag of a PE after all puts of the work-items of a group to it.
+
+    The fence has seen their arrival, and only this PE writes the flag, so no atomic is needed where cards have none.
+    """
+    if not binding.options().proxied:
+        return lambda flags, index, value, pe, group: _signal(flags, index, value, pe, group)
+
+    def impl(flags, index, value, pe, group):
+        if has_atomics(pe) or not reachable(pe):
+            _signal(flags, index, value, pe, group)
+            return
+        order.fence_work_group(group)
+        if rank_in(group) == 0:
+            store_volatile(address_of(flags) + index * item_bytes(flags) + peer_delta(pe), value)
+            _published()
+
+    return impl
 
 
 @device_function
