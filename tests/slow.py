@@ -216,6 +216,7 @@ SLOW = {
     "test_forks.py::test_a_fork_ends_without_the_job[3-3]": "the same with status 0",
     "test_forks.py::test_a_fork_ends_without_the_job[pool-False]": "the same with os.fork",
     "test_large_memory.py::test_chapters": "test_far_elements",
+    "test_trips.py::test_chapters": "test_routes.py, with fewer settings at once",
     "test_large_memory.py::test_large_blocks": "test_far_elements",
     "test_run.py::test_signals_that_the_parent_ignores_or_blocks[blocked-": "the same with ignored signals",
     "test_uncaught.py::test_failed_programs_whose_processes_stay[handler-": "the same with a thread",

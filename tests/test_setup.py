@@ -118,6 +118,20 @@ def test_workers_of_multiprocessing(way: str, used: str) -> None:
     assert lost.startswith("PeerLost: ") and "PE 0 is gone" in lost, result
 
 
+def test_groups_and_all() -> None:
+    result = run_command([sys.executable, str(program("groups_and_all"))], timeout=90)
+    assert result.stdout == f"{[(0, 3, 10), (1, 3, 10), (2, 7, 10), (3, 7, 10)]}\n", result
+
+
+def test_two_jobs_on_the_same_devices() -> None:
+    """One goes on when the other ends by the death of a PE."""
+    command = [*ISHMRUN, "-n", "2", sys.executable, str(program("sums_in_a_loop"))]
+    jobs = [([*command, how], {**os.environ, "ISHMEM_SIM_DEVICES": "2"}) for how in ("killed", "kept")]
+    killed, kept = run_at_once(jobs, timeout=90)
+    assert killed.returncode and "PE 0 is gone" in killed.stderr, killed
+    assert (kept.returncode, said(kept)) == (0, ["right"] * 2), kept
+
+
 def test_fork_with_devices() -> None:
     """The drivers that the parent has opened do not work in its forks."""
     command = [sys.executable, str(program("workers_of_multiprocessing")), "fork", "used"]

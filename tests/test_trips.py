@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+import test_chapters_on_nodes
 import test_inference
 import test_moe
 from common import dpex, kapi
@@ -148,6 +149,12 @@ def documented() -> dict[str, tuple[int, int]]:
 @pytest.mark.parametrize("name", KERNELS)
 def test_trips(arc: Pes, name: str) -> None:
     assert (arc.run(count, name, True)[0], arc.run(count, name, False)[0]) == documented()[name]
+
+
+@pytest.mark.parametrize("chapter", test_chapters_on_nodes.CHAPTERS)
+def test_chapters(arc: Pes, chapter: str) -> None:
+    function, arguments = test_chapters_on_nodes.CHAPTERS[chapter]
+    arc.run(function, *arguments)
 
 
 LAYERS: dict[str, tuple[Any, ...]] = {
