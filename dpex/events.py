@@ -28,7 +28,8 @@ def wait(event: dpctl.SyclEvent) -> None:
         DeviceLostError: It has failed.
     """
     installed().settle(event)
-    _wait(event)
+    with installed().waiting():
+        _wait(event)
     if event.execution_status is not dpctl.event_status_type.complete:
         installed().raise_problems()
         raise DeviceLostError()
@@ -38,13 +39,15 @@ def wait_for(events: Any) -> None:
     """Wait until the commands of some events have ended."""
     for event in (events,) if isinstance(events, dpctl.SyclEvent) else events:
         installed().settle(event)
-    _wait_for(events)
+    with installed().waiting():
+        _wait_for(events)
 
 
 def wait_for_queue(queue: dpctl.SyclQueue) -> None:
     """Wait until all commands of a queue have ended."""
     installed().settle_queue(queue)
-    _wait_for_queue(queue)
+    with installed().waiting():
+        _wait_for_queue(queue)
 
 
 def install() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -173,9 +174,12 @@ class Extension:
     def raise_problems(self) -> None:
         """Raise what the library knows about a device that takes no kernel; SYCL does not say."""
 
-    def wait(self, event: Any) -> None:
-        """Wait until a kernel has ended."""
-        event.wait()
+    def submitted(self, name: str, event: Any) -> None:
+        """Take the name and the event of a kernel that has been submitted."""
+
+    def waiting(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context for a wait of SYCL's for kernels."""
+        return contextlib.nullcontext()
 
     def settle(self, event: Any) -> None:
         """Wait for an event before SYCL does, where a host task may hold back its command."""

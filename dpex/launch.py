@@ -177,11 +177,13 @@ def _submit(
     program = _program(kernel, (*items, *launch.kinds), launch.queue)
     before = [*after, *_submitted_before(launch.queue)]
     try:
-        return launch.queue.submit_async(program, launch.flat, *sizes, before), launch.queue
+        event = launch.queue.submit_async(program, launch.flat, *sizes, before)
     except dpctl.SyclKernelSubmitError:
         installed().raise_problems()
         _raise_if_too_large(kernel.__name__, sizes[1], arguments, launch.queue.sycl_device)
         raise
+    installed().submitted(kernel.__name__, event)
+    return event, launch.queue
 
 
 def _raise_if_too_large(name: str, local: Sequence[int] | None, arguments: Sequence[Any], device: Any) -> None:
@@ -229,7 +231,7 @@ def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: A
         TypeError: ``kernel_fn`` is no kernel, ``index_space`` no range, the arguments do not fit the kernel, or a
             local accessor lacks work-groups.
     """
-    installed().wait(_submit(kernel_fn, index_space, (), kernel_args, named_args)[0])
+    _submit(kernel_fn, index_space, (), kernel_args, named_args)[0].wait()
 
 
 def call_kernel_async(

@@ -188,6 +188,7 @@ def _count_init(**arguments: Any) -> None:
 def _refuse_restart() -> None:
     """Raise if this process was a PE and cannot be one again."""
     job.refuse_fork()
+    job.refuse_stale_devices()
     if job.was_finished_by_mpi():
         raise StateError("ishmem.init() was called after MPI_Finalize; start a new process")
     if job.finished() and not kernel_loading.FORGETS:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ishmem.common.routines import exported
-from ishmem.ipc import pyze
 from ishmem.runtime import job
 
 if TYPE_CHECKING:
@@ -20,9 +19,9 @@ __all__ = exported(__name__)
 def max_work_groups() -> int:
     """Return how many work-groups of a launch certainly run at the same time, whatever their size.
 
-    That is the number of Xe cores of the symmetric heap's device; each holds a work-group of any size. Work-groups that
-    wait for each other must all run at the same time, and no other kernel may run on the device meanwhile. Not
-    collective, not blocking.
+    That is the number of Xe cores of the PE's device, each of which holds a work-group of any size; where the devices
+    of the PEs differ, the least number, so that the same launch suits all. Work-groups that wait for each other must
+    all run at the same time, and no other kernel may run on the device meanwhile. Not collective, not blocking.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -31,7 +30,7 @@ def max_work_groups() -> int:
         >>> ishmem.max_work_groups() >= 1
         True
     """
-    return pyze.xe_cores(job.current().heap.device)
+    return job.current().heap.least_cores
 
 
 def sync_work_groups(counter: ndarray, group: Any) -> None:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from subprocesses import program
 
 from ishmem.environment import card
 
@@ -49,6 +50,14 @@ def test_missing_packages(tmp_path: Path) -> None:
         assert word in done.stderr, done.stderr
     done = run(sys.executable, "-m", "ishmem", "doctor", **given)
     assert "the emulated card needs Intel's packages libigc2, libigdgmm12, libze-intel-gpu1, libze1" in done.stdout
+
+
+@ON_CARD
+def test_kernels_in_turn() -> None:
+    """Intel's driver lets the second kernel begin when the first has ended, though each has a queue of its own."""
+    command = (sys.executable, "-m", "ishmem", "run", "-n", "1", sys.executable, str(program("kernels_in_turn")), "two")
+    done = run(*command, ISHMEM_CARD="b580", ISHMEM_SYMMETRIC_SIZE="16M", ISHMEM_TIMEOUT="10")
+    assert done.returncode == 124 and "of the kernels waiter, setter, one that waits" in done.stderr, done
 
 
 def test_tables_of_cards_agree() -> None:

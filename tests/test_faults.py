@@ -160,6 +160,15 @@ def test_hang_in_kernels(trial: trials.Trial) -> None:
     assert done.stderr.count("WaitTimeout: PE ") == 2, done
 
 
+def test_kernels_in_turn(trial: trials.Trial) -> None:
+    """On a device with one compute engine, the report names the kernel that waits and the one behind it."""
+    env = {**SMALL, "ISHMEM_TIMEOUT": "6", "ISHMEM_SIM_ENGINES": "1"}
+    done = run_program(program("kernels_in_turn"), 1, "one", env=env)
+    assert done.returncode and "ended" not in done.stdout, done
+    assert "wait_until: element 0 of flag is 0, wanted == 1; the device has one compute engine" in done.stderr, done
+    assert "of the kernels waiter, setter, one that waits for a later one never ends" in done.stderr, done
+
+
 def test_hang_without_ishmrun(trial: trials.Trial) -> None:
     """The PEs share the status board that PE 0 has created."""
     command = [sys.executable, str(program("hang_by_unique_id")), get_uniqueid()]

@@ -17,6 +17,8 @@ from subprocesses import program, run_at_once, run_command, run_program
 import ishmem
 from ishmem import dpex
 from ishmem.testing import Pes, PesError
+from ishmem.testing.fork_server import ISHMRUN
+from ishmem.testing.nodes import COMMAND
 
 SMALL = {"ISHMEM_SYMMETRIC_SIZE": "1M"}
 
@@ -91,6 +93,51 @@ def test_heap_too_large() -> None:
     lines = result.stdout.splitlines()
     assert sum("PE 1" in line for line in lines) >= 2, result
     assert sum(f"{100 << 40}" in line or "does not fit" in line for line in lines) == 3, result
+
+
+RELEASES = [f"{ishmem.__version__} on PE 0, 2", "99.9 on PE 1"]
+
+
+@pytest.mark.parametrize(("what", "told"), [("heap", ["5000000 on PE 0, 2", "5000001 on PE 1"]), ("release", RELEASES)])
+@pytest.mark.parametrize("nodes", ["", "1+2"])
+def test_unequal_pes(what: str, told: list[str], nodes: str) -> None:
+    """Every PE raises what each has; over MPI, the first that ends then ends the others."""
+    command = [*COMMAND, nodes] if nodes else [*ISHMRUN, "-n", "3"]
+    result = run_command([*command, sys.executable, str(program("unequal_pes")), what], timeout=90)
+    for words in told:
+        assert result.stdout.count(words) >= (1 if nodes else 3), result
+
+
+@pytest.mark.parametrize(("way", "used"), [("spawn", "used"), ("fork", "unused")])
+def test_workers_of_multiprocessing(way: str, used: str) -> None:
+    """They are PEs twice in a row, and one that is killed is told of by the other."""
+    command = [sys.executable, str(program("workers_of_multiprocessing")), way, used]
+    result = run_command(command, timeout=90)
+    *sums, lost, ends = result.stdout.splitlines()
+    assert (sums, ends) == (["3"] * 4, "-9 3"), result
+    assert lost.startswith("PeerLost: ") and "PE 0 is gone" in lost, result
+
+
+def test_groups_and_all() -> None:
+    result = run_command([sys.executable, str(program("groups_and_all"))], timeout=90)
+    assert result.stdout == f"{[(0, 3, 10), (1, 3, 10), (2, 7, 10), (3, 7, 10)]}\n", result
+
+
+def test_two_jobs_on_the_same_devices() -> None:
+    """One goes on when the other ends by the death of a PE."""
+    command = [*ISHMRUN, "-n", "2", sys.executable, str(program("sums_in_a_loop"))]
+    jobs = [([*command, how], {**os.environ, "ISHMEM_SIM_DEVICES": "2"}) for how in ("killed", "kept")]
+    killed, kept = run_at_once(jobs, timeout=90)
+    assert killed.returncode and "PE 0 is gone" in killed.stderr, killed
+    assert (kept.returncode, said(kept)) == (0, ["right"] * 2), kept
+
+
+def test_fork_with_devices() -> None:
+    """The drivers that the parent has opened do not work in its forks."""
+    command = [sys.executable, str(program("workers_of_multiprocessing")), "fork", "used"]
+    result = run_command(command, timeout=90)
+    assert result.stdout.count("in a fork of a process that had opened the drivers") == 2, result
+    assert result.stdout.splitlines()[-1] == "3 3", result
 
 
 def test_context_manager() -> None:

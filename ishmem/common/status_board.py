@@ -33,7 +33,10 @@ INSIST = signal.SIGRTMAX - 5
 _PAGE = 4096
 _TRACE = 1 << 16  # bytes for the tracebacks of a PE; unwritten pages occupy no memory
 _REASON = 256  # bytes, as the simulated driver tells
-_TEXT = _PAGE - 8 * 64 - _REASON
+IN_TURN = 512
+"""Bytes of the names of kernels that may run one after the other, with what that means."""
+
+_TEXT = _PAGE - 8 * 64 - _REASON - IN_TURN
 _STEP = 0.002
 _INSIST_AFTER = 0.2  # seconds
 
@@ -98,6 +101,7 @@ class Record(_Text):
         beat: Time at which Python code last ran.
         kernel: What a kernel of the PE waits for, as of the last `TELL`: a `KernelWait`.
         reason: Why a kernel may wait for ever on the simulator, as of the last `TELL`.
+        in_turn: Which kernels have not ended and may run one after the other only.
         text: What it waits in.
         since: Time at which the wait began; 0 outside long waits.
     """
@@ -115,6 +119,7 @@ class Record(_Text):
         ("since", ctypes.c_double),
         ("kernel", ctypes.c_byte * kernel_wait.NBYTES),
         ("reason", ctypes.c_char * _REASON),
+        ("in_turn", ctypes.c_char * IN_TURN),
     ]
 
     @property
@@ -300,13 +305,14 @@ class StatusBoard:
         kernel, reason = kernel_wait.describe(bytes(record.kernel)), record.reason.decode(errors="replace")
         if kernel and "work-groups" not in reason:  # a wait of ishmem is for a work-group or a PE
             reason = ""
-        told = "".join(f"; {text}" for text in (kernel, reason) if text)
+        still = now - record.beat if record.beat else 0.0
+        in_turn = record.in_turn.decode(errors="replace") if kernel or still > 1 else ""
+        told = "".join(f"; {text}" for text in (kernel, reason, in_turn) if text)
         if record.since and record.is_inside:
             return self.where(pe, now) + told + end
         if end or not record.is_inside:
             return _WORDS[record.state] + end
-        still = now - record.beat
-        held = f", for {still:.1f} s in a kernel or other compiled code" if record.beat and still > 1 else ""
+        held = f", for {still:.1f} s in a kernel or other compiled code" if still > 1 else ""
         return f"{answer}{held}{told}" if answer else "does not answer"
 
     def _request(self, pe: int) -> bool:

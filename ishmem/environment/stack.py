@@ -265,6 +265,11 @@ def _loaded_paths() -> set[str]:
     return {path.removesuffix(" (deleted)") for path in paths}
 
 
+def has_devices() -> bool:
+    """Return whether SYCL has opened the drivers of devices in this process."""
+    return "libur_adapter_level_zero" in Path("/proc/self/maps").read_text()
+
+
 def is_simulator(loader: str) -> bool:
     """Return whether a Level Zero loader is the simulator: only it contains the names of its settings."""
     try:

@@ -27,7 +27,7 @@ from ishmem.common.type_tables import movable
 from ishmem.common.violations import Violation
 from ishmem.environment import arrays, profile
 from ishmem.ipc import handles, native, pyze, wire
-from ishmem.runtime import numpy_protocol, peer_device, peer_proof, peer_verdicts
+from ishmem.runtime import agreement, numpy_protocol, peer_device, peer_proof, peer_verdicts
 from ishmem.runtime.allocator import Allocation, Allocator
 from ishmem.runtime.copy_engine import NEVER, host_routes, private_cutovers
 from ishmem.runtime.foreign import TYPE_NUMBERS
@@ -111,6 +111,8 @@ class SymmetricHeap:
         atomics_by_host: For each PE, whether the hosts do all atomics on its memory, under a lock.
         locks: These locks, in host memory of each PE.
         is_card: Whether the copy engine copies for the host from some size on, because the host reads the heap slowly.
+        user_size: Bytes of the heap for users.
+        least_cores: The least number of Xe cores of the devices of all PEs.
         private_memory: The host's mappings of this PE's other device memory.
     """
 
@@ -127,7 +129,7 @@ class SymmetricHeap:
         network: Network | None,
     ) -> None:
         """Allocate the heap on the device of ``queue`` and clear its internal part."""
-        self.pe, self.queue, self._n_pes = pe, queue, n_pes
+        self.pe, self.queue, self._n_pes, self.user_size, self.least_cores = pe, queue, n_pes, user_size, 0
         self._node, self._network = node, network
         self.layout = Layout(n_pes, network.width if network else n_pes)
         self.size = self.layout.size + user_size
@@ -185,7 +187,12 @@ class SymmetricHeap:
         return PeerDevice.of(self.device)
 
     def exchange(self, links: Links, p2p: str) -> dict[int, Offer]:
-        """Exchange exports with the PEs of this node, and find the routes that drivers report; collective."""
+        """Exchange exports with the PEs of this node, and find the routes that drivers report; collective.
+
+        Raises:
+            IshmemError: The PEs have different releases of ishmem or heaps of different sizes.
+        """
+        self.least_cores = agreement.least_cores(links, self._network, self.user_size, pyze.xe_cores(self.device))
         lock = os.memfd_create("ishmem-lock", os.MFD_CLOEXEC)
         try:
             os.ftruncate(lock, LINE)

@@ -15,6 +15,7 @@ from ishmem import _core
 from ishmem.common.errors import SAME_CALLS, PeerLost, StateError, SymmetryError, WaitTimeout
 from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, NodeList, TeamRecord
 from ishmem.common.team_shape import Shape
+from ishmem.environment import stack
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.runtime.network import Node
 from ishmem.runtime.proxy import raise_problem as raise_proxy_problem
@@ -73,6 +74,9 @@ class Waits(Protocol):
 
     def over(self) -> None:
         """Note that this thread waits no more."""
+
+    def submitted(self, name: str, event: Any) -> None:
+        """Note that a kernel has been submitted."""
 
     def for_kernel(self) -> AbstractContextManager[None]:
         """Note that this thread waits for a kernel to end."""
@@ -364,6 +368,8 @@ _job: Job | None = None
 _finished = _by_mpi = False
 _parents: list[Job] = []
 """The job of the process whose fork this is; kept, since the end of its objects would free what they share."""
+_stale_devices = False
+"""Whether this process is a fork of one that had opened the drivers."""
 
 
 def current() -> Job:
@@ -399,9 +405,24 @@ def refuse_fork() -> None:
         )
 
 
+def refuse_stale_devices() -> None:
+    """Check that the drivers were not opened before this process was forked: they do not work in a fork.
+
+    Raises:
+        StateError: They were.
+    """
+    if _stale_devices:
+        raise StateError(
+            "ishmem.init() was called in a fork of a process that had opened the drivers of its devices, by dpctl or "
+            "dpnp, which do not work in a fork: start processes by multiprocessing's 'spawn' or 'forkserver', or fork "
+            "before the first use of a device"
+        )
+
+
 def _leave_to_parent() -> None:
     """In a fork, leave the job to the process that is the PE: nothing of it ends with this one."""
-    global _job
+    global _job, _stale_devices
+    _stale_devices = stack.has_devices()
     if _job is not None:
         _core.reset()  # the mappings are the PE's: no call of this process may count as one of the PE
         _parents.append(_job)

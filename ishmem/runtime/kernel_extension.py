@@ -181,12 +181,19 @@ class Ishmem(Extension):
                 raise hang from error
             raise
 
-    def wait(self, event: Any) -> None:
-        """Wait, so that ``ISHMEM_TIMEOUT`` finds a kernel that does not end."""
+    def submitted(self, name: str, event: Any) -> None:
+        """Tell the job of a kernel."""
         from ishmem.runtime import job
 
-        with job.current().waits.for_kernel() if job.running() else contextlib.nullcontext():
-            event.wait()
+        if this := job.peek():
+            this.waits.submitted(name, event)
+
+    def waiting(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which ``ISHMEM_TIMEOUT`` finds a kernel that does not end."""
+        from ishmem.runtime import job
+
+        this = job.peek()
+        return this.waits.for_kernel() if this else contextlib.nullcontext()
 
     def settle(self, event: Any) -> None:
         """Poll while the host tasks of on-queue operations hold back commands."""

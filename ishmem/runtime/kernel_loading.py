@@ -138,7 +138,7 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     )
     width = pyze.device_properties(heap.device).physicalEUSimdWidth
     constants = binding.ProcessConstants.of(
-        heap.base, heap.size, heap.pe, heap.layout, heap.near, width, pyze.xe_cores(heap.device)
+        heap.base, heap.size, heap.pe, heap.layout, heap.near, width, heap.least_cores
     )
     binding.bind(options, constants)
     use(folder(settings.kernel_cache), settings.kernel_cache_size, INSTALLED)

@@ -11,6 +11,7 @@ for no kernel; ishmrun watches for that. A launch by numba-dpex holds the interp
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import ctypes
 import math
@@ -22,11 +23,13 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Callable
 
+import dpctl
+
 from ishmem import _core
 from ishmem.common import callsite, kernel_wait
 from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import WaitTimeout
-from ishmem.common.status_board import PeState, Record
+from ishmem.common.status_board import IN_TURN, PeState, Record
 from ishmem.ipc import pyze
 from ishmem.runtime import uncaught
 from ishmem.runtime.crossed_calls import CrossedCalls, CrossedKernels
@@ -40,6 +43,7 @@ LONG = 0.02
 """Seconds after which a wait is recorded; equal to a slice of ``ishmem/core/polling.hpp``."""
 _REFRESH = 0.5
 _MPI_PATIENCE = 2.0  # seconds for the monitor to name a lost PE after MPI has failed
+_KERNELS = 8  # of those submitted last, that a report names
 _VARIABLES = ("ivar", "ivars", "sig_addr", "lock")
 
 
@@ -66,12 +70,15 @@ class LongWaits:
         limits = [limit for limit in (timeout, this.settings.wait_notice) if limit]
         self._interval = min(*(limit / 4 for limit in limits), _REFRESH) if limits else 0.0
         self._kernel_wait = _Wait(0.0)
+        self._submitted: collections.deque[tuple[str, dpctl.SyclEvent]] = collections.deque(maxlen=_KERNELS)
+        self._one_engine = False
         _core.on_wait(self._tell)
 
     def begin(self) -> None:
         """Record that ``init`` has ended, and start watching for hangs."""
         self._record.since, self._record.state = 0.0, PeState.JOINED
         self._checks = [CrossedCalls(self._this), MixedCalls(self._this)]
+        self._one_engine = self._this.heap.own_device.engines == 1
         if not self._board.supervised:
             self._watch()
         place = self._this.heap.layout.kernel_wait
@@ -88,6 +95,8 @@ class LongWaits:
         _core.unwatch()
         _core.answer_no_more()
         self._checks = []
+        self._one_engine = False
+        self._submitted.clear()
         self._closed.set()
         self._record.beat = 0.0
 
@@ -158,6 +167,11 @@ class LongWaits:
                 pe = next(pe for pe in range(this.n_pes) if this.network and this.network.is_far(pe))
                 this.lose(pe, f"MPI has failed with error {code}")
 
+    def submitted(self, name: str, event: dpctl.SyclEvent) -> None:
+        """Remember a kernel, on a device that may run one at a time."""
+        if self._one_engine:
+            self._submitted.append((name, event))
+
     @contextlib.contextmanager
     def for_kernel(self) -> Iterator[None]:
         """Record that this thread waits for a kernel to end."""
@@ -224,12 +238,22 @@ class LongWaits:
         now, wait = time.monotonic(), self._kernel_wait
         record = _core.read(self._this.pe, self._this.heap.layout.kernel_wait, kernel_wait.NBYTES)
         text = kernel_wait.describe(record)
+        self._record.in_turn = self._in_turn()
         if text != wait.text:
             wait.since, wait.text = now, text
         if problem := self._crossed_kernels.problem(record):
             self._fail(problem)
         if text:
             self._notice(wait, now)
+
+    def _in_turn(self) -> bytes:
+        """Name the kernels that have not ended, if one may keep another from running."""
+        ended = dpctl.event_status_type.complete
+        names = [name for name, event in list(self._submitted) if event.execution_status is not ended]
+        if len(names) < 2:
+            return b""
+        words = "the device has one compute engine, which may run one kernel at a time: of the kernels"
+        return f"{words} {', '.join(names)}, one that waits for a later one never ends".encode()[: IN_TURN - 1]
 
     def _fail(self, problem: str) -> None:
         """End the job because of a kernel that waits forever: no error can end the kernel.

@@ -197,6 +197,10 @@ class Network:
         """Return the texts of all PEs, in PE order, or an empty list when all are empty; collective, for ``init``."""
         if not self.any_of(bool(text)):
             return []
+        return self.all_of(text)
+
+    def all_of(self, text: str) -> list[str]:
+        """Return the texts of all PEs, in PE order; collective, for ``init``."""
         gathered: list[str] = self._world.allgather(text)
         return gathered
 
