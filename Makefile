@@ -67,13 +67,12 @@ test: $(VENV)/.installed
 test-slow:
 	@$(MAKE) --no-print-directory TESTS=slow test ARGS="$(ARGS)"
 
-# On 2 PEs, where a test does not name its number. Without tests/test_queue_waits.py: its test_all_routines, on 2 PEs and an
-# out-of-order queue, does not end in some of its runs on a B580, in queue.wait(); cause unknown.
+# On 2 PEs, where a test does not name its number.
 CARD := b580
 # weak:SEED
 MEMORY :=
 CARD_TESTS = $(CHAPTERS:%=tests/test_%.py) tests/test_beside_waiting_kernels.py \
-  tests/test_execution_units.py
+  tests/test_execution_units.py tests/test_queue_waits.py
 test-card: $(VENV)/.installed
 	@.ci/card
 	kernels="$(CURDIR)/build/kernels/$(CARD)" && mkdir -p "$$kernels"
