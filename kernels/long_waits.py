@@ -119,7 +119,8 @@ note_call_begun, note_group_call = _noting(CALL), _noting(GROUP_CALL)
 @compiled
 def may_tell(told):
     """Return whether no other work-item has recorded a wait that goes on; ``told`` is whether this one has."""
-    return told or load_volatile(wait_record()) == 0
+    # `or` is a branch, with which the simulator's runtime cannot make sub-groups of some kernels.
+    return told | (load_volatile(wait_record()) == 0)
 
 
 @compiled

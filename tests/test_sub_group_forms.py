@@ -102,3 +102,25 @@ def test_sub_groups_of_large_modules() -> None:
         pool.run(check_exchange)
     finally:
         pool.stop()
+
+
+@dpex.kernel
+def in_a_loop(item: kapi.NdItem, counts, told, sums):
+    group = item.get_sub_group()
+    mine = 0
+    for i in range(counts.size):
+        if counts[i] > 0:  # the same for all work-items
+            ishmem.broadcast_work_group(told[i : i + 1], counts[i : i + 1], 0, group)
+            for k in range(group.get_local_id(), told[i], group.get_local_range()):
+                mine += k
+    sums[item.get_global_id(0)] = mine
+
+
+@pytest.mark.ishmem
+def test_collectives_in_a_loop_of_sub_groups() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 40, 30)
+    counts, told, sums = ishmem.array(values), ishmem.zeros(values.size, dtype="i8"), dpnp.zeros(16, dtype="i8")
+    ishmem.barrier_all()
+    dpex.call_kernel(in_a_loop, dpex.NdRange((16,), (16,)), counts, told, sums)
+    assert sums.asnumpy().tolist() == [sum(sum(range(lane, value, 16)) for value in values) for lane in range(16)]
