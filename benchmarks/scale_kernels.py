@@ -235,7 +235,7 @@ class Rehearsal:
         elif pe != self.me:
             self._near(phase, 8)
 
-    def _await(self, line: int, _number: int, _pe: int) -> None:
+    def _await(self, line: int, _number: int, _pe: int, _site: object) -> None:
         self.phase = max(self.phase, self._phase_of(line))
 
     def _complete(self) -> None:
@@ -248,9 +248,9 @@ class Rehearsal:
         self._run(barrier.release, *arguments)
         self.phase = self._after
 
-    def _barrier(self, team: int) -> None:
+    def _barrier(self, team: int, site: object = None) -> None:
         self.in_barrier = True
-        self._run(barrier.barrier_of_nodes, team)
+        self._run(barrier.barrier_of_nodes, team, site)
 
 
 def _names(code: CodeType) -> set[str]:

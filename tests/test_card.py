@@ -54,8 +54,8 @@ def test_missing_packages(tmp_path: Path) -> None:
 
 @ON_CARD
 def test_kernels_in_turn() -> None:
-    """Intel's driver lets the second kernel begin when the first has ended, though each has a queue of its own."""
-    command = (sys.executable, "-m", "ishmem", "run", "-n", "1", sys.executable, str(program("kernels_in_turn")), "two")
+    """A kernel that waits for a later one of its queue: the report names both."""
+    command = (sys.executable, "-m", "ishmem", "run", "-n", "1", sys.executable, str(program("kernels_in_turn")), "one")
     done = run(*command, ISHMEM_CARD="b580", ISHMEM_SYMMETRIC_SIZE="16M", ISHMEM_TIMEOUT="10")
     assert done.returncode == 124 and "of the kernels waiter, setter, one that waits" in done.stderr, done
 

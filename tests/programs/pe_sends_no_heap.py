@@ -19,7 +19,9 @@ def exchange(self, links, p2p):
 
 
 # What is sent: the device, a pattern and the export of the heap; with the descriptors of a lock and of the heap.
-def lie(send, links, before, packed, fds, what):
+def lie(send, links, before, packed, fds=(), what=""):
+    if not fds:
+        return send(packed, what=what)
     links.allgather = send
     if kind == "pipe":
         fds = [fds[0], os.pipe()[0]]
