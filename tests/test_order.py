@@ -134,6 +134,8 @@ def test_kernel_to_host() -> None:
 
 @pytest.mark.ishmem([1, 2])
 def test_host_to_kernel() -> None:
+    if ishmem.n_pes() == 1 and not ishmem.runtime.job.current().heap.host_adds(0):
+        pytest.skip("the host's atomics are kernels here: the device may not begin them beside the one that waits")
     check_order("host", "kernel", ROUNDS // 4)
 
 
