@@ -89,8 +89,8 @@ void finish(Thread& t, const Instruction& i, C* lanes, uint32_t mask) {
   i.put(t, i, lanes, mask);
 }
 
-// An instruction whose lanes do not depend on each other: F::apply(a, b, c, instruction) for each lane.
-template <class F, class C, int N, int Sources>
+// An instruction whose lanes do not depend on each other: F::apply(a, b, c, function) for each lane.
+template <class F, class C, int N, int Sources, bool Finishes = true>
 void each_lane(Thread& t, const Instruction& i) {
   const uint32_t mask = enabled(t, i);
   if (!mask) return;
@@ -99,7 +99,8 @@ void each_lane(Thread& t, const Instruction& i) {
   const C* b = Sources > 1 ? lanes_of(t, i.source[1], buffers[1]) : a;
   const C* c = Sources > 2 ? lanes_of(t, i.source[2], buffers[2]) : a;
   for (int k = 0; k < N; ++k) result[k] = F::apply(a[k], b[k], c[k], i.function);
-  finish(t, i, result, mask);
+  if constexpr (Finishes) finish(t, i, result, mask);
+  else i.put(t, i, result, mask);
 }
 
 template <class F, class C, int Sources>
