@@ -65,7 +65,7 @@ struct BySign {
 
 template <class C, int N>
 void select_by_flag(Thread& t, const Instruction& i) {
-  const uint32_t mask = (i.no_mask ? ~0u : t.active) >> i.channel & i.lane_mask;
+  const uint32_t mask = active_lanes(t, i);
   if (!mask) return;
   const uint32_t chosen = predicate_lanes(t, i);
   alignas(64) C buffers[2][N], result[N];

@@ -18,10 +18,13 @@ constexpr int padded(int lanes) { return lanes == 1 ? 1 : lanes <= 16 ? 16 : 32;
 template <int N>
 constexpr uint32_t kAllLanes = N == 32 ? ~0u : (1u << N) - 1;
 
-// The lanes that an instruction changes, from its first channel on.
+// Lanes of an instruction, from its first channel on: of active channels, those of the predicate, and what it changes.
+inline uint32_t active_lanes(const Thread& t, const Instruction& i) {
+  return (i.no_mask ? ~0u : t.active) >> i.channel & i.lane_mask;
+}
 uint32_t predicate_lanes(const Thread&, const Instruction&);
 inline uint32_t enabled(const Thread& t, const Instruction& i) {
-  uint32_t mask = (i.no_mask ? ~0u : t.active) >> i.channel & i.lane_mask;
+  uint32_t mask = active_lanes(t, i);
   if (i.predicate != Predicate::None) mask &= predicate_lanes(t, i);
   return mask;
 }
