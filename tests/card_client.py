@@ -13,7 +13,7 @@ import os
 import struct
 from collections.abc import Callable
 
-RENDER, COPY, COMPUTE = 0, 1, 4
+COPY, COMPUTE = 1, 4
 """Classes of engines."""
 DATA, BATCH, FENCES = 0x100000, 0x200000, 0x300000
 """GPU addresses of what a `Context` maps."""

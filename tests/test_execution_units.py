@@ -271,6 +271,14 @@ def test_memory(thread: Thread) -> None:
     np.testing.assert_array_equal(thread.memory.view(np.int32)[::6][:16], np.arange(16) - 5)
 
 
+def test_a_store_ends_the_thread(thread: Thread) -> None:
+    thread.set(10, MEMORY + np.arange(16, dtype=np.uint64) * 4)
+    thread.set(20, np.arange(16, dtype=np.int32) + 1)
+    thread.run(f"{STORE_32} {{EOT}}\n(W) mov (16|M0) r30.0<1>:d 7:w", active=0xFFFF)
+    np.testing.assert_array_equal(thread.memory.view(np.int32)[:17], [*range(1, 17), 0])
+    assert not thread.get(30, np.int32, 16).any()
+
+
 def test_atomics_on_one_word(thread: Thread) -> None:
     thread.set(10, np.full(16, MEMORY, np.uint64)), thread.set(20, np.arange(16, dtype=np.int32))
     thread.run(ADD_32, active=0xFFFF)

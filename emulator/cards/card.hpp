@@ -10,13 +10,12 @@ namespace ishmem_emulator {
 // One row of the table. Counts are those of one tile; a tile is a device.
 struct Card {
   const char *option;  // the card's name in ISHMEM_CARD
-  const char *name;
   uint16_t pciId;
   uint8_t revision;
   uint8_t major, minor, graphicsRevision;  // version of the graphics IP
   int tiles;
-  int xeCores, eusPerCore, threadsPerEu, grfBytes;
-  int slmPerCore, l3Banks, l3BankSize;  // KiB
+  int xeCores, eusPerCore = 8, threadsPerEu = 8;
+  int slmPerCore = 128, l3Banks, l3BankSize;  // KiB
   int computeEngines, copyEngines;
   bool renderEngine;
   uint64_t memory;  // bytes; 0: an integrated GPU, which uses the host's

@@ -23,13 +23,10 @@ AllUnits *&all() {
 CardModel modelOf(const Card &card) {
   const char *seed = getenv("ISHMEM_CARD_SEED");
   CardModel model{};
-  model.pci_id = card.pciId;
-  model.name = card.name;
   model.generation = card.generation();
   model.xe_cores = card.xeCores;
   model.eus_per_core = card.eusPerCore;
   model.threads_per_eu = card.threadsPerEu;
-  model.grf_bytes = card.grfBytes;
   model.slm_bytes_per_core = card.slmPerCore * 1024;
   model.seed = seed ? strtoull(seed, nullptr, 0) : 0;
   return model;

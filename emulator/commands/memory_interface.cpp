@@ -88,13 +88,7 @@ void miCopyMemMem(Streamer &streamer, const Packet &packet) {
 }
 
 void miFlushDw(Streamer &streamer, const Packet &packet) {
-  const uint64_t address = packet.qword(1) & ~7ull;
-  switch (packet.bits(0, 14, 15)) {
-    case 0: return;
-    case 1: return streamer.context.store64(address, packet.qword(3));
-    case 3: return streamer.context.store64(address, timestamp());
-  }
-  unsupported(packet, "this post-sync operation");
+  postSync(streamer.context, packet, packet.bits(0, 14, 15), packet.qword(1) & ~7ull, 3);
 }
 
 void miSetPredicate(Streamer &streamer, const Packet &packet) {

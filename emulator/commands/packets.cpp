@@ -61,4 +61,13 @@ void unsupported(const Packet &packet, const char *what) {
   throw CommandError(formatted("%s is not emulated, first word 0x%08x", what, packet[0]));
 }
 
+void postSync(Context &context, const Packet &packet, unsigned operation, uint64_t address, size_t data) {
+  switch (operation) {
+    case 0: return;
+    case 1: return context.store64(address, packet.qword(data));
+    case 3: return context.store64(address, timestamp());
+  }
+  unsupported(packet, "this post-sync operation");
+}
+
 }  // namespace ishmem_emulator

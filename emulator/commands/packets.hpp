@@ -23,6 +23,9 @@ const PacketKind *kindOf(uint32_t firstWord);
 // What a card's packet would have to say to be executed otherwise than it is here. Throws CommandError.
 [[noreturn]] void unsupported(const Packet &packet, const char *what);
 
+// Writes what a packet asks for when its work is done: nothing, the data that begin at a word, or the timestamp.
+void postSync(Context &context, const Packet &packet, unsigned operation, uint64_t address, size_t data);
+
 // Each executes the packet of its name.
 #define ISHMEM_PACKETS(packet) \
   packet(miAtomic) packet(miBatchBufferEnd) packet(miBatchBufferStart) packet(miConditionalBatchBufferEnd) \

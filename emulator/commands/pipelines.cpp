@@ -12,16 +12,10 @@ static bool flushesCaches(const Packet &packet) {
 
 void pipeControl(Streamer &streamer, const Packet &packet) {
   const bool stalls = packet.bit(1, 20);
-  const uint64_t address = packet.pointer(2);
   if (stalls) streamer.context.waitForKernels();
   if (streamer.context.stopped()) return;
   if (flushesCaches(packet)) unitsOf(streamer.context.engine.card, streamer.context.engine.tile).flush_caches();
-  switch (packet.bits(1, 14, 15)) {
-    case 0: return;
-    case 1: return streamer.context.store64(address, packet.qword(4));
-    case 3: return streamer.context.store64(address, timestamp());
-  }
-  unsupported(packet, "this post-sync operation");
+  postSync(streamer.context, packet, packet.bits(1, 14, 15), packet.pointer(2), 4);
 }
 
 // A base address, if its "modify enable" is set.

@@ -48,7 +48,6 @@ void setScratch(Streamer &streamer, Walker &walker) {
   if (!streamer.state.scratch) return;
   const uint64_t surface = streamer.state.surfaceBase + (streamer.state.scratch >> 4);
   walker.scratch_bytes_per_thread = (streamer.context.load32(surface + 12) & 0x3ffff) + 1;
-  walker.scratch_base = streamer.context.load64(surface + 32);
 }
 
 Walker decode(Streamer &streamer, const Packet &packet, const Layout &layout) {
@@ -56,8 +55,6 @@ Walker decode(Streamer &streamer, const Packet &packet, const Layout &layout) {
   const State &state = streamer.state;
   Walker walker{};
   walker.general_state_base = state.generalBase;
-  walker.surface_state_base = state.surfaceBase;
-  walker.instruction_base = state.instructionBase;
   walker.kernel_start = state.instructionBase + (packet[descriptor] & ~0x3fu);
   walker.indirect_data_start = packet[3] & ~0x3fu;
   walker.indirect_data_length = packet.bits(2, 0, 16);

@@ -74,7 +74,7 @@ U cached_update(Thread& t, int opcode, U* word, U operand, U replacement) {
 
 template <class U>
 void update_lanes(Thread& t, const Instruction& i, const MemoryMessage& m, uint32_t mask, const Target& target) {
-  const int row = ((i.size > 16 ? 32 : 16) * m.register_bytes + 63) / 64 * 64;
+  const int row = component_bytes(i, m);
   const bool two = m.opcode == lsc::CompareExchange || m.opcode == lsc::FloatCompareExchange;
   for (; mask; mask &= mask - 1) {
     const int k = __builtin_ctz(mask), at = k * m.register_bytes;

@@ -38,7 +38,7 @@ void all_lanes(Cached message, const Instruction& i, uint32_t mask) {
   uint8_t* registers = message.t.registers + (message.store ? i.send.data : i.send.destination);
   if (m.transposed)
     return message.move(address_of(message.t, i, m, message.target, 0), registers, m.elements * m.element_bytes);
-  const int bytes_per_component = ((i.size > 16 ? 32 : 16) * m.register_bytes + 63) / 64 * 64;
+  const int bytes_per_component = component_bytes(i, m);
   for (uint32_t left = mask; left; left &= left - 1, ++message.number) {
     const int k = __builtin_ctz(left);
     lane(message, address_of(message.t, i, m, message.target, k), registers + k * m.register_bytes, bytes_per_component);

@@ -50,23 +50,22 @@ void compare_lanes(Thread& t, const Instruction& i) {
 }
 
 // The lesser or the greater: a number, where only one of two is one.
-template <Condition How, class C, int N>
-void select_by_value(Thread& t, const Instruction& i) {
-  const uint32_t mask = enabled(t, i);
-  if (!mask) return;
-  alignas(64) C buffers[2][N], result[N];
-  const C* a = lanes_of(t, i.source[0], buffers[0]);
-  const C* b = lanes_of(t, i.source[1], buffers[1]);
-  for (int k = 0; k < N; ++k) {
-    const bool first = holds<How>(a[k], b[k]) || (std::is_floating_point_v<C> && b[k] != b[k]);
-    result[k] = first ? a[k] : b[k];
+template <Condition How>
+struct ByValue {
+  template <class C>
+  static C apply(C a, C b, C, uint32_t) {
+    return holds<How>(a, b) || (std::is_floating_point_v<C> && b != b) ? a : b;
   }
-  i.put(t, i, result, mask);
-}
+};
+template <Condition How>
+struct BySign {
+  template <class C>
+  static C apply(C a, C b, C c, uint32_t) { return holds<How>(c, C(0)) ? a : b; }
+};
 
 template <class C, int N>
 void select_by_flag(Thread& t, const Instruction& i) {
-  const uint32_t mask = (i.no_mask ? ~0u : t.active) >> i.channel & i.lane_mask;
+  const uint32_t mask = active_lanes(t, i);
   if (!mask) return;
   const uint32_t chosen = predicate_lanes(t, i);
   alignas(64) C buffers[2][N], result[N];
@@ -76,26 +75,14 @@ void select_by_flag(Thread& t, const Instruction& i) {
   finish(t, i, result, mask);
 }
 
-template <Condition How, class C, int N>
-void select_by_sign(Thread& t, const Instruction& i) {
-  const uint32_t mask = enabled(t, i);
-  if (!mask) return;
-  alignas(64) C buffers[3][N], result[N];
-  const C* a = lanes_of(t, i.source[0], buffers[0]);
-  const C* b = lanes_of(t, i.source[1], buffers[1]);
-  const C* c = lanes_of(t, i.source[2], buffers[2]);
-  for (int k = 0; k < N; ++k) result[k] = holds<How>(c[k], C(0)) ? a[k] : b[k];
-  i.put(t, i, result, mask);
-}
-
-// For each form: which function has it.
+// For each form: which function has it. The condition of a selection changes no flags.
 enum class Form { Compare, ByValue, BySign };
 
 template <Form What, Condition How, class C, int N>
 Execute form_of() {
   if constexpr (What == Form::Compare) return compare_lanes<How, C, N>;
-  if constexpr (What == Form::ByValue) return select_by_value<How, C, N>;
-  return select_by_sign<How, C, N>;
+  if constexpr (What == Form::ByValue) return each_lane<ByValue<How>, C, N, 2, false>;
+  return each_lane<BySign<How>, C, N, 3, false>;
 }
 
 template <Form What, class C, int N>

@@ -35,8 +35,7 @@ uint32_t waiting_at(const Thread& t, int32_t place) {
 }
 
 void goto_(Thread& t, const Instruction& i) {
-  const uint32_t all = channels_of(i);
-  const uint32_t taken = enabled(t, i) << i.channel, others = (i.no_mask ? all : t.active & all) & ~taken;
+  const uint32_t taken = enabled(t, i) << i.channel, others = active_lanes(t, i) << i.channel & ~taken;
   if (i.backward) {
     if (taken) {
       wait_at(t, others, t.next);
@@ -46,7 +45,7 @@ void goto_(Thread& t, const Instruction& i) {
   }
   wait_at(t, taken, i.target);
   t.active &= ~taken;
-  go_to(t, t.active & all ? t.next : i.join);
+  go_to(t, t.active & channels_of(i) ? t.next : i.join);
 }
 
 void join(Thread& t, const Instruction& i) {

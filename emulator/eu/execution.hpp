@@ -24,7 +24,7 @@ struct Space {
 // What COMPUTE_WALKER and the state before it say.
 struct Walker {
   uint64_t kernel_start;  // GPU address of the first instruction
-  uint64_t general_state_base, surface_state_base, instruction_base;
+  uint64_t general_state_base;
   uint32_t indirect_data_start, indirect_data_length;
   uint32_t groups[3], group_start[3], local_size[3];
   uint32_t simd;  // 8, 16 or 32
@@ -34,15 +34,12 @@ struct Walker {
   uint32_t inline_data[16];  // 8 words on Xe2 and Xe-HPC
   uint32_t slm_bytes, barriers;
   uint32_t scratch_bytes_per_thread;
-  uint64_t scratch_base;
   bool large_grf;
 };
 
 struct CardModel {
-  int pci_id;
-  const char* name;
   int generation;  // major * 100 + minor: 1260 is Xe-HPC, 2001 and 2004 are Xe2
-  int xe_cores, eus_per_core, threads_per_eu, grf_bytes, slm_bytes_per_core;
+  int xe_cores, eus_per_core, threads_per_eu, slm_bytes_per_core;
   uint64_t seed;  // of the order of threads; 0: round robin
 };
 

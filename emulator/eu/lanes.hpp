@@ -18,10 +18,13 @@ constexpr int padded(int lanes) { return lanes == 1 ? 1 : lanes <= 16 ? 16 : 32;
 template <int N>
 constexpr uint32_t kAllLanes = N == 32 ? ~0u : (1u << N) - 1;
 
-// The lanes that an instruction changes, from its first channel on.
+// Lanes of an instruction, from its first channel on: of active channels, those of the predicate, and what it changes.
+inline uint32_t active_lanes(const Thread& t, const Instruction& i) {
+  return (i.no_mask ? ~0u : t.active) >> i.channel & i.lane_mask;
+}
 uint32_t predicate_lanes(const Thread&, const Instruction&);
 inline uint32_t enabled(const Thread& t, const Instruction& i) {
-  uint32_t mask = (i.no_mask ? ~0u : t.active) >> i.channel & i.lane_mask;
+  uint32_t mask = active_lanes(t, i);
   if (i.predicate != Predicate::None) mask &= predicate_lanes(t, i);
   return mask;
 }
@@ -89,8 +92,8 @@ void finish(Thread& t, const Instruction& i, C* lanes, uint32_t mask) {
   i.put(t, i, lanes, mask);
 }
 
-// An instruction whose lanes do not depend on each other: F::apply(a, b, c, instruction) for each lane.
-template <class F, class C, int N, int Sources>
+// An instruction whose lanes do not depend on each other: F::apply(a, b, c, function) for each lane.
+template <class F, class C, int N, int Sources, bool Finishes = true>
 void each_lane(Thread& t, const Instruction& i) {
   const uint32_t mask = enabled(t, i);
   if (!mask) return;
@@ -99,7 +102,8 @@ void each_lane(Thread& t, const Instruction& i) {
   const C* b = Sources > 1 ? lanes_of(t, i.source[1], buffers[1]) : a;
   const C* c = Sources > 2 ? lanes_of(t, i.source[2], buffers[2]) : a;
   for (int k = 0; k < N; ++k) result[k] = F::apply(a[k], b[k], c[k], i.function);
-  finish(t, i, result, mask);
+  if constexpr (Finishes) finish(t, i, result, mask);
+  else i.put(t, i, result, mask);
 }
 
 template <class F, class C, int Sources>

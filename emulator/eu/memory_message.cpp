@@ -66,13 +66,13 @@ void transposed(Thread& t, const Instruction& i, const MemoryMessage& m, const T
 struct Lanes {
   const Target& target;
   uint32_t mask;
-  int bytes_per_component;  // of registers: for each component, those of all lanes follow those of the last
+  int bytes_per_component;
   uint64_t addresses[32];
   uint64_t lowest = UINT64_MAX;
   char* window = nullptr;
 
   Lanes(Thread& t, const Instruction& i, const MemoryMessage& m, const Target& where, uint32_t enabled_lanes)
-      : target(where), mask(enabled_lanes), bytes_per_component(((i.size > 16 ? 32 : 16) * m.register_bytes + 63) / 64 * 64) {
+      : target(where), mask(enabled_lanes), bytes_per_component(component_bytes(i, m)) {
     uint64_t highest = 0;
     for (uint32_t left = mask; left; left &= left - 1) {
       const int k = __builtin_ctz(left);

@@ -34,6 +34,10 @@ struct Target {
 };
 Target target_of(const Thread&, const Instruction&, const MemoryMessage&);
 uint64_t address_of(const Thread&, const Instruction&, const MemoryMessage&, const Target&, int lane);
+// Bytes of registers that a component takes: for each, those of all lanes follow those of the last.
+inline int component_bytes(const Instruction& i, const MemoryMessage& m) {
+  return ((i.size > 16 ? 32 : 16) * m.register_bytes + 63) / 64 * 64;
+}
 [[noreturn]] void fail_address(const char* space, uint64_t address, uint64_t bytes, Access);
 
 // Where caches are emulated: the same by way of those of the thread's core.

@@ -19,7 +19,7 @@ Execute macro_operation(const Instruction&);        // math.invm, math.rsqtm, ma
 Execute control_operation(const Instruction&);      // goto, join, jmpi, call, ret, sync, nop
 Execute structured_operation(const Instruction&);   // if, else, while, break, cont
 Execute matrix_operation(const Instruction&);       // dpas
-Execute send_operation(const Instruction&);         // messages
+Execute send_operation(Instruction&);               // messages
 
 // Choose the type in which a decoded instruction computes, and the functions that execute it. What is not known gets a
 // function that fails with the instruction's text.

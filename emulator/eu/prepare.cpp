@@ -191,14 +191,7 @@ Floats floats_of(const Instruction& i) {
 
 Execute find_execute(Instruction& i) {
   if (const Execute execute = control_operation(i)) return execute;
-  if (i.op == Op::Send) {
-    if (i.send.end_of_thread && i.send.unit != Unit::Gateway) {
-      i.send.end_of_thread = false;
-      i.inner = send_operation(i);
-      i.send.end_of_thread = true;
-    }
-    return send_operation(i);
-  }
+  if (i.op == Op::Send) return send_operation(i);
   if (i.op == Op::Dpas) return matrix_operation(i);
   simplify(i);
   set_function(i);

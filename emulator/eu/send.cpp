@@ -12,16 +12,22 @@ void and_end(Thread& t, const Instruction& i) {
   end_thread(t);
 }
 
+// The message, and the end of the thread where it asks for that.
+Execute with_end(Instruction& i, Execute message) {
+  if (!i.send.end_of_thread || !message) return message;
+  i.inner = message;
+  return and_end;
+}
+
 }  // namespace
 
-Execute send_operation(const Instruction& i) {
-  if (i.op != Op::Send) return nullptr;
+Execute send_operation(Instruction& i) {
   switch (i.send.unit) {
     case Unit::Gateway: return gateway_message(i);
     case Unit::DataCache: return scratch_message(i);
     case Unit::Slm:
     case Unit::Ugm:
-    case Unit::UgmLow: return i.send.end_of_thread ? (i.inner ? and_end : nullptr) : memory_message(i);
+    case Unit::UgmLow: return with_end(i, memory_message(i));
   }
   return nullptr;
 }

@@ -42,7 +42,6 @@ void Files::addDevice(const std::string &path, int card) {
 Files::Found Files::find(const std::string &path, bool followLast) const {
   if (path.empty() || path[0] != '/') return {Found::notOurs, nullptr, ""};
   std::string at, rest = path;
-  const Node *node = nullptr;
   for (int links = 0; !rest.empty();) {
     size_t slash = rest.find('/', 1);
     std::string name = rest.substr(1, slash == std::string::npos ? slash : slash - 1);
@@ -67,8 +66,8 @@ Files::Found Files::find(const std::string &path, bool followLast) const {
     at += "/" + name;
   }
   auto found = nodes_.find(at);
-  node = found == nodes_.end() ? nullptr : &found->second;
-  return {node ? Found::ours : Found::notOurs, node, at};
+  if (found == nodes_.end()) return {Found::notOurs, nullptr, at};
+  return {Found::ours, &found->second, at};
 }
 
 std::vector<std::pair<std::string, const Node *>> Files::list(const std::string &directory) const {

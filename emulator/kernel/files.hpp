@@ -23,6 +23,8 @@ class Files {
     enum Outcome { ours, missing, notOurs } outcome;
     const Node *node;
     std::string path;  // without links
+
+    bool isTheMachines() const { return outcome == notOurs || (node && node->shared); }
   };
 
   Found find(const std::string &path, bool followLast = true) const;

@@ -43,8 +43,7 @@ static Files::Found look(const char *path, bool followLast = true) {
 // Opens a file of ours. Returns whether it was one; `result` is the descriptor, or -1 with errno.
 static bool openOurs(const char *path, int flags, int *result) {
   Files::Found found = look(path, !(flags & O_NOFOLLOW));
-  if (found.outcome == Files::Found::notOurs || (found.node && found.node->kind == Node::directory && found.node->shared))
-    return false;
+  if (found.isTheMachines()) return false;
   if (!found.node) *result = fail(ENOENT);
   else if (found.node->kind == Node::device) *result = openDevice(found.node->card, flags);
   else if (found.node->kind == Node::directory) *result = openDirectory(found.path, flags);
@@ -146,7 +145,7 @@ static void fill(const struct stat &status, void *into) {
 // The status of a file of ours. Returns whether it was one; of what the machine has, too, the machine's status is taken.
 static bool statOurs(const char *path, bool followLast, void *into, int *result) {
   Files::Found found = look(path, followLast);
-  if (found.outcome == Files::Found::notOurs || (found.node && found.node->shared)) return false;
+  if (found.isTheMachines()) return false;
   if (found.node) fill(statusOf(*found.node), into);
   *result = found.node ? 0 : fail(ENOENT);
   return true;
@@ -182,9 +181,8 @@ STAT(struct stat64, 64)
 
 static int accessAt(int directory, const char *path, int mode) {
   Files::Found found = look(path);
-  if (found.outcome == Files::Found::ours && !found.node->shared) return 0;
-  if (found.outcome == Files::Found::missing) return fail(ENOENT);
-  return (int)syscall(SYS_faccessat, directory, path, mode);
+  if (found.isTheMachines()) return (int)syscall(SYS_faccessat, directory, path, mode);
+  return found.node ? 0 : fail(ENOENT);
 }
 
 EXPORT int access(const char *path, int mode) noexcept { return accessAt(AT_FDCWD, path, mode); }
@@ -192,8 +190,7 @@ EXPORT int faccessat(int directory, const char *path, int mode, int) noexcept { 
 
 static ssize_t linkAt(int directory, const char *path, char *into, size_t size) {
   Files::Found found = look(path, false);
-  if (found.outcome == Files::Found::notOurs || (found.node && found.node->shared))
-    return syscall(SYS_readlinkat, directory, path, into, size);
+  if (found.isTheMachines()) return syscall(SYS_readlinkat, directory, path, into, size);
   if (!found.node) return fail(ENOENT);
   if (found.node->kind != Node::link) return fail(EINVAL);
   return (ssize_t)found.node->text.copy(into, size);
@@ -209,7 +206,7 @@ EXPORT ssize_t readlinkat(int directory, const char *path, char *into, size_t si
 EXPORT char *realpath(const char *path, char *into) noexcept {
   NEXT(realpath);
   Files::Found found = look(path);
-  if (found.outcome == Files::Found::notOurs || (found.node && found.node->shared)) return next(path, into);
+  if (found.isTheMachines()) return next(path, into);
   if (!found.node) return errno = ENOENT, nullptr;
   if (!into) return strdup(found.path.c_str());
   return strncpy(into, found.path.c_str(), PATH_MAX);

@@ -102,7 +102,7 @@ int eu_walk(int generation, int slots, uint64_t seed, const char* text, uint32_t
     std::atomic<bool> stop{false};
     std::promise<Ended> promise;
     std::future<Ended> future = promise.get_future();
-    ExecutionUnits units({0, "probe", generation, 1, 1, slots, 64, 65536, seed});
+    ExecutionUnits units({generation, 1, 1, slots, 65536, seed});
     units.start(walker, space, stop, [&](Ended ended) { promise.set_value(std::move(ended)); });
     if (future.wait_for(std::chrono::milliseconds(patience)) != std::future_status::ready) stop = true;
     const Ended ended = future.get();
