@@ -144,7 +144,8 @@ class SymmetricHeap:
         self.peers: list[int] = []
         self.devices: list[PeerDevice | None] = []
         self.routes: list[Route] = []
-        self.late = self._has_indirect = self._has_staged = False
+        self.late = False
+        self._worst = Route.DIRECT  # of the kernels of all PEs
         self.atomics_by_host: list[bool] = []
         self.locks: list[handles.HostMap | None] = []
         self._mappings: dict[int, handles.Mapping] = {}
@@ -301,10 +302,8 @@ class SymmetricHeap:
         self.atomics_by_host = [False] * self._n_pes
         for pe, left in zip(self.near, by_host):
             self.atomics_by_host[pe] = left
-        found = [route for row in self.between for route in for_kernels(row, by_host)]
-        anywhere = self._network.any_of if self._network else bool
-        self._has_indirect = anywhere(any(route is not Route.DIRECT for route in found))
-        self._has_staged = anywhere(Route.STAGED in found)
+        worst = max(route for row in self.between for route in for_kernels(row, by_host))
+        self._worst = Route(self._network.greatest(worst) if self._network else worst)
 
     def host_adds(self, pe: int) -> bool:
         """Return whether the host updates a PE's device memory by itself in every way, or sends the update there."""
@@ -332,12 +331,12 @@ class SymmetricHeap:
 
         All PEs have the same answer, because collectives in kernels depend on it.
         """
-        return self.layout.width > 1 if self.late else self._has_indirect
+        return self.layout.width > 1 if self.late else self._worst is not Route.DIRECT
 
     @property
     def is_staged(self) -> bool:
         """Whether some PE's kernels reach a PE of their node through the proxy only; the same on all PEs."""
-        return self.is_routed if self.late else self._has_staged
+        return self.is_routed if self.late else self._worst is Route.STAGED
 
     @property
     def needs_proxy(self) -> bool:
