@@ -210,7 +210,7 @@ class SymmetricHeap:
         """Return the routes between the PEs of this node; collective where masks hide devices."""
         asked: list[PeerDevice] = []
         if peer_device.hidden(devices):
-            told = links.allgather(peer_device.ask_without_mask() if self.place == 0 else b"", what="init")[0][0]
+            told = links.allgather(peer_device.ask_without_mask() if self._node.place == 0 else b"", what="init")[0][0]
             asked = peer_device.unpack_all(told)
         self._is_untold = p2p != "off" and peer_device.hidden(devices, asked)
         return peer_device.routes(devices, asked, p2p)
@@ -219,13 +219,8 @@ class SymmetricHeap:
         """Take the routes between the PEs of this node."""
         self.between = between
         self.routes = [Route.STAGED] * self._n_pes
-        for pe, route in zip(self.near, between[self.place]):
+        for pe, route in zip(self.near, between[self._node.place]):
             self.routes[pe] = route
-
-    @property
-    def place(self) -> int:
-        """This PE's place among those of its node."""
-        return self.near.index(self.pe)
 
     def open(self, offers: dict[int, Offer], seconds: float) -> None:
         """Open every PE's heap, and read and write those of the node.
@@ -244,7 +239,7 @@ class SymmetricHeap:
             for at, pe in enumerate(self.near)
             if pe in self._mappings
         }
-        own = peer_proof.Own(self.context, self.device, self.base, self.place)
+        own = peer_proof.Own(self.context, self.device, self.base, self._node.place)
         self._proof = peer_proof.Proof(own, [offers[pe].pattern for pe in self.near], others)
         self._proof.run(seconds)
 
@@ -266,7 +261,7 @@ class SymmetricHeap:
 
     def _verdict(self) -> Verdict:
         """Return what this PE has found out about the memory of the others of its node."""
-        seen = self.bytes_at(0, self._proof.lines.size).copy_to_host().tobytes()
+        seen = self.bytes_at(0, self._proof.lines.size).copy_to_host().tobytes() if self._mappings else b""
         wrong = self._proof.check(seen)
         refusals = {self.near.index(pe): text for pe, text in self._refusals.items()}
         found = [Wrong.REFUSED if at in refusals else wrong.get(at, Wrong(0)) for at in range(len(self.near))]
@@ -274,7 +269,7 @@ class SymmetricHeap:
 
     def warn_of_troubles(self) -> None:
         """Warn, on each PE that has one, of memory that was not as the driver reports it, or of which nothing tells."""
-        if self._is_untold and self.place == 0:
+        if self._is_untold and self._node.place == 0:
             callsite.warn(f"PE {self.pe}: {peer_device.UNTOLD}")
         if text := self.describe_troubles():
             callsite.warn(f"PE {self.pe}: {text}")
@@ -282,7 +277,7 @@ class SymmetricHeap:
     def describe_troubles(self) -> str:
         """Say which memory was not as the driver reports it, as this PE tells it; empty if it has nothing to tell."""
         devices = [device for device in self.devices if device]
-        return peer_verdicts.describe(self.troubles, devices, self.near, self.place)
+        return peer_verdicts.describe(self.troubles, devices, self.near, self._node.place)
 
     def _leave_to_host(self, pe: int) -> None:
         """Give up the device's access to the heap of a PE."""
