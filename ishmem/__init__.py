@@ -46,7 +46,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("ishmem.torch")
     try:
         with deferred():
-            return _import(name)
+            found = globals()[name] = _import(name)  # lazy_loader before 0.6 keeps nothing
+        return found
     except AttributeError:
         advice = f"; its name here is {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
         raise AttributeError(f"module 'ishmem' has no attribute {name!r}{advice}") from None

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from ishmem import dpex
-from ishmem.cli import doctor, doctor_mpi, precompile, report
+from ishmem.cli import doctor, doctor_mpi, findings as findings_module, precompile, report
 from ishmem.cli.findings import Finding, Machine, Verdict, ok
 from ishmem.environment import mpi_library, pinned_libraries, stack
 from ishmem.runtime import kernel_loading
@@ -197,7 +197,7 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             {"name": "Arc", "memory": 1 << 30, "integrated": True, "PCI address": ""},
         ],
     }
-    monkeypatch.setattr(report, "python", lambda *_: subprocess.CompletedProcess([], 0, json.dumps(facts), ""))
+    monkeypatch.setattr(findings_module, "python", lambda *_: subprocess.CompletedProcess([], 0, json.dumps(facts), ""))
     folder = tmp_path / "sys/bus/pci/devices/0000:03:00.0"
     write(folder / "vendor", "0x8086\n")
     write(folder / "device", "0xe20b\n")
@@ -224,12 +224,24 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_report_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "python", lambda *_: subprocess.CompletedProcess([], 1, "", "E: zeInit failed"))
+    monkeypatch.setattr(
+        findings_module, "python", lambda *_: subprocess.CompletedProcess([], 1, "", "E: zeInit failed")
+    )
     (finding,) = found(report.check_report)
     assert "devices: none can be used: E: zeInit failed" in finding.text
     answer(monkeypatch, 1, "", "LevelZeroError: zeInit failed: ZE_RESULT_ERROR_UNINITIALIZED (0x78000001)")
     findings = found(doctor.check_devices, ZE_AFFINITY_MASK="0.1")
     expect(findings, Verdict.WRONG, "(0x78000001): ZE_AFFINITY_MASK=0.1 hides all of them", "unset ZE_AFFINITY_MASK")
+
+
+def test_job_and_report_under_mpiexec(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes that they start are no part of its job; one tells both of the devices."""
+    started, python = [], findings_module.python
+    monkeypatch.setattr(findings_module, "python", lambda *given: started.append(given) or python(*given))
+    machine = Machine(environ={**os.environ, "PMI_RANK": "0", "PMI_SIZE": "2", "PMI_FD": "99"})
+    expect(list(doctor.check_job(machine)), Verdict.OK, "a job of 2 PEs shares memory")
+    (finding,) = report.check_report(machine)
+    assert "device 1: " in finding.text and len(started) == 1, finding
 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -402,14 +414,15 @@ def test_job_that_fails() -> None:
     expect(list(doctor.check_job(broken)), Verdict.WRONG, "a job of 2 PEs fails", "ISHMEM_DEBUG")
 
 
-def test_a_check_that_fails_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("error", "words"), [(OSError("no such thing"), "no such thing"), (KeyError(), "KeyError")])
+def test_a_check_that_raises_is_wrong(monkeypatch: pytest.MonkeyPatch, error: Exception, words: str) -> None:
     def check_nothing(_machine: Machine) -> Any:
-        raise OSError("no such thing")
+        raise error
 
     monkeypatch.setattr(doctor, "CHECKS", (check_nothing, doctor.check_python))
     findings = list(doctor.examine(Machine()))
     assert [one.verdict for one in findings] == [Verdict.WRONG, Verdict.OK]
-    assert "check nothing: no such thing" in findings[0].text
+    assert f"check nothing: {words}" in findings[0].text
 
 
 @pytest.mark.parametrize(("state", "status"), [(Verdict.OK, 0), (Verdict.WARNING, 0), (Verdict.WRONG, 1)])
@@ -449,11 +462,3 @@ def test_all_checks_run_without_the_device_that_is_asked_for() -> None:
     if done.returncode:
         assert "no device can be used: " in done.stdout
         assert "ISHMEM_DEVICE=gpu, but no Intel GPU is visible" in done.stdout
-
-
-def test_a_check_that_raises_anything_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    def check_nothing(_machine: Machine) -> Any:
-        raise KeyError
-
-    monkeypatch.setattr(doctor, "CHECKS", (check_nothing, doctor.check_python))
-    assert "check nothing: KeyError" in next(doctor.examine(Machine())).text

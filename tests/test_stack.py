@@ -52,6 +52,23 @@ print(len(dpctl.get_devices("level_zero")), dpnp.dot(a, a).sum(), dpnp.linalg.de
     assert done.stdout.split()[-3:] == ["1", "512.", "9."]  # MKL may print a warning about the driver first
 
 
+def test_a_second_load_opens_no_file():
+    """Imports of dpctl, dpnp and ishmem call it; it looks again where a variable has changed."""
+    code = """
+import os, sys
+from ishmem.environment import stack
+stack.load()
+opened = []
+sys.addaudithook(lambda event, arguments: event == "open" and opened.append(arguments[0]))
+print(stack.load(), opened)
+os.environ["ISHMEM_DEVICE"] = "gpu"
+stack.load()
+"""
+    done = python(code)
+    assert done.stdout == "sim []\n", done
+    assert "ISHMEM_DEVICE=gpu, but this process has already loaded the Level Zero loader" in done.stderr, done
+
+
 def test_load_when_needed():
     code = """
 import sys

@@ -55,3 +55,11 @@ def test_a_misspelt_name_gets_a_suggestion() -> None:
     done = subprocess.run([sys.executable, "-c", "import ishmem; ishmem.barier_all()"], capture_output=True, text=True)
     assert done.returncode == 1
     assert "no attribute 'barier_all'. Did you mean: 'barrier_all'?" in done.stderr
+
+
+def test_a_name_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An access costs no more than that of another module, whatever lazy_loader keeps."""
+    put = ishmem.put
+    monkeypatch.setattr(ishmem, "_import", lambda _name: object())
+    monkeypatch.delitem(vars(ishmem), "put")
+    assert ishmem.put is ishmem.put is not put

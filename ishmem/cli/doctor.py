@@ -6,6 +6,7 @@ tests can create every condition.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import resource
@@ -31,7 +32,6 @@ from ishmem.cli.doctor_software import (
 from ishmem.cli.findings import SECONDS, Finding, Machine, Verdict, last_line, ok, python, warning, wrong
 from ishmem.cli.report import check_report
 from ishmem.environment import card, stack
-from ishmem.environment.launcher import without
 
 DESCRIPTORS = 1024
 MEMORY = 1 << 30
@@ -271,12 +271,10 @@ _REACH = ("direct", "no atomics", "by host")
 
 def check_job(machine: Machine) -> Iterator[Finding]:
     """A job of a PE for each device: every one opens the others' memory and writes there; the matrix of what works."""
-    outer = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")
-    environ = {name: value for name, value in without(machine.environ).items() if name not in outer}
-    n = _pes(environ)
+    n = 2 if machine.facts.returncode else max(len(json.loads(machine.facts.stdout)["devices"]), 2)
     launcher = [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), "--no-prefix", "--timeout", str(SECONDS)]
     command = [*launcher, sys.executable, "-W", "ignore", "-c", _JOB]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=machine.environ_of_no_job, capture_output=True, text=True, check=False)
     lines = [line.partition(" ")[::2] for line in done.stdout.splitlines()]
     matrix = [list(map(int, text.split())) for kind, text in lines if kind == "row"]
     if done.returncode:
@@ -296,13 +294,6 @@ def _matrix(routes: list[list[int]]) -> str:
     rows = [[str(pe), *(_REACH[route] for route in row)] for pe, row in enumerate(routes)]
     head = ["", *map(str, range(len(routes)))]
     return "".join("\n         " + "".join(word.ljust(width) for word in row).rstrip() for row in [head, *rows])
-
-
-def _pes(environ: dict[str, str]) -> int:
-    """Return the number of devices, or 2 where there is one."""
-    shown = {**environ, "ISHMEM_SIM_DEVICES": environ.get("ISHMEM_SIM_DEVICES", "2")}
-    done = python("from ishmem.ipc import pyze; print(len(pyze.gpus()))", shown)
-    return max(int(done.stdout), 2) if not done.returncode else 2
 
 
 CHECKS: tuple[Callable[[Machine], Iterator[Finding]], ...] = (

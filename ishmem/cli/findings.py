@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -10,7 +11,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from ishmem.environment.launcher import without
+
 SECONDS = 60
+_OF_A_JOB = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")
+_FACTS = "import json; from ishmem.cli import info; print(json.dumps(info.gather()))"
 
 
 class Verdict(Enum):
@@ -40,6 +45,16 @@ class Machine:
     def under(self, path: str) -> Path:
         """Return a path of the machine."""
         return self.root / path.lstrip("/")
+
+    @property
+    def environ_of_no_job(self) -> dict[str, str]:
+        """The environment of a process that is no part of a job, where this one is."""
+        return {name: value for name, value in without(self.environ).items() if name not in _OF_A_JOB}
+
+    @functools.cached_property
+    def facts(self) -> subprocess.CompletedProcess[str]:
+        """What `ishmem.cli.info` gathers, as JSON, if a device can be used."""
+        return python(_FACTS, self.environ_of_no_job)
 
 
 def ok(text: str) -> Finding:

@@ -35,31 +35,31 @@ def look() -> Seen:
     from ishmem.ipc import pyze
     from ishmem.runtime.peer_device import PeerDevice
 
-    facts = sorted(map(_facts, pyze.gpus()), key=lambda each: each[0]["integrated"])
-    return Seen([each for each, _handle in facts], [PeerDevice.of(handle) for _each, handle in facts])
+    seen = [(handle, PeerDevice.of(handle)) for handle in pyze.gpus()]
+    found = sorted(((_facts(*each), each[1]) for each in seen), key=lambda each: each[0]["integrated"])
+    return Seen([facts for facts, _ in found], [device for _, device in found])
 
 
-def _facts(device: int) -> tuple[dict[str, Any], int]:
+def _facts(handle: int, device: PeerDevice) -> dict[str, Any]:
     from ishmem.ipc import pyze
-    from ishmem.runtime.routes import shares_atomics, uuid_of
 
-    properties = pyze.device_properties(device)
+    properties = pyze.device_properties(handle)
     address = ""
     with contextlib.suppress(IshmemError):
-        address = pyze.pci_address(device)
+        address = pyze.pci_address(handle)
     node, cores = place(address) if address else ("", "")
     return {
         "name": properties.name.decode(errors="replace"),
-        "unique id": uuid_of(device).hex(),
+        "unique id": device.uuid.hex(),
         "integrated": bool(properties.flags & pyze.DEVICE_INTEGRATED),
-        "memory": sum(memory.totalSize for memory in pyze.memory_properties(device)),
+        "memory": sum(memory.totalSize for memory in pyze.memory_properties(handle)),
         "largest allocation": properties.maxMemAllocSize,
-        "execution units": pyze.xe_cores(device) * properties.numEUsPerSubslice,
-        "host atomics": shares_atomics(device),
+        "execution units": pyze.xe_cores(handle) * properties.numEUsPerSubslice,
+        "host atomics": device.coherent,
         "PCI address": address,
         "NUMA node": node,
         "CPU cores": cores,
-    }, device
+    }
 
 
 def merge(parts: Iterable[Seen]) -> Seen:

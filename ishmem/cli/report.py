@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ishmem.cli.findings import Finding, Machine, last_line, ok, python, warning
+from ishmem.cli.findings import Finding, Machine, last_line, ok, warning
 from ishmem.common import sizes
 
-_FACTS = "import json; from ishmem.cli import info; print(json.dumps(info.gather()))"
 _KEY = re.compile(r"(NEO_(L0_)?)?(NEOReadDebugKeys|([A-Z]+[a-z0-9]+){2,})")
 """Intel's driver names its debug keys so; variables of others seldom have small letters."""
 _OTHERS = re.compile(r"(?!ISHMEM_JOB$)(ISHMEM|ZEX?|ZES|ZET|SYCL|UR|ONEAPI|IGC)_\w+")
@@ -25,9 +24,8 @@ def check_report(machine: Machine) -> Iterator[Finding]:
     reads = machine.environ.get("NEOReadDebugKeys") == "1"
     if keys and reads:
         yield warning(f"debug keys change Intel's driver: {_words(keys)}", f"unset {' '.join(keys)}")
-    done = python(_FACTS, {**machine.environ, "ISHMEM_SIM_DEVICES": machine.environ.get("ISHMEM_SIM_DEVICES", "2")})
-    facts = {} if done.returncode else json.loads(done.stdout)
-    lines = _software(facts) if facts else [f"devices: none can be used: {last_line(done)}"]
+    facts = {} if machine.facts.returncode else json.loads(machine.facts.stdout)
+    lines = _software(facts) if facts else [f"devices: none can be used: {last_line(machine.facts)}"]
     lines += [f"device {number}: {_device(machine, each)}" for number, each in enumerate(facts.get("devices", ()))]
     ignored = " (not read, as NEOReadDebugKeys is not 1)" * bool(keys and not reads)
     lines.append(f"debug keys: {_words(keys) or 'none'}{ignored}")

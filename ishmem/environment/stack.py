@@ -44,7 +44,9 @@ _INTEL = "0x8086"
 
 _NEED_STACK = ("dpctl", "dpnp", "numba_dpex", "ishmem.ipc.pyze")
 
-_loaded = False
+_ASKED = ("ISHMEM_DEVICE", card.VARIABLE, "ZE_ENABLE_ALT_DRIVERS")
+_loaded: tuple[list[str | None], str] | None = None
+"""The values of the variables that ask for devices, and the choice, once the stack is loaded."""
 
 
 def choose() -> str:
@@ -81,7 +83,7 @@ def choose() -> str:
 def load() -> str:
     """Load the stack into this process, so that dpctl can be imported.
 
-    Libraries that are already loaded stay. A second call does nothing.
+    Libraries that are already loaded stay. A second call does nothing, unless variables ask for other devices.
 
     Returns:
         ``"gpu"`` or ``"sim"``, as `choose`.
@@ -91,9 +93,20 @@ def load() -> str:
         ValueError, IshmemError: As `choose`.
     """
     global _loaded
+    if _loaded and _loaded[0] == _asked():
+        return _loaded[1]
     kind = choose()
-    if _loaded:
-        return kind
+    if not _loaded:
+        _load(kind)
+    _loaded = _asked(), kind
+    return kind
+
+
+def _asked() -> list[str | None]:
+    return [os.environ.get(name) for name in _ASKED]
+
+
+def _load(kind: str) -> None:
     processes.check_folder()
     if card.asked():
         card.require()
@@ -104,8 +117,6 @@ def load() -> str:
         _open_loader(kind)
     if pinned_libraries.apply():
         pinned_libraries.load(library_folder())
-    _loaded = True
-    return kind
 
 
 def selected(selector: str, environ: Mapping[str, str]) -> str:

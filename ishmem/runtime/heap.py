@@ -144,7 +144,8 @@ class SymmetricHeap:
         self.peers: list[int] = []
         self.devices: list[PeerDevice | None] = []
         self.routes: list[Route] = []
-        self.late = self._has_indirect = self._has_staged = False
+        self.late = False
+        self._worst = Route.DIRECT  # of the kernels of all PEs
         self.atomics_by_host: list[bool] = []
         self.locks: list[handles.HostMap | None] = []
         self._mappings: dict[int, handles.Mapping] = {}
@@ -209,7 +210,7 @@ class SymmetricHeap:
         """Return the routes between the PEs of this node; collective where masks hide devices."""
         asked: list[PeerDevice] = []
         if peer_device.hidden(devices):
-            told = links.allgather(peer_device.ask_without_mask() if self.place == 0 else b"", what="init")[0][0]
+            told = links.allgather(peer_device.ask_without_mask() if self._node.place == 0 else b"", what="init")[0][0]
             asked = peer_device.unpack_all(told)
         self._is_untold = p2p != "off" and peer_device.hidden(devices, asked)
         return peer_device.routes(devices, asked, p2p)
@@ -218,13 +219,8 @@ class SymmetricHeap:
         """Take the routes between the PEs of this node."""
         self.between = between
         self.routes = [Route.STAGED] * self._n_pes
-        for pe, route in zip(self.near, between[self.place]):
+        for pe, route in zip(self.near, between[self._node.place]):
             self.routes[pe] = route
-
-    @property
-    def place(self) -> int:
-        """This PE's place among those of its node."""
-        return self.near.index(self.pe)
 
     def open(self, offers: dict[int, Offer], seconds: float) -> None:
         """Open every PE's heap, and read and write those of the node.
@@ -243,7 +239,7 @@ class SymmetricHeap:
             for at, pe in enumerate(self.near)
             if pe in self._mappings
         }
-        own = peer_proof.Own(self.context, self.device, self.base, self.place)
+        own = peer_proof.Own(self.context, self.device, self.base, self._node.place)
         self._proof = peer_proof.Proof(own, [offers[pe].pattern for pe in self.near], others)
         self._proof.run(seconds)
 
@@ -265,7 +261,7 @@ class SymmetricHeap:
 
     def _verdict(self) -> Verdict:
         """Return what this PE has found out about the memory of the others of its node."""
-        seen = self.bytes_at(0, self._proof.lines.size).copy_to_host().tobytes()
+        seen = self.bytes_at(0, self._proof.lines.size).copy_to_host().tobytes() if self._mappings else b""
         wrong = self._proof.check(seen)
         refusals = {self.near.index(pe): text for pe, text in self._refusals.items()}
         found = [Wrong.REFUSED if at in refusals else wrong.get(at, Wrong(0)) for at in range(len(self.near))]
@@ -273,7 +269,7 @@ class SymmetricHeap:
 
     def warn_of_troubles(self) -> None:
         """Warn, on each PE that has one, of memory that was not as the driver reports it, or of which nothing tells."""
-        if self._is_untold and self.place == 0:
+        if self._is_untold and self._node.place == 0:
             callsite.warn(f"PE {self.pe}: {peer_device.UNTOLD}")
         if text := self.describe_troubles():
             callsite.warn(f"PE {self.pe}: {text}")
@@ -281,7 +277,7 @@ class SymmetricHeap:
     def describe_troubles(self) -> str:
         """Say which memory was not as the driver reports it, as this PE tells it; empty if it has nothing to tell."""
         devices = [device for device in self.devices if device]
-        return peer_verdicts.describe(self.troubles, devices, self.near, self.place)
+        return peer_verdicts.describe(self.troubles, devices, self.near, self._node.place)
 
     def _leave_to_host(self, pe: int) -> None:
         """Give up the device's access to the heap of a PE."""
@@ -301,10 +297,8 @@ class SymmetricHeap:
         self.atomics_by_host = [False] * self._n_pes
         for pe, left in zip(self.near, by_host):
             self.atomics_by_host[pe] = left
-        found = [route for row in self.between for route in for_kernels(row, by_host)]
-        anywhere = self._network.any_of if self._network else bool
-        self._has_indirect = anywhere(any(route is not Route.DIRECT for route in found))
-        self._has_staged = anywhere(Route.STAGED in found)
+        worst = max(route for row in self.between for route in for_kernels(row, by_host))
+        self._worst = Route(self._network.greatest(worst) if self._network else worst)
 
     def host_adds(self, pe: int) -> bool:
         """Return whether the host updates a PE's device memory by itself in every way, or sends the update there."""
@@ -332,12 +326,12 @@ class SymmetricHeap:
 
         All PEs have the same answer, because collectives in kernels depend on it.
         """
-        return self.layout.width > 1 if self.late else self._has_indirect
+        return self.layout.width > 1 if self.late else self._worst is not Route.DIRECT
 
     @property
     def is_staged(self) -> bool:
         """Whether some PE's kernels reach a PE of their node through the proxy only; the same on all PEs."""
-        return self.is_routed if self.late else self._has_staged
+        return self.is_routed if self.late else self._worst is Route.STAGED
 
     @property
     def needs_proxy(self) -> bool:

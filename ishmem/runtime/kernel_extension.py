@@ -22,7 +22,7 @@ from ishmem.dpex.cache_key import NoKeyError, digest
 from ishmem.dpex.errors import KernelBuildError, UnsupportedKernelArgumentError
 from ishmem.dpex.extension import Extension, Failure, Origin, Place
 
-from . import binding, driver_compiler, foreign
+from . import binding, driver_compiler, foreign, job
 
 if TYPE_CHECKING:
     from .queue_workers import QueueWorkers
@@ -162,15 +162,11 @@ class Ishmem(Extension):
 
     def check(self, name: str, arguments: Sequence[Any]) -> None:
         """Raise ``SymmetryError`` if an argument is an array of a freed allocation."""
-        from ishmem.runtime import job
-
         if job.running():
             job.current().heap.freed.refuse_arguments(name, arguments)
 
     def raise_problems(self) -> None:
         """Raise ``LevelZeroError`` if the device of the heap is lost, ``WaitTimeout`` if ``ISHMEM_TIMEOUT`` is why."""
-        from ishmem.runtime import job
-
         if not job.running():
             return
         this = job.current()
@@ -183,15 +179,11 @@ class Ishmem(Extension):
 
     def submitted(self, name: str, event: Any) -> None:
         """Tell the job of a kernel."""
-        from ishmem.runtime import job
-
         if this := job.peek():
             this.waits.submitted(name, event)
 
     def waiting(self) -> contextlib.AbstractContextManager[None]:
         """Return a context in which ``ISHMEM_TIMEOUT`` finds a kernel that does not end."""
-        from ishmem.runtime import job
-
         this = job.peek()
         return this.waits.for_kernel() if this else contextlib.nullcontext()
 
@@ -208,8 +200,6 @@ class Ishmem(Extension):
 
 
 def _queue_workers() -> QueueWorkers | None:
-    from ishmem.runtime import job
-
     return getattr(job.peek(), "queue_workers", None)
 
 

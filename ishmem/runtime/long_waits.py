@@ -54,6 +54,16 @@ class _Wait:
     text: str = ""
 
 
+class _Launches(dict[int, float]):
+    """Since when each thread waits for a kernel; as a context manager, the wait of this thread."""
+
+    def __enter__(self) -> None:
+        self[threading.get_ident()] = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self.pop(threading.get_ident(), None)  # a handler of a signal may have waited in between
+
+
 class LongWaits:
     """The long waits of this PE's threads."""
 
@@ -62,7 +72,7 @@ class LongWaits:
         self._this, self._board, self._timeout = this, this.board, timeout
         self._record = this.board[this.node.place]
         self._waits: dict[int, _Wait] = {}
-        self._launches: dict[int, float] = {}  # since when each thread waits for a kernel
+        self._launches = _Launches()
         self._closed = threading.Event()
         self._checks: list[CrossedCalls | MixedCalls] = []
         self._crossed_kernels, self._end_job = CrossedKernels(this), end_job
@@ -172,15 +182,9 @@ class LongWaits:
         if self._one_engine:
             self._submitted.append((name, event))
 
-    @contextlib.contextmanager
-    def for_kernel(self) -> Iterator[None]:
+    def for_kernel(self) -> contextlib.AbstractContextManager[None]:
         """Record that this thread waits for a kernel to end."""
-        thread = threading.get_ident()
-        self._launches[thread] = time.monotonic()
-        try:
-            yield
-        finally:
-            del self._launches[thread]
+        return self._launches
 
     def over(self) -> None:
         """Record that this thread's wait has ended."""

@@ -195,7 +195,7 @@ class Network:
 
     def reports(self, text: str) -> list[str]:
         """Return the texts of all PEs, in PE order, or an empty list when all are empty; collective, for ``init``."""
-        if not self.any_of(bool(text)):
+        if not self.greatest(bool(text)):
             return []
         return self.all_of(text)
 
@@ -204,9 +204,9 @@ class Network:
         gathered: list[str] = self._world.allgather(text)
         return gathered
 
-    def any_of(self, value: bool) -> bool:
-        """Return whether ``value`` is true on any PE; collective, for ``init``."""
-        return bool(self._world.allreduce(value, self._mpi.LOR))
+    def greatest(self, value: int) -> int:
+        """Return the greatest of the values of all PEs; collective, for ``init``."""
+        return int(self._world.allreduce(value, self._mpi.MAX))
 
     def from_above(self, value: list[Any]) -> list[Any]:
         """Return what the first PE of the node above passes, [] on node 0; called by the first PE of each node."""
@@ -224,7 +224,7 @@ class Network:
         The first PE of each node asks PE 0. Of several answers the fastest counts, which is off by at most half the
         time it took. Returns 0 if no PE wants it.
         """
-        if not self.any_of(wanted):
+        if not self.greatest(wanted):
             return 0
         me, found = self._world.Get_rank(), 0
         leaders = [self.nodes.index(number) for number in range(1, max(self.nodes) + 1)]
