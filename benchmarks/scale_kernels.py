@@ -107,7 +107,7 @@ class Rehearsal:
         self.words = struct.unpack(f"<{len(packed) // 8}q", packed)
         self.copies.clear()
         if self.routine == BARRIER:
-            self._barrier(0)
+            self._barrier()
         else:
             self._collective()
         for phase, copies in self.copies.items():
@@ -157,8 +157,8 @@ class Rehearsal:
         fakes: dict[str, Callable[..., Any]] = {
             "load_word": self._load, "store_word": self._store, "store_flag": self._flag, "copy_bytes": self._copy,
             "copy_by_proxy": self._put, "transfer_steps": self._transfer, "await_line": self._await,
-            "complete_before_flag": self._complete, "release": self._release, "end_phase": here,
-            "barrier_of_nodes": self._barrier, "team_records": here, "sync_bytes": here,
+            "complete_before_flag": self._complete, "order_before_flag": self._complete, "release": self._release,
+            "end_phase": here, "team_records": here, "sync_bytes": here,
             "meeting_bytes": lambda: 2 * lines, "meeting_lines": lambda: _STEPS - lines,  # the rendezvous is odd
             "sync_lines": lambda: _RELEASE, "slots_of": lambda *_team: _SLOTS,
             "header_at": lambda begin, member: begin + member * slots.PAYLOAD, "pe_count": lambda: len(self.on),
@@ -248,9 +248,9 @@ class Rehearsal:
         self._run(barrier.release, *arguments)
         self.phase = self._after
 
-    def _barrier(self, team: int, site: object = None) -> None:
+    def _barrier(self) -> None:
         self.in_barrier = True
-        self._run(barrier.barrier_of_nodes, team, site)
+        self._run(barrier.barrier_of_nodes, 0, None)
 
 
 def _names(code: CodeType) -> set[str]:

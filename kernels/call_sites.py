@@ -115,8 +115,8 @@ class WaitSites(CallRewrite):
         return binding.bound() is not None and super().applies(func_ir)
 
     def concerns(self, statement: Any, called: Any) -> bool:
-        """Return whether a call waits."""
-        return _takes(called, "site") or _meets(called)
+        """Return whether a call waits; one that has an argument in the place of its site is left as it is, an error."""
+        return not _has_site(called, statement.value) if _takes(called, "site") else _meets(called)
 
     def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
         """Return the statements that make the words of a call site, and the call with these as ``site``."""
@@ -169,6 +169,12 @@ def called_in(func_ir: Any, value: Any) -> Any:
 def _takes(called: Any, argument: str) -> bool:
     """Return whether the device form of a function has an argument: ``group``, or the call site, ``site``."""
     return argument in inspect.signature(registered[called]).parameters
+
+
+def _has_site(called: Any, call: Any) -> bool:
+    """Return whether a program's call passes an argument as call site."""
+    place = list(inspect.signature(registered[called]).parameters).index("site")
+    return len(call.args) > place or "site" in dict(call.kws)
 
 
 def _meets(called: Any) -> bool:

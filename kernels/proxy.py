@@ -42,7 +42,7 @@ from .proxy_ring import (
     submit,
     take_ticket,
 )
-from .spec_constants import heap_base, near_count, this_pe, ticket_counter
+from .spec_constants import heap_base, near_count, pe_count, this_pe, ticket_counter
 
 (
     PUT, GET, STORE, QUIET_HOST, UPDATE, SIGNAL, ORDER, COMPLETE, FLUSH, STORES_DIRECTLY, MARK, LOAD, ATOMIC,
@@ -81,9 +81,11 @@ def reachable(pe):
 def delta_if_reachable(pe):
     """Return `peer_delta` of a reachable PE, else 0.
 
-    It may be called for a number that is no PE. Called before an operation checks its arguments, the load leaves a
-    program's loop; after the check it would not.
+    With ``ISHMEM_CHECK``, it may be called for a number that is no PE. Called before an operation checks its
+    arguments, the load leaves a program's loop; after the check it would not.
     """
+    if binding.options().check:
+        return lambda pe: peer_delta(pe) if 0 <= pe < pe_count() and reachable(pe) else 0
     return lambda pe: peer_delta(pe) if reachable(pe) else 0
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from numba.core import types
 
 from ishmem.common.constants import no_member
+from ishmem.common.kernel_wait import WORDS
 from ishmem.common.type_tables import RMA_TYPES, refusal
 from ishmem.common.violations import OPTIONS
 from ishmem.runtime import binding
@@ -27,7 +28,8 @@ def may_wait(routine: str) -> None:
 
 def site(routine: str, kind: Any) -> None:
     """Require the argument that ``ishmem.kernels.call_sites`` adds to calls that wait, or none."""
-    require(absent(kind) or isinstance(kind, types.UniTuple), f"{routine}: too many arguments, the last one is {kind}")
+    fine = absent(kind) or (isinstance(kind, types.UniTuple) and kind.count == WORDS)
+    require(fine, f"{routine}: too many arguments, the last one is {kind}")
 
 
 def element_type(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:

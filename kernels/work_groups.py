@@ -89,6 +89,7 @@ def meet_groups(counter, groups, site):
 @device(work_groups.sync_work_groups)
 def _sync_work_groups(counter, group, site=None):
     type_checks.may_wait("sync_work_groups")
+    type_checks.site("sync_work_groups", site)
     require(isinstance(group, GroupType), f"sync_work_groups: group is a work-group, got {group}")
     type_checks.array("sync_work_groups", "counter", counter, ("int64",))
     type_checks.contiguous("sync_work_groups", counter=counter)

@@ -15,6 +15,7 @@ from ishmem.runtime import job
 from ishmem.testing import Pes
 
 FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL, ADD, SET, LOCK = range(14)
+FAR_PUT, FAR_BLOCKS, FAR_TILE, TEAM_PE = range(14, 18)
 
 NAMES = {value: name for name, value in globals().items() if name.isupper() and isinstance(value, int)}
 LINES = list(enumerate(Path(__file__).read_text().splitlines(), 1))
@@ -34,6 +35,10 @@ EXPECTED = {
     ADD: ("SymmetryError", "put_signal, signal_set or signal_add in a kernel", "is not on the symmetric heap"),
     SET: ("SymmetryError", "wait_until_all", "is not on the symmetric heap"),
     LOCK: ("IndexError", "in a kernel", "element 10 on"),
+    FAR_PUT: ("IndexError", "put in a kernel", "pe is 1152921504606846976"),
+    FAR_BLOCKS: ("IndexError", "iput", "pe is 1152921504606846976"),
+    FAR_TILE: ("IndexError", "get in a kernel", "pe is 1152921504606846976"),
+    TEAM_PE: ("IndexError", "team_ptr in a kernel on PE {me}: pe is 5; PEs of the team are numbered 0 to {last}"),
 }
 
 
@@ -67,6 +72,14 @@ def bad_call(item: kapi.Item, a, local, signal, pe, case):
         ishmem.wait_until_all(local, ishmem.CMP_EQ, 7)
     if case == LOCK:
         ishmem.test_lock(a, 10)
+    if case == FAR_PUT:
+        ishmem.put(a, local, 1 << 60)
+    if case == FAR_BLOCKS:
+        ishmem.iput(a, local, 1, 1, 3, 1 << 60)
+    if case == FAR_TILE:
+        ishmem.get(local[::2], a[::2], 1 << 60)
+    if case == TEAM_PE:
+        ishmem.team_ptr(ishmem.TEAM_WORLD, a, 5)
 
 
 @CHECKING

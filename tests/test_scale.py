@@ -150,6 +150,20 @@ def test_kernels(routine: str, n_pes: int) -> None:
     assert scale.bound(routine + scale.IN_KERNEL, n_pes, 3, 8, scale.Links()) < seconds
 
 
+@pytest.mark.parametrize("n_pes", [4, 12])
+def test_large_blocks_of_an_alltoall_in_kernels(n_pes: int) -> None:
+    """Where a node's blocks for another one do not fit in slots, each PE sends its own, and waits for their arrival."""
+    on, links = scale.nodes_of(n_pes, 3), scale.Links()
+    size = scale_kernels.Rehearsal(on, "alltoall", 8).payload
+    counts = scale_kernels.Rehearsal(on, "alltoall", size).run()
+    others = n_pes - np.bincount(on)[on]
+    followers = np.arange(n_pes) % 3 > 0  # a leader also takes part in the rendezvous
+    sent = counts.sum(axis=0)
+    assert (sent[followers, MESSAGES_OUT] == 2 * others[followers]).all()  # blocks and acknowledgements
+    assert (sent[:, BYTES_OUT] > others * size).all()
+    assert scale_kernels.predict(on, "alltoall", size, links).seconds > scale.bound("alltoall", n_pes, 3, size, links)
+
+
 @pytest.mark.parametrize("n_pes", [12, 96])
 def test_alltoall_in_kernels(n_pes: int) -> None:
     """A node sends all blocks for another one in one message, by its members in turn."""

@@ -288,6 +288,9 @@ def look(item: kapi.Item, handles, out, array, near, written):
             for pe in range(-1, ishmem.n_pes() + 1):
                 out[i, place] = ishmem.team_translate_pe(handles[i], pe, handles[j])
                 place += 1
+        for pe in range(-1, ishmem.n_pes() + 1):
+            out[i, place] = ishmem.team_ptr(handles[i], array, pe) is not None
+            place += 1
     for i in range(near.size):
         ishmem.team_ptr(handles[0], array, near[i])[ishmem.my_pe()] = written
 
@@ -323,16 +326,19 @@ def check_kernel(rounds: int) -> None:
     gone.destroy()
     teams = [back, WORLD, even, row, INVALID]
     handles = dpnp.asarray(np.array([team.handle for team in teams] + [gone.handle, 1000], "i8"))
-    out, array = dpnp.zeros((7, 2 + 7 * (n + 2)), dtype="i8"), ishmem.zeros(n, dtype="i4")
+    out, array = dpnp.zeros((7, 2 + 8 * (n + 2)), dtype="i8"), ishmem.zeros(n, dtype="i4")
     node = [pe for pe in range(n) if ishmem.ptr(array, pe) is not None]
     near = dpnp.asarray(np.array([WORLD.translate_pe(pe, back) for pe in node]))
     dpex.call_kernel(look, kapi.Range(1), handles, out, array, near, me + 1)
     wanted = np.full(out.shape, -1)
+    wanted[:, -n - 2 :] = 0
     for i, team in enumerate(teams):
         wanted[i, :2] = team.my_pe(), team.n_pes()
         for j, other in enumerate(teams):
             for pe in range(-1, n + 1):
                 wanted[i, 2 + j * (n + 2) + pe + 1] = team.translate_pe(pe, other)
+        for pe in range(n):
+            wanted[i, -n - 1 + pe] = team.translate_pe(pe, WORLD) in node
     same(out, wanted)
     ishmem.barrier_all()
     same(array, np.array([pe + 1 if pe in node else 0 for pe in range(n)], "i4"))
