@@ -9,9 +9,12 @@ from typing import NamedTuple
 
 from ishmem import memory, teams
 from ishmem.common.layout import LINE, TWIN, TeamRecord
+from ishmem.common.violations import NO_ROOT, number
+from ishmem.runtime import binding
 
 from . import type_checks
-from .intrinsics import atomic_load_word, compiled, device, load_word
+from .intrinsics import atomic_load_word, compiled, device, load_word, without_elements
+from .runtime_checks import report
 from .spec_constants import pe_count, team_records, this_pe
 
 WORLD = 0  # the handle of TEAM_WORLD, whose members are constants of the process
@@ -85,9 +88,15 @@ def _team_ptr(team, a, pe):
     type_checks.integer("team_ptr", "team", team)
     type_checks.array("team_ptr", "a", a)
     type_checks.integer("team_ptr", "pe", pe)
+    routine, check = number("team_ptr"), binding.options().check
 
     def impl(team, a, pe):
-        members = members_of(team)
-        return memory.ptr(a, pe_of(members, pe))
+        if is_team(team):
+            members = members_of(team)
+            if 0 <= pe < members.size:
+                return memory.ptr(a, pe_of(members, pe))
+            if check:
+                report(routine, NO_ROOT, pe, 0, 0, 0, members.size)
+        return without_elements(a)
 
     return impl

@@ -144,7 +144,7 @@ RECORDS = [
         "kernel j, q.py:2: set_lock: another request gets the",
     ),
     (KernelWait(1, kernel_wait.MEMBER, 0, 3, pe=2), "", "PE 2 has not begun call 3"),
-    (KernelWait(1, kernel_wait.VARIABLE, 3, 7, 9), "", "element 0 of x is 3; cmp is 9; allowed are CMP_EQ, CMP_NE"),
+    (KernelWait(1, kernel_wait.VARIABLE, 3, 7, 9), "", "element 0 of x is 3, cmp is 9; allowed are CMP_EQ, CMP_NE"),
 ]
 
 

@@ -9,7 +9,7 @@ import struct
 from typing import NamedTuple
 
 from ishmem.common import text_words
-from ishmem.common.constants import SYMBOLS, Cmp
+from ishmem.common.constants import SYMBOLS, Cmp, no_member
 
 VARIABLE, NONE_OF, LOCK, MEMBER, PROXY = range(1, 6)
 NOTICE = 30.0
@@ -109,7 +109,9 @@ def _call_at(data: bytes, offset: int) -> str:
 def _words(wait: KernelWait, variable: str) -> str:
     seen, wanted = (number % (1 << 64) if wait.unsigned else number for number in (wait.seen, wait.wanted))
     if wait.kind == VARIABLE:
-        return f"element {wait.element} of {variable} is {seen}, wanted {SYMBOLS[Cmp(wait.cmp)]} {wanted}"
+        known = wait.cmp in set(Cmp)
+        condition = f"wanted {SYMBOLS[Cmp(wait.cmp)]} {wanted}" if known else no_member("cmp", Cmp, wait.cmp)
+        return f"element {wait.element} of {variable} is {seen}, {condition}"
     if wait.kind == NONE_OF:
         return f"none of the {seen} elements of {variable} is as wanted"
     if wait.kind == LOCK:
