@@ -80,7 +80,7 @@ test-card: $(VENV)/.installed
 	$(VENV)/bin/python -m pytest -m "$(TESTS)" -o ishmem_npes=2 $(CARD_TESTS) $(ARGS)
 
 # The tests of the public routines.
-CHAPTERS := rma amo signals strided wait wait_sets order teams active_sets locks memory_extras collectives reductions \
+CHAPTERS := query rma amo signals strided wait wait_sets order teams active_sets locks memory_extras collectives reductions \
   kernels_collectives kernels_reductions on_queue on_queue_collectives
 
 OF_NUMBA_DPEX := tests/of_numba_dpex $(CHAPTERS:%=tests/test_%.py) tests/test_function_cache.py \

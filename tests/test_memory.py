@@ -441,21 +441,14 @@ def test_exhaustion() -> None:
 
 
 @pytest.mark.ishmem
-def test_queries() -> None:
+def test_ptr() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, ordinary = ishmem.zeros(8), dpnp.zeros(8)
     for pe in range(n):
-        assert ishmem.pe_accessible(pe)
-        assert ishmem.addr_accessible(a[2:], pe)
-        assert not ishmem.addr_accessible(ordinary, pe)
         raises(ishmem.SymmetryError, "not on the symmetric heap", ishmem.ptr, ordinary, pe)
     assert ishmem.ptr(a, me) is a
-    assert not ishmem.pe_accessible(n)
-    assert not ishmem.pe_accessible(-1)
-    raises(IndexError, f"pe is {n}", ishmem.addr_accessible, a, n)
     raises(IndexError, "pe is -1", ishmem.ptr, a, -1)
     raises(TypeError, "pe is an integer", ishmem.ptr, a, 0.0)
-    raises(TypeError, "pe is an integer", ishmem.pe_accessible, "0")
 
 
 @pytest.mark.parametrize("leaks", ["auto", "warn", "error", "ignore"])
