@@ -122,7 +122,8 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
     if found.problem == NO_TEAM:
         return f"{call}: team is {found.pe}; those of this PE are {handles}"
     if found.problem == NO_ROOT:
-        return f"{call}: {'pe' if routine == 'team_ptr' else 'root'} is {found.pe}; PEs of the team are numbered 0 to {found.size - 1}"
+        name = "pe" if routine == "team_ptr" else "root"
+        return f"{call}: {name} is {found.pe}; PEs of the team are numbered 0 to {found.size - 1}"
     if found.problem == MISMATCH:
         mine, theirs = _call_text(found.address, found.first), _call_text(found.size, found.nelems)
         return f"{call}: the PEs disagree; PE {heap.pe}: {mine}; PE {found.pe}: {theirs}"
