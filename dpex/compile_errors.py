@@ -66,7 +66,7 @@ def refuse_function(value: Any) -> None:
     """Refuse a function of Python or numpy that numba has for some types, by code that devices do not run.
 
     Raises:
-        NumbaTypeError: It is one.
+        NumbaTypeError: The function has no code for devices.
     """
     if any(value is each for each in _REFUSED):
         name = value.__name__

@@ -42,7 +42,7 @@ def _result(name: str, kinds: Sequence[Any], given: Sequence[Range]) -> Any:
     """Return the type of the result.
 
     Raises:
-        NoTypeError: There is none.
+        NoTypeError: No integer type holds all results.
     """
     kind = result(name, *given)
     if kind is None:

@@ -51,7 +51,7 @@ SYMBOLS = _symbols()
 
 
 def link(module: llvm.ModuleRef) -> None:
-    """Let calls of C's mathematics call OpenCL's.
+    """Replace the mathematical functions of C that a module calls by those of OpenCL.
 
     Raises:
         LookupError: A function has no counterpart on the device.

@@ -332,7 +332,7 @@ def _flags(options: Any, kind: type[F], prefix: str) -> F:
     """Return options as flags, checked.
 
     Raises:
-        ValueError: There are others.
+        ValueError: A bit is none of the options.
         TypeError: ``options`` is no integer.
     """
     number, allowed = check.integer(options, "options"), [f"{prefix}_{option.name}" for option in kind]
@@ -489,7 +489,7 @@ def _context(ctx: Any) -> Ctx:
     """Return ``ctx``, checked.
 
     Raises:
-        TypeError: It is none.
+        TypeError: ``ctx`` is no context.
     """
     if not isinstance(ctx, Ctx):
         raise TypeError(f"ctx is a context made by ctx_create, got {type(ctx).__name__}")

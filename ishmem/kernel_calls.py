@@ -135,7 +135,7 @@ def same_queue(first: check.View, *others: check.View) -> None:
     """Check that arrays are on one queue.
 
     Raises:
-        ValueError: They are not.
+        ValueError: The queues differ.
     """
     for other in others:
         if other.array.sycl_queue != first.array.sycl_queue:

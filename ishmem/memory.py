@@ -583,7 +583,7 @@ def _viewed_shape(a: check.View, itemsize: int) -> tuple[int, ...]:
     """Return the shape of an array whose bytes are viewed as elements of another size.
 
     Raises:
-        ValueError: They are not.
+        ValueError: The array is not in C order, or its address or last axis is no multiple of ``itemsize``.
     """
     shape = a.shape or (a.count,)
     if not a.order & 1:

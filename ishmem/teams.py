@@ -376,7 +376,7 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
     """Take the first handle that is free in the masks of all members.
 
     Raises:
-        IshmemError: There is none.
+        IshmemError: No handle is free on all members.
     """
     common = (1 << TWIN) - 1
     for pe in part:

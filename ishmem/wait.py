@@ -103,7 +103,7 @@ def check_cmp(cmp: Any) -> None:
     """Check that ``cmp`` is one of the comparisons.
 
     Raises:
-        ValueError: It is none.
+        ValueError: ``cmp`` is none of the comparisons.
     """
     if cmp not in list(Cmp):
         raise ValueError(no_member("cmp", Cmp, cmp))

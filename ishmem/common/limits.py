@@ -27,7 +27,7 @@ def seconds(text: str) -> float:
     """Read a time: more than 0 and at most `LONGEST`.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is no such time.
     """
     if not 0 < (value := float(text)) <= LONGEST:
         raise ValueError(f"not a time: {text!r}")

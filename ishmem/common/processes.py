@@ -30,7 +30,7 @@ def check_folder() -> None:
     """Check that the working folder of this process exists.
 
     Raises:
-        IshmemError: It was removed.
+        IshmemError: The folder was removed.
     """
     try:
         os.getcwd()

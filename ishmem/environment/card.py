@@ -114,7 +114,7 @@ def check() -> None:
     """Check that a process can be on the card that ``ISHMEM_CARD`` asks for.
 
     Raises:
-        IshmemError: It cannot.
+        IshmemError: The card cannot be emulated here.
     """
     if reason := problem():
         raise IshmemError(f"{VARIABLE}={asked()}, but {reason}")
@@ -124,7 +124,7 @@ def require() -> None:
     """Check that this process is on the card that ``ISHMEM_CARD`` asks for.
 
     Raises:
-        IshmemError: It is not.
+        IshmemError: This process is not on that card.
     """
     if not is_here():
         raise IshmemError(

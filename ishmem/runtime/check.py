@@ -226,7 +226,7 @@ def contiguous(*arrays: View) -> None:
     """Check that arrays are contiguous, all in the same order.
 
     Raises:
-        ValueError: They are not.
+        ValueError: An array is not contiguous, or the orders differ.
     """
     for array in arrays:
         if not array.order:
@@ -246,7 +246,7 @@ def same_dtype(dest: View, source: View) -> None:
     """Check that two arrays have the same dtype.
 
     Raises:
-        TypeError: They differ.
+        TypeError: The dtypes differ.
     """
     if dest.dtype != source.dtype:
         raise TypeError(
@@ -258,7 +258,7 @@ def writable(array: View) -> None:
     """Check that an array is writable.
 
     Raises:
-        ValueError: It is read-only.
+        ValueError: The array is read-only.
     """
     if not array.writable:
         raise ValueError(f"{array.name} is read-only")

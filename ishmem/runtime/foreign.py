@@ -29,7 +29,7 @@ class Library(Protocol):
         """Return a dpnp or numpy array on the memory of an array.
 
         Raises:
-            TypeError: There is none.
+            TypeError: No such array can be made.
         """
 
     def dtype(self, array: Any) -> str:

@@ -3,7 +3,7 @@
 One work-item calls the device form of the routine, so host and kernel atomics are the same operation.
 
 A kernel of the program may wait for this very operation. So nothing here lets the driver write a command that stalls
-until earlier kernels have ended, as copies and the synchronization with a queue do: the operands are arguments of the
+until earlier kernels have ended, as copies and the synchronisation with a queue do: the operands are arguments of the
 kernel, the old value goes to host memory, and the host polls the event that the kernel itself signals.
 """
 

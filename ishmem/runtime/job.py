@@ -396,7 +396,7 @@ def refuse_fork() -> None:
     """Check that this process is no fork of a PE.
 
     Raises:
-        StateError: It is one.
+        StateError: This process is a fork.
     """
     if _parents:
         raise StateError(
@@ -409,7 +409,7 @@ def refuse_stale_devices() -> None:
     """Check that the drivers were not opened before this process was forked: they do not work in a fork.
 
     Raises:
-        StateError: They were.
+        StateError: A driver was opened before the fork.
     """
     if _stale_devices:
         raise StateError(

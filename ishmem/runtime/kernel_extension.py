@@ -116,11 +116,11 @@ class Ishmem(Extension):
         return bound is not None and bound[0].check and not file.startswith(tuple(f"{each}/" for each in _kernels()))
 
     def report(self, context: Any, builder: Any, failure: Failure) -> None:
-        """Emit the record of a failure in this PE's heap."""
+        """Emit code that records a failure in this PE's heap."""
         self._loaded.failures.emit_record(context, builder, failure)
 
     def note(self, context: Any, builder: Any, place: Place) -> None:
-        """Emit the line of a call in the record, unless that has one."""
+        """Emit code that writes the place of a call into the record of a failure, unless the record has a place."""
         self._loaded.failures.emit_note_of(builder, place)
 
     def compiles_first(self) -> bool:

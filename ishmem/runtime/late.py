@@ -44,7 +44,7 @@ class Late:
         """Raise if the source buffer of a nonblocking put was changed before local completion.
 
         Raises:
-            IshmemError: Names the puts.
+            IshmemError: A source was changed; the text names the puts.
         """
         if found := _core.late_changed():
             puts = "; ".join(self._words(line) for line in found)

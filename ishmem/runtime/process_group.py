@@ -19,7 +19,7 @@ class Processes:
         """Take a group of torch.distributed.
 
         Raises:
-            TypeError: It is none.
+            TypeError: ``group`` is no group of torch.distributed.
             ValueError: This process is not in it.
         """
         self._group, self._torch = group, sys.modules.get("torch.distributed")
@@ -50,7 +50,7 @@ def refuse_torchrun() -> None:
     """Raise if torchrun has started several processes: without their group, each would be a job of one PE.
 
     Raises:
-        IshmemError: It has.
+        IshmemError: torchrun has started several processes.
     """
     size = os.environ.get("WORLD_SIZE", "1")
     if "TORCHELASTIC_RUN_ID" in os.environ and size != "1":
