@@ -11,7 +11,7 @@ import inspect
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from types import CellType, CodeType, FunctionType, SimpleNamespace
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from ishmem.benchmarks.scale import (
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.layout import LINE, Layout, NodeList
 from ishmem.kernels import barrier, collectives, nodes as node_tables, rendezvous, slots
+from ishmem.kernels.options import constants_of
 from ishmem.kernels.small_reductions import make_small_reduction
 from ishmem.kernels.teams import Members
 from ishmem.runtime.binding import CompileOptions
@@ -152,7 +153,6 @@ class Rehearsal:
     @functools.cache  # noqa: B019  # there are few
     def _fakes(self) -> dict[str, Any]:
         wide = self.layout.wide if self.layout.is_large else 0
-        options = CompileOptions(spans=True, levels=True, wide=wide)
         here, lines = lambda *_arguments: 0, _RELEASE + LINE - _STEPS
         fakes: dict[str, Callable[..., Any]] = {
             "load_word": self._load, "store_word": self._store, "store_flag": self._flag, "copy_bytes": self._copy,
@@ -166,7 +166,7 @@ class Rehearsal:
             "members_of": lambda _team: Members(0, 1, len(self.on), self.me), "rank_in": here,
             "size_of": lambda _group: 1, "peer_delta": lambda pe: 0 if pe == self.me else _OTHER,
         }  # fmt: skip
-        return {**fakes, "binding": SimpleNamespace(options=lambda: options)}
+        return {**fakes, **constants_of(CompileOptions(spans=True, levels=True, wide=wide))}
 
     def _is_near(self, pe: int) -> bool:
         return self.on[pe] == self.on[self.me]

@@ -12,7 +12,6 @@ from ishmem import amo
 from ishmem.common.constants import MemoryOrder
 from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
 from ishmem.common.violations import number
-from ishmem.runtime import binding
 
 from . import type_checks
 from .front_end import device_func
@@ -31,6 +30,7 @@ from .intrinsics import (
     store,
 )
 from .memory_orders import AMO, WAIT
+from .options import LATE
 from .peers import peer_delta
 from .proxy import atomic_by_proxy as by_proxy, has_atomics, order_stores, update_by_proxy
 from .runtime_checks import allowed, is_order, value_fits
@@ -234,7 +234,7 @@ def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable
 
     def increment(dest, pe, index=0, order=0):
         _check(routine, dest, (), pe, index)
-        if binding.options().late:
+        if LATE:
             return lambda dest, pe, index=0, order=0: update(dest, 1, pe, index)
 
         def impl(dest, pe, index=0, order=0):
@@ -245,7 +245,7 @@ def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable
 
     def with_value(dest, value, pe, index=0, order=0):
         _check(routine, dest, (value,), pe, index)
-        if binding.options().late:
+        if LATE:
             return lambda dest, value, pe, index=0, order=0: update(dest, value, pe, index)
 
         def impl(dest, value, pe, index=0, order=0):
@@ -275,9 +275,7 @@ def _register_nbi(routine: Atomic, host: Callable[..., Any], fetching: Callable[
 
     def with_value(fetch, dest, value, pe, index=0):
         check(fetch, dest, (value,), pe, index)
-        return lambda fetch, dest, value, pe, index=0: store(
-            address_of(fetch), fetch, fetching(dest, value, pe, index)
-        )
+        return lambda fetch, dest, value, pe, index=0: store(address_of(fetch), fetch, fetching(dest, value, pe, index))
 
     def with_condition(fetch, dest, cond, value, pe, index=0):
         check(fetch, dest, (cond, value), pe, index)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ishmem.common.layout import LINE, TeamRecord
-from ishmem.runtime import binding
 
-from .intrinsics import compiled, device_function, load_word, memory_fence, store_word
+from .intrinsics import compiled, load_word, memory_fence, store_word
 from .long_waits import forget, looking, tell_member
 from .memory_orders import FLAG_SEEN
 from .nodes import after, nodes_of, pe_in, spans_nodes
+from .options import SPANS
 from .proxy import store_flag
 from .spec_constants import heap_base, sync_bytes, sync_lines, team_records
 
@@ -35,19 +35,13 @@ def next_number(team):
     return number
 
 
-@device_function
+@compiled
 def team_barrier(team, members, site):
     """Wait for all members of a team; ``site`` is the call site, or None."""
-    if not binding.options().spans:
-        return lambda team, members, site: flat_barrier(team, members, site)
-
-    def impl(team, members, site):
-        if spans_nodes(team):
-            barrier_of_nodes(team, site)
-        else:
-            flat_barrier(team, members, site)
-
-    return impl
+    if SPANS and spans_nodes(team):
+        barrier_of_nodes(team, site)
+    else:
+        flat_barrier(team, members, site)
 
 
 @compiled

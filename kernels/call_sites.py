@@ -25,6 +25,7 @@ from . import failures
 from .intrinsics import device_intrinsic, registered
 from .long_waits import note_call_begun, note_group_call, site_of
 from .numba_ir import constant_of
+from .options import COPIES_BY_PROXY, PROXIED
 
 
 @device_intrinsic
@@ -179,8 +180,8 @@ def _has_site(called: Any, call: Any) -> bool:
 
 def _meets(called: Any) -> bool:
     """Return whether a function waits, but its device form does not take the call site."""
-    module, options = called.__module__.rpartition(".")[2], binding.options()
-    by_proxy = options.proxied if module in _ATOMICS else options.copies_by_proxy
+    module = called.__module__.rpartition(".")[2]
+    by_proxy = PROXIED if module in _ATOMICS else COPIES_BY_PROXY
     return by_proxy or module in _COLLECTIVES
 
 

@@ -9,16 +9,16 @@ from ishmem import collectives
 from ishmem.common.call_id import NO_DTYPE, pack
 from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.violations import number
-from ishmem.runtime import binding
 
 from . import type_checks
 from .barrier import team_barrier
 from .collective_forms import register
 from .copy import copy_bytes, copy_steps, transfer_steps
-from .intrinsics import compiled, device, device_function, load_word, nothing_of, rank_in, size_of
+from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of
 from .levels import broadcast_by_nodes, collect_by_nodes
 from .long_waits import note_begun
 from .nodes import after, spans_nodes
+from .options import CHECK, LEVELS
 from .proxy import complete_before_flag, complete_held, complete_host_puts
 from .rendezvous import (
     await_transfers,
@@ -38,21 +38,17 @@ from .teams import WORLD, is_team, members_of, pe_of
 
 # ---- synchronisation
 
-SYNC = number("barrier_all, sync_all or team_sync")
+SYNC_ID = pack(number("barrier_all, sync_all or team_sync"), NO_DTYPE, 0, 0, 0)
 
 
-@device_function
+@compiled
 def synchronize(team, site):
     """Wait until all members of a team have called a barrier or sync."""
-    if not binding.options().check:
-        return lambda team, site: team_barrier(team, members_of(team), site)
-    call_id = pack(SYNC, NO_DTYPE, 0, 0, 0)
-
-    def impl(team, site):
+    if CHECK:
         note_begun(site)
-        rendezvous(team, members_of(team), call_id, 0, -1, Carried(NOTHING, 0, 0))
-
-    return impl
+        rendezvous(team, members_of(team), SYNC_ID, 0, -1, Carried(NOTHING, 0, 0))
+    else:
+        team_barrier(team, members_of(team), site)
 
 
 def _sync(site=None):
@@ -161,21 +157,15 @@ def exchange(sample, call, flow, group):
     return min(status, 0)
 
 
-@device_function
+@compiled
 def move_large(members, call, count, flow, group):
     """Move large blocks between the arrays of the members."""
-    if not binding.options().levels:
-        return lambda members, call, count, flow, group: move_flat(members, call, count, flow, group)
-
-    def impl(members, call, count, flow, group):
-        if flow.source_blocks or flow.to_root or not spans_nodes(call.team):
-            move_flat(members, call, count, flow, group)
-        elif flow.from_root:
-            broadcast_by_nodes(members, call, count, group)
-        else:
-            collect_by_nodes(members, slots_of(call.team, 1), call, count, group)
-
-    return impl
+    if not LEVELS or flow.source_blocks or flow.to_root or not spans_nodes(call.team):
+        move_flat(members, call, count, flow, group)
+    elif flow.from_root:
+        broadcast_by_nodes(members, call, count, group)
+    else:
+        collect_by_nodes(members, slots_of(call.team, 1), call, count, group)
 
 
 @compiled
@@ -238,34 +228,29 @@ def broadcast_large(members, call, count, group):
         transfer_steps(1, start + after(me, step, size) * stride, to, to, 1, 1, 1, nbytes, rank, width)
 
 
-@device_function
+@compiled
 def concatenate(sample, call, flow, group):
     """Run a collective call in which each member contributes a block of its own size."""
-    check = binding.options().check
-
-    def impl(sample, call, flow, group):
-        status, _count = enter(call, flow, group)
-        if status <= 0:
-            return status
-        slots, members, item = slots_of(call.team, 1), members_of(call.team), call.itemsize
-        fetch_from_leader(call.team, slots, PAYLOAD * members.size, group)
-        total, large = 0, False
-        for member in range(members.size):
-            share = load_word(header_at(slots, member) + SHARE)
-            total += share
-            large = large or share * item > max_payload()
-        # All PEs get the same result here: ``dest`` has the same size on each.
-        if check and not own_array_fits(call.routine, call.dest, call.dest_size, item, total):
-            return 0
-        collect_from_slots(members, slots, call, group)
-        if large:
-            collect_large(members, slots, call, group)
-            end_phase(group, call.team)
-        else:
-            group_sync(group)
+    status, _count = enter(call, flow, group)
+    if status <= 0:
+        return status
+    slots, members, item = slots_of(call.team, 1), members_of(call.team), call.itemsize
+    fetch_from_leader(call.team, slots, PAYLOAD * members.size, group)
+    total, large = 0, False
+    for member in range(members.size):
+        share = load_word(header_at(slots, member) + SHARE)
+        total += share
+        large = large or share * item > max_payload()
+    # All PEs get the same result here: ``dest`` has the same size on each.
+    if CHECK and not own_array_fits(call.routine, call.dest, call.dest_size, item, total):
         return 0
-
-    return impl
+    collect_from_slots(members, slots, call, group)
+    if large:
+        collect_large(members, slots, call, group)
+        end_phase(group, call.team)
+    else:
+        group_sync(group)
+    return 0
 
 
 @compiled
@@ -280,19 +265,13 @@ def collect_from_slots(members, slots, call, group):
         to += nbytes
 
 
-@device_function
+@compiled
 def collect_large(members, slots, call, group):
     """Move the large blocks of a concatenation."""
-    if not binding.options().levels:
-        return lambda members, slots, call, group: put_own_block(members, slots, call, group)
-
-    def impl(members, slots, call, group):
-        if spans_nodes(call.team):
-            collect_by_nodes(members, slots, call, -1, group)
-        else:
-            put_own_block(members, slots, call, group)
-
-    return impl
+    if LEVELS and spans_nodes(call.team):
+        collect_by_nodes(members, slots, call, -1, group)
+    else:
+        put_own_block(members, slots, call, group)
 
 
 @compiled

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ishmem.runtime import binding
-
 from . import type_checks
 from .intrinsics import compiled, device_function, move, move_block, rank_in, size_of
+from .options import PROXIED
 from .peers import peer_delta
 from .proxy import reachable, start_by_proxy
 from .shares import work_item_share
@@ -150,24 +149,17 @@ def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
             copy_bytes(to + i * to_step * item, origin + i * from_step * item, item, 0, 1)
 
 
-@device_function
+@compiled
 def transfer_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
     """Put (``put`` is 1) or get (0) strided elements as `copy_steps` does; both addresses are those on this PE.
 
     Transfers through the proxy are complete after the next `complete_before_flag`.
     """
-
-    def near(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-        delta = peer_delta(pe)
-        copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
-
-    def either(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-        if reachable(pe):
-            delta = peer_delta(pe)
-            copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
-        elif to_step == 1 and from_step == 1:
+    if PROXIED and not reachable(pe):
+        if to_step == 1 and from_step == 1:
             start_by_proxy(put, pe, to, origin, 0, 0, count * item, min(count, 1), rank, size)
         else:
             start_by_proxy(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
-
-    return either if binding.options().proxied else near
+    else:
+        delta = peer_delta(pe)
+        copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)

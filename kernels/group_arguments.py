@@ -9,7 +9,6 @@ from llvmlite import ir
 from numba.core import types
 
 from ishmem.common.violations import DIFFERENT, argument_number
-from ishmem.runtime import binding
 
 from .front_end import ArrayType, device_func
 from .intrinsics import (
@@ -24,6 +23,7 @@ from .intrinsics import (
     rank_in,
     size_of,
 )
+from .options import CHECK
 from .runtime_checks import report
 
 
@@ -93,7 +93,7 @@ def _comparing(routine: int, implementation: Callable[..., Any]) -> Callable[...
 
     numba wants the parameters of the implementation, so the function is made from text.
     """
-    if not binding.options().check:
+    if not CHECK:
         return implementation
     names = list(inspect.signature(implementation).parameters)
     calls = [f" compare({routine}, {argument_number(name)}, {name}, group)" for name in names if name != "group"]

@@ -9,10 +9,9 @@ from llvmlite import ir as llvm
 from numba.core import cgutils, ir, types
 from numba.core.rewrites import register_rewrite
 
-from ishmem.runtime import binding
-
 from .call_sites import CallRewrite, call_with
 from .intrinsics import I64, device_intrinsic, registered, require
+from .options import CHECK
 
 ARRAYS = ("sig_addr", "ivar", "lock", "dest", "source")
 """The names of arrays that ``index`` may be about; of those that a routine has it is the first."""
@@ -25,7 +24,6 @@ def number_of(_context, array, index):
     words = f"index is a tuple of {len(index)}, of an array of {rank} dimensions; it has one integer for each"
     require(rank == len(index) and all(isinstance(each, types.Integer) for each in index), words)
     require(array.layout == "C", "index is a tuple, and the array is not in C order; pass the number of the element")
-    checks = binding.options().check
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         shape = cgutils.unpack_tuple(builder, context.make_array(array)(context, builder, arguments[0]).shape)
@@ -34,7 +32,7 @@ def number_of(_context, array, index):
             each = context.cast(builder, part, kind, types.int64)
             number = builder.add(builder.mul(number, extent), each)
             inside = builder.and_(inside, builder.icmp_unsigned("<", each, extent))
-        return builder.select(inside, number, I64(-1)) if checks else number
+        return builder.select(inside, number, I64(-1)) if CHECK else number
 
     return types.int64(array, index), code
 

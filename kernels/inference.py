@@ -21,7 +21,6 @@ import numpy as np
 from ishmem.common.call_id import dtype_number, pack
 from ishmem.common.inference import CALL, CHUNK, FINISHED, ONE_SHOT, PIECE, SLOTS, TEAM, TICKET, TOLD, WORD
 from ishmem.common.violations import MISMATCH, number
-from ishmem.runtime import binding
 from ishmem.runtime.kernel_extension import kernel_factory
 
 from .float_words import FloatWords, add, dot, float_words, multiply, scaled
@@ -31,7 +30,6 @@ from .intrinsics import (
     atomic_add_word,
     atomic_store_word,
     compiled,
-    device_function,
     group_barrier,
     group_float_sum,
     group_sum,
@@ -44,6 +42,7 @@ from .intrinsics import (
 from .long_waits import forget, looking, tell_member
 from .memory_orders import FLAG, FLAG_SEEN
 from .nodes import after
+from .options import CHECK
 from .peers import peer_delta
 from .runtime_checks import report
 from .shares import work_item_share
@@ -87,21 +86,17 @@ def begin(workspace, words, size):
     return Call(number << 32, workspace + SLOTS + (number & 1) * half + 8 * TOLD * size)
 
 
-@device_function
+@compiled
 def end(workspace, group):
     """Let the last work-group of this PE that finishes the call prepare the next one."""
-
-    def impl(workspace, group):
-        groups = groups_of(group)
-        _publish()
-        group_barrier(group)
-        if rank_in(group) == 0 and atomic_add_word(workspace + FINISHED, 1) == groups - 1:
-            _see()
-            atomic_store_word(workspace + TICKET, 0)
-            atomic_store_word(workspace + FINISHED, 0)
-            atomic_store_word(workspace + CALL, load_word(workspace + CALL) + 1)
-
-    return impl
+    groups = groups_of(group)
+    _publish()
+    group_barrier(group)
+    if rank_in(group) == 0 and atomic_add_word(workspace + FINISHED, 1) == groups - 1:
+        _see()
+        atomic_store_word(workspace + TICKET, 0)
+        atomic_store_word(workspace + FINISHED, 0)
+        atomic_store_word(workspace + CALL, load_word(workspace + CALL) + 1)
 
 
 @compiled
@@ -156,55 +151,47 @@ def call_id_of(routine: str, dtype: str) -> int:
     return int(pack(number(routine), dtype_number(dtype), 0, 0, 0))
 
 
-@device_function
+@compiled
 def calls_match(call, routine, nelems, part, members, group):
     """Return whether all members call the same routine for the same number of elements; True without ISHMEM_CHECK."""
-    if not binding.options().check:
-        return lambda call, routine, nelems, part, members, group: True
-
-    def impl(call, routine, nelems, part, members, group):
-        mine = -TOLD * (members.me + 1)
-        if part.first == 0 and rank_in(group) == 0:
-            send_to_others(call, mine, routine, members)
-            send_to_others(call, mine + 1, nelems & LOW_HALF, members)
-        different = 0
-        if rank_in(group) == 0:
-            for distance in range(1, members.size):
-                member = after(members.me, distance, members.size)
-                theirs = receive(call, -TOLD * (member + 1), members, member)
-                count = receive(call, -TOLD * (member + 1) + 1, members, member)
-                if theirs != routine or count != nelems & LOW_HALF:
-                    report(routine & 255, MISMATCH, pe_of(members, member), routine, nelems, count, theirs)
-                    different = 1
-        return group_sum(group, different) == 0
-
-    return impl
+    if not CHECK:
+        return True
+    mine = -TOLD * (members.me + 1)
+    if part.first == 0 and rank_in(group) == 0:
+        send_to_others(call, mine, routine, members)
+        send_to_others(call, mine + 1, nelems & LOW_HALF, members)
+    different = 0
+    if rank_in(group) == 0:
+        for distance in range(1, members.size):
+            member = after(members.me, distance, members.size)
+            theirs = receive(call, -TOLD * (member + 1), members, member)
+            count = receive(call, -TOLD * (member + 1) + 1, members, member)
+            if theirs != routine or count != nelems & LOW_HALF:
+                report(routine & 255, MISMATCH, pe_of(members, member), routine, nelems, count, theirs)
+                different = 1
+    return group_sum(group, different) == 0
 
 
-@device_function
+@compiled
 def all_have_sent(group):
     """Wait until all work-items of a group have sent their words.
 
     A work-item that waits may keep others of its group from running, in any order of the device's choice.
     """
-    return lambda group: group_barrier(group)
+    return group_barrier(group)
 
 
-@device_function
+@compiled
 def share_of(low, high, group):
     """Return the words of a chunk that this work-item processes, as start, stop and step."""
-
-    def impl(low, high, group):
-        first, step, end = work_item_share(max(high - low, 0), rank_in(group), size_of(group))
-        return low + first, low + end, step
-
-    return impl
+    first, step, end = work_item_share(max(high - low, 0), rank_in(group), size_of(group))
+    return low + first, low + end, step
 
 
-@device_function
+@compiled
 def part_of(workspace, group):
     """Return the `Part` of a work-group."""
-    return lambda workspace, group: Part(next_ticket(workspace + TICKET, group), groups_of(group))
+    return Part(next_ticket(workspace + TICKET, group), groups_of(group))
 
 
 @kernel_factory

@@ -19,6 +19,7 @@ from numba.extending import intrinsic, overload
 
 from ishmem.common import violations
 from ishmem.dpex.extension import Origin
+from ishmem.runtime import binding
 
 from . import memory_orders
 from .front_end import SPIR_FUNC, TARGET, GroupType, SubGroupType, built_in, mangle, sub_group_place
@@ -67,21 +68,21 @@ def end_registration() -> None:
 
 
 def _recorded(choose: Callable[..., Any], routine: str = "") -> Callable[..., Any]:
-    """Return ``choose`` that also records the origin of what it returns.
+    """Return ``choose`` that also records the origin of what it returns, and raises ``TypingError`` outside a job.
 
     The origin is named after the function and the ``routine`` that it implements; without a routine, its place among
     those of this name counts, which its own module decides.
     """
-    if _registered_by_name is None:
-        return choose
-    base = f"{choose.__module__}.{choose.__qualname__}"
-    name = f"{base} {routine or _registered_by_name[base]}"
-    _registered_by_name[base] += 1
+    base, name = f"{choose.__module__}.{choose.__qualname__}", ""
+    if _registered_by_name is not None:
+        name = f"{base} {routine or _registered_by_name[base]}"
+        _registered_by_name[base] += 1
 
     @functools.wraps(choose)
     def recorded(*arguments: Any, **named: Any) -> Any:
+        binding.options()  # the constants of ``kernels.options`` have values in a job only
         implementation = choose(*arguments, **named)
-        if implementation is not None:
+        if name and implementation is not None:
             origins[implementation] = Origin(name, arguments, named)
         return implementation
 
@@ -165,25 +166,25 @@ def address_of(_context: Any, array: Any) -> Any:
 
 @device_intrinsic
 def item_bytes(_context, array):
-    """Return the size in bytes of an element of an array, as a compile-time constant.
+    """Return the size in bytes of an element of an array, or of a scalar, as a compile-time constant.
 
     ``array.itemsize`` is not constant. With a constant, index to offset is a shift: a Max has no 64-bit multiplication.
     """
 
     def code(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
-        return I64(context.get_abi_sizeof(context.get_data_type(array.dtype)))
+        return I64(context.get_abi_sizeof(context.get_data_type(getattr(array, "dtype", array))))
 
     return types.int64(array), code
 
 
 @device_intrinsic
 def zero_of(_context, array):
-    """Return zero in the dtype of an array."""
+    """Return zero in the dtype of an array, or of a scalar."""
 
     def code(context: Any, builder: Any, signature: Any, _arguments: Any) -> Any:
         return context.get_constant_null(signature.return_type)
 
-    return array.dtype(array), code
+    return getattr(array, "dtype", array)(array), code
 
 
 @device_intrinsic

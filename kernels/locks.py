@@ -10,12 +10,12 @@ from typing import Any
 from ishmem import amo, locks
 from ishmem.common.violations import NO_LOCK, number
 from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
-from ishmem.runtime import binding
 
 from . import type_checks
-from .intrinsics import address_of, compiled, device, device_function, memory_fence
+from .intrinsics import address_of, compiled, device, memory_fence
 from .long_waits import SPINS, forget, tell_lock
 from .memory_orders import LOCKED
+from .options import CHECK
 from .proxy import complete
 from .runtime_checks import report
 from .spec_constants import heap_base, pe_count, this_pe
@@ -37,20 +37,16 @@ def home_of(lock, index):
     return ((address_of(lock) - heap_base()) // ITEM + index) % pe_count()
 
 
-@device_function
+@compiled
 def is_lock(routine, lock, index, word):
     """Return whether a word is a lock's, as ``ishmem.locks.is_possible`` does; report a violation if not."""
-    if not binding.options().check:
-        return lambda routine, lock, index, word: True
-
-    def impl(routine, lock, index, word):
-        holder = word & HOLDERS
-        if holder == 0 or (holder <= pe_count() and ((word >> SERVING) ^ (word >> NEXT)) & TICKETS != 0):
-            return True
-        report(routine, NO_LOCK, -1, address_of(lock), index, word, lock.size)
-        return False
-
-    return impl
+    if not CHECK:
+        return True
+    holder = word & HOLDERS
+    if holder == 0 or (holder <= pe_count() and ((word >> SERVING) ^ (word >> NEXT)) & TICKETS != 0):
+        return True
+    report(routine, NO_LOCK, -1, address_of(lock), index, word, lock.size)
+    return False
 
 
 # Model: tests/models/lock.pml.

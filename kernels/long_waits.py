@@ -159,28 +159,22 @@ def tell_variable(ivar, element, seen, cmp, wanted, site, told):
     return impl
 
 
-@device_function
+@compiled
 def tell_none_of(size, site, told):
     """Record a wait for any of ``size`` variables."""
-    return lambda size, site, told: may_tell(told) and tell(
-        NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(site)
-    )
+    return may_tell(told) and tell(NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(site))
 
 
-@device_function
+@compiled
 def tell_lock(holder, index, site, told):
     """Record a wait for a lock that PE ``holder`` holds; -1 if no PE holds it at the moment."""
-    return lambda holder, index, site, told: may_tell(told) and tell(
-        LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(site)
-    )
+    return may_tell(told) and tell(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(site))
 
 
-@device_function
+@compiled
 def tell_member(pe, number, place, site, told):
     """Record a wait for a PE that has not written the number of a team's call to a place in this PE's heap."""
-    return lambda pe, number, place, site, told: may_tell(told) and tell(
-        MEMBER, pe, 0, place, 0, number, 0, words_of(site)
-    )
+    return may_tell(told) and tell(MEMBER, pe, 0, place, 0, number, 0, words_of(site))
 
 
 @device_function
@@ -191,7 +185,7 @@ def note_begun(site):
     return lambda site: store_tuple_volatile(wait_record() + CALL, site)
 
 
-@device_function
+@compiled
 def tell_proxy(served, ticket, told):
     """Record a wait for the proxy to serve the request with this ticket."""
-    return lambda served, ticket, told: may_tell(told) and tell(PROXY, -1, 0, served, 0, ticket, 0, words_of(None))
+    return may_tell(told) and tell(PROXY, -1, 0, served, 0, ticket, 0, words_of(None))

@@ -13,12 +13,12 @@ from numba.extending import overload
 
 from ishmem import memory
 from ishmem.common.violations import ALIGN, number
-from ishmem.runtime import binding
 
 from . import type_checks
 from .front_end import HAS_VIEWS, TARGET
-from .intrinsics import address_of, at_address, device, device_function, device_intrinsic, require, without_elements
+from .intrinsics import address_of, at_address, compiled, device, device_intrinsic, require, without_elements
 from .numba_ir import constant_of
+from .options import CHECK
 from .peers import peer_delta
 from .proxy import is_mapped, itemsize
 from .runtime_checks import allowed, report
@@ -26,19 +26,13 @@ from .runtime_checks import allowed, report
 PTR, VIEW = number("ptr"), number("view")
 
 
-@device_function
+@compiled
 def is_aligned(a, size):
     """Return whether an array begins at a multiple of a size."""
-    if not binding.options().check:
-        return lambda a, size: True
-
-    def impl(a, size):
-        if address_of(a) % size == 0:
-            return True
-        report(VIEW, ALIGN, -1, address_of(a), 0, 0, size)
-        return False
-
-    return impl
+    if not CHECK or address_of(a) % size == 0:
+        return True
+    report(VIEW, ALIGN, -1, address_of(a), 0, 0, size)
+    return False
 
 
 @device(memory.ptr)

@@ -59,7 +59,6 @@ RECORD = Order.RELAXED
 """For data shared only between the kernels and the host of one PE: ring tickets, team records, violation records."""
 
 
-
 def _barrier(order: Order) -> tuple[str, Order]:
     return "MemoryBarrier", order
 

@@ -22,7 +22,6 @@ from ishmem.common.constants import CMP_GE
 from ishmem.common.inference import WORD
 from ishmem.common.moe import HEADER, LISTS, MAX_TOKENS, OUTPUTS, ROW, TICKET
 from ishmem.common.violations import ROWS, number as number_of
-from ishmem.runtime import binding
 from ishmem.runtime.kernel_extension import kernel_factory
 
 from .copy import WIDEST, copy_bytes, copy_wide, is_wide
@@ -31,7 +30,6 @@ from .front_end import kernel_api as kapi, kernel_of_copies
 from .intrinsics import (
     address_of,
     compiled,
-    device_function,
     group_barrier,
     group_exclusive_sum,
     group_sum,
@@ -40,6 +38,7 @@ from .intrinsics import (
     rank_in,
     size_of,
 )
+from .options import CHECK, LATE, PROXIED
 from .peers import peer_delta
 from .proxy import HELD, reachable, start_by_proxy, store_flag
 from .runtime_checks import report
@@ -111,24 +110,20 @@ def choice_of(topk_idx, token, topk, chosen):
     return -1
 
 
-@device_function
+@compiled
 def make_list(words, topk_idx, tokens, topk, chosen, at, group):
     """Write the tokens of a list to the words from ``at`` on, each with its choice; return their number."""
-
-    def impl(words, topk_idx, tokens, topk, chosen, at, group):
-        rank, size, length = rank_in(group), size_of(group), 0
-        for first in range(0, tokens, size):
-            choice = -1
-            if first + rank < tokens:
-                choice = choice_of(topk_idx, first + rank, topk, chosen)
-            before = length + group_exclusive_sum(group, choice >= 0)
-            length += group_sum(group, choice >= 0)
-            if choice >= 0:
-                words[at + before] = (first + rank) << 32 | choice
-        group_barrier(group)
-        return length
-
-    return impl
+    rank, size, length = rank_in(group), size_of(group), 0
+    for first in range(0, tokens, size):
+        choice = -1
+        if first + rank < tokens:
+            choice = choice_of(topk_idx, first + rank, topk, chosen)
+        before = length + group_exclusive_sum(group, choice >= 0)
+        length += group_sum(group, choice >= 0)
+        if choice >= 0:
+            words[at + before] = (first + rank) << 32 | choice
+    group_barrier(group)
+    return length
 
 
 @compiled
@@ -137,20 +132,13 @@ def copy_part(to, origin, nbytes, group):
     copy_bytes(to, origin, nbytes, rank_in(group), size_of(group))
 
 
-@device_function
+@compiled
 def put_part(to, origin, nbytes, pe, group):
     """Put the share of a work-item to a PE; both addresses are those on this PE. `tell` completes it."""
-
-    def near(to, origin, nbytes, pe, group):
+    if not PROXIED or reachable(pe):
         copy_part(to + peer_delta(pe), origin, nbytes, group)
-
-    def either(to, origin, nbytes, pe, group):
-        if reachable(pe):
-            copy_part(to + peer_delta(pe), origin, nbytes, group)
-        elif rank_in(group) == 0 and nbytes:
-            start_by_proxy(1 | HELD, pe, to, origin, 0, 0, nbytes, 1, 0, 1)
-
-    return either if binding.options().proxied else near
+    elif rank_in(group) == 0 and nbytes:
+        start_by_proxy(1 | HELD, pe, to, origin, 0, 0, nbytes, 1, 0, 1)
 
 
 @compiled
@@ -171,21 +159,14 @@ def copy_tokens(to, apart, tokens, length, origin, nbytes, group):
             to += apart
 
 
-@device_function
+@compiled
 def put_tokens(to, apart, tokens, length, origin, nbytes, pe, group):
     """Put the rows of the tokens of a list to a PE, as `copy_tokens` does; ``to`` is the address on this PE."""
-
-    def near(to, apart, tokens, length, origin, nbytes, pe, group):
+    if not PROXIED or reachable(pe):
         copy_tokens(to + peer_delta(pe), apart, tokens, length, origin, nbytes, group)
-
-    def either(to, apart, tokens, length, origin, nbytes, pe, group):
-        if reachable(pe):
-            copy_tokens(to + peer_delta(pe), apart, tokens, length, origin, nbytes, group)
-            return
+    else:
         for i in range(length):
             put_part(to + i * apart, origin + token_at(tokens, i) * nbytes, nbytes, pe, group)
-
-    return either if binding.options().proxied else near
 
 
 @compiled
@@ -209,60 +190,47 @@ def tell(flags, index, value, pe, group):
         set_flag(flags, index, value, pe)
 
 
-@device_function
+@compiled
 def set_flag(flags, index, value, pe):
     """Set a flag of a PE; the proxy that holds puts also holds their flag."""
-    if binding.options().late:
-        return lambda flags, index, value, pe: signals.signal_set(flags, value, pe, index)
-    return lambda flags, index, value, pe: store_flag(pe, address_of(flags) + index * item_bytes(flags), value)
+    if LATE:
+        signals.signal_set(flags, value, pe, index)
+    else:
+        store_flag(pe, address_of(flags) + index * item_bytes(flags), value)
 
 
-@device_function
+@compiled
 def send_list(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group):
     """Send the tokens of a list and their choices, then the flag."""
-
-    def impl(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group):
-        mine, pe = call.sent + chosen * call.max_tokens, pe_of(members, chosen // sizes.lists_per_pe)
-        there = chosen % sizes.lists_per_pe * members.size + members.me
-        length, to = make_list(words, topk_idx, tokens, sizes.topk, chosen, mine, group), there * call.max_tokens
-        row, sent = address_of(rows) + call.rows + to * call.row, address_of(words) + 8 * mine
-        put_tokens(row, call.row, sent, length, address_of(x), sizes.nbytes, pe, group)
-        if sizes.scale_bytes:
-            row += sizes.nbytes
-            put_tokens(row, call.row, sent, length, address_of(scales), sizes.scale_bytes, pe, group)
-        put_part(address_of(words) + 8 * (call.received + to), sent, 8 * length, pe, group)
-        tell_sizes(words, call.told + there, sizes, pe, group)
-        tell(flags, call.flags + there, call.number | length, pe, group)
-
-    return impl
+    mine, pe = call.sent + chosen * call.max_tokens, pe_of(members, chosen // sizes.lists_per_pe)
+    there = chosen % sizes.lists_per_pe * members.size + members.me
+    length, to = make_list(words, topk_idx, tokens, sizes.topk, chosen, mine, group), there * call.max_tokens
+    row, sent = address_of(rows) + call.rows + to * call.row, address_of(words) + 8 * mine
+    put_tokens(row, call.row, sent, length, address_of(x), sizes.nbytes, pe, group)
+    if sizes.scale_bytes:
+        row += sizes.nbytes
+        put_tokens(row, call.row, sent, length, address_of(scales), sizes.scale_bytes, pe, group)
+    put_part(address_of(words) + 8 * (call.received + to), sent, 8 * length, pe, group)
+    tell_sizes(words, call.told + there, sizes, pe, group)
+    tell(flags, call.flags + there, call.number | length, pe, group)
 
 
-@device_function
+@compiled
 def tell_sizes(words, index, sizes, pe, group):
     """With ISHMEM_CHECK, put the sizes of the rows of a list to its PE."""
-    if not binding.options().check:
-        return lambda words, index, sizes, pe, group: None
-
-    def impl(words, index, sizes, pe, group):
-        if rank_in(group) == 0:
-            rma.p(words, sizes.nbytes << 32 | sizes.scale_bytes, pe, index)
-
-    return impl
+    if CHECK and rank_in(group) == 0:
+        rma.p(words, sizes.nbytes << 32 | sizes.scale_bytes, pe, index)
 
 
-@device_function
+@compiled
 def sizes_match(words, index, sizes, pe):
     """Return whether the rows of a list from PE ``pe`` have the sizes of this PE's; True without ISHMEM_CHECK."""
-    if not binding.options().check:
-        return lambda words, index, sizes, pe: True
-
-    def impl(words, index, sizes, pe):
-        mine, theirs = sizes.nbytes << 32 | sizes.scale_bytes, words[index]
-        if mine != theirs:
-            report(DISPATCH, ROWS, pe, 0, mine, theirs, 0)
-        return mine == theirs
-
-    return impl
+    if not CHECK:
+        return True
+    mine, theirs = sizes.nbytes << 32 | sizes.scale_bytes, words[index]
+    if mine != theirs:
+        report(DISPATCH, ROWS, pe, 0, mine, theirs, 0)
+    return mine == theirs
 
 
 @compiled
@@ -285,28 +253,24 @@ def await_list(words, flags, here, member, layout, counts, call, sizes, members)
     return start << 32 | length
 
 
-@device_function
+@compiled
 def receive_list(
     unit, rows, words, flags, recv_x, recv_scales, counts, layout, origins, call, sizes, members, group
 ):  # fmt: skip
     """Copy the rows of a list behind those of the previous members."""
-
-    def impl(unit, rows, words, flags, recv_x, recv_scales, counts, layout, origins, call, sizes, members, group):
-        here, member, first, told = unit // members.size, unit % members.size, unit * call.max_tokens, 0
-        if rank_in(group) == 0:
-            told = await_list(words, flags, here, member, layout, counts, call, sizes, members)
-        told = group_sum(group, told)
-        group_barrier(group)
-        start, length = here * members.size * call.max_tokens + (told >> 32), told & LENGTH
-        for i in range(rank_in(group), length, size_of(group)):
-            origins[start + i] = words[call.received + first + i] & LENGTH
-        row, to = address_of(rows) + call.rows + first * call.row, address_of(recv_x) + start * sizes.nbytes
-        copy_rows(to, sizes.nbytes, row, call.row, length, sizes.nbytes, group)
-        if sizes.scale_bytes:
-            to = address_of(recv_scales) + start * sizes.scale_bytes
-            copy_rows(to, sizes.scale_bytes, row + sizes.nbytes, call.row, length, sizes.scale_bytes, group)
-
-    return impl
+    here, member, first, told = unit // members.size, unit % members.size, unit * call.max_tokens, 0
+    if rank_in(group) == 0:
+        told = await_list(words, flags, here, member, layout, counts, call, sizes, members)
+    told = group_sum(group, told)
+    group_barrier(group)
+    start, length = here * members.size * call.max_tokens + (told >> 32), told & LENGTH
+    for i in range(rank_in(group), length, size_of(group)):
+        origins[start + i] = words[call.received + first + i] & LENGTH
+    row, to = address_of(rows) + call.rows + first * call.row, address_of(recv_x) + start * sizes.nbytes
+    copy_rows(to, sizes.nbytes, row, call.row, length, sizes.nbytes, group)
+    if sizes.scale_bytes:
+        to = address_of(recv_scales) + start * sizes.scale_bytes
+        copy_rows(to, sizes.scale_bytes, row + sizes.nbytes, call.row, length, sizes.scale_bytes, group)
 
 
 @kernel_factory
@@ -335,37 +299,29 @@ def dispatch_kernel() -> Any:
     return kernel_of_copies(dispatch)
 
 
-@device_function
+@compiled
 def send_back(unit, rows, flags, y, layout, origins, call, sizes, members, group):
     """Return the outputs for the tokens of a list, each to the place of its choice, then send the flag."""
-
-    def impl(unit, rows, flags, y, layout, origins, call, sizes, members, group):
-        here, member = unit // members.size, unit % members.size
-        first, pe = here * members.size * call.max_tokens + layout[2 * unit], pe_of(members, member)
-        for i in range(layout[2 * unit + 1]):
-            to = address_of(rows) + call.outputs + origins[first + i] * call.row
-            put_part(to, address_of(y) + (first + i) * sizes.nbytes, sizes.nbytes, pe, group)
-        tell(flags, call.back + members.me * sizes.lists_per_pe + here, call.number, pe, group)
-
-    return impl
+    here, member = unit // members.size, unit % members.size
+    first, pe = here * members.size * call.max_tokens + layout[2 * unit], pe_of(members, member)
+    for i in range(layout[2 * unit + 1]):
+        to = address_of(rows) + call.outputs + origins[first + i] * call.row
+        put_part(to, address_of(y) + (first + i) * sizes.nbytes, sizes.nbytes, pe, group)
+    tell(flags, call.back + members.me * sizes.lists_per_pe + here, call.number, pe, group)
 
 
-@device_function
+@compiled
 def await_outputs(words, flags, topk_idx, token, topk, lists, call, group):
     """Wait for the outputs of a token, and write the places of those of its choices, -1 for none.
 
     A list that a token has chosen more than once has one output, at its first choice.
     """
-
-    def impl(words, flags, topk_idx, token, topk, lists, call, group):
-        for i in range(token * topk + rank_in(group), (token + 1) * topk, size_of(group)):
-            words[call.found + i] = -1
-            if 0 <= topk_idx[i] < lists:
-                signals.signal_wait_until(flags, CMP_GE, call.number, call.back + topk_idx[i])
-                words[call.found + i] = choice_of(topk_idx, token, topk, topk_idx[i])
-        group_barrier(group)
-
-    return impl
+    for i in range(token * topk + rank_in(group), (token + 1) * topk, size_of(group)):
+        words[call.found + i] = -1
+        if 0 <= topk_idx[i] < lists:
+            signals.signal_wait_until(flags, CMP_GE, call.number, call.back + topk_idx[i])
+            words[call.found + i] = choice_of(topk_idx, token, topk, topk_idx[i])
+    group_barrier(group)
 
 
 @kernel_factory
@@ -389,25 +345,22 @@ def combine_kernel(dtype: str) -> Any:
                 result = add(result, scaled(numbers(word), weights[choice]))
         return result
 
-    @device_function
+    @compiled
     def add_token(token, rows, words, flags, topk_idx, weights, out, call, sizes, lists, hidden, group):
-        def impl(token, rows, words, flags, topk_idx, weights, out, call, sizes, lists, hidden, group):
-            await_outputs(words, flags, topk_idx, token, sizes.topk, lists, call, group)
-            outputs, to = address_of(rows) + call.outputs, address_of(out) + token * sizes.nbytes
-            low, rank, size = token * sizes.topk, rank_in(group), size_of(group)
-            if (to | sizes.nbytes) % UNIT_BYTES == 0:
-                slots, factors = address_of(words) + 8 * (call.found + low), address_of(weights) + 4 * low
-                first, step, end = work_item_share(sizes.nbytes // UNIT_BYTES, rank, size)
-                for at in range(first * UNIT_BYTES, end * UNIT_BYTES, step * UNIT_BYTES):
-                    sum_unit(to + at, outputs + at, call.row, slots, factors, sizes.topk)
-            else:
-                first, step, end = work_item_share((hidden + lanes - 1) // lanes, rank, size)
-                for i in range(first, end, step):
-                    last = (i + 1) * lanes > hidden
-                    word = total(outputs, call.row, words, call.found, weights, low, low + sizes.topk, i, last)
-                    store(to + i * WORD, rounded(word), last)
-
-        return impl
+        await_outputs(words, flags, topk_idx, token, sizes.topk, lists, call, group)
+        outputs, to = address_of(rows) + call.outputs, address_of(out) + token * sizes.nbytes
+        low, rank, size = token * sizes.topk, rank_in(group), size_of(group)
+        if (to | sizes.nbytes) % UNIT_BYTES == 0:
+            slots, factors = address_of(words) + 8 * (call.found + low), address_of(weights) + 4 * low
+            first, step, end = work_item_share(sizes.nbytes // UNIT_BYTES, rank, size)
+            for at in range(first * UNIT_BYTES, end * UNIT_BYTES, step * UNIT_BYTES):
+                sum_unit(to + at, outputs + at, call.row, slots, factors, sizes.topk)
+        else:
+            first, step, end = work_item_share((hidden + lanes - 1) // lanes, rank, size)
+            for i in range(first, end, step):
+                last = (i + 1) * lanes > hidden
+                word = total(outputs, call.row, words, call.found, weights, low, low + sizes.topk, i, last)
+                store(to + i * WORD, rounded(word), last)
 
     def combine(
         item: kapi.NdItem, rows, words, flags, y, layout, origins, topk_idx, weights, out, team, number, taken, first,

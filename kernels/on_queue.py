@@ -25,9 +25,7 @@ def _kernel(name: str) -> Any:
     return kernel(sync_team if name == "team_sync" else sync)
 
 
-def launch(
-    name: str, team: int, anchor: Any, after: dpctl.SyclEvent
-) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:
+def launch(name: str, team: int, anchor: Any, after: dpctl.SyclEvent) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:
     """Submit ``barrier_all``, ``sync_all`` or ``team_sync`` to the queue of ``anchor``, to run after ``after``.
 
     Returns:

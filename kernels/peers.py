@@ -12,10 +12,9 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from ishmem.runtime import binding
-
 from . import spec_constants
 from .intrinsics import GLOBAL, I8, I64, compiled, device_intrinsic
+from .options import SPANS
 
 
 def _unchanging(builder: Any, address: Any, kind: Any) -> Any:
@@ -27,7 +26,7 @@ def _unchanging(builder: Any, address: Any, kind: Any) -> Any:
 
 def _place(builder: Any, pe: Any) -> Any:
     """Emit the index of a PE on this node, or -1 for a PE of another node."""
-    if not binding.options().spans:
+    if not SPANS:
         return pe
     guess = builder.sub(pe, spec_constants.emit(builder, "first_near"))
     consecutive = builder.icmp_unsigned("<", guess, spec_constants.emit(builder, "run"))

@@ -2,6 +2,7 @@
 
 ``ishmem.runtime.proxy`` describes the proxy. A job in which every pair of PEs has direct loads, stores and atomics
 needs none: ``reachable`` and ``has_atomics`` are then the constant True, and the compiler removes the other branches.
+Functions for the proxy have no code where the job has none.
 """
 
 from __future__ import annotations
@@ -10,22 +11,23 @@ from typing import Any
 
 from numba.core import types
 
-from ishmem.runtime import binding
 from ishmem.runtime.routes import Route
 
 from .intrinsics import (
     atomic_load_word,
     atomic_store_flag,
     compiled,
-    device_function,
+    item_bytes,
     load,
     load_volatile,
     memory_fence,
     opaque,
     store,
     store_volatile,
+    zero_of,
 )
 from .memory_orders import ARRIVED, FENCE, FLAG, QUIET
+from .options import CHECK, COPIES_BY_PROXY, LATE, PROXIED, ROUTED, SPANS, STAGED
 from .peers import distance_at, peer_delta, place_of, route_at
 from .proxy_ring import (
     OPERAND,
@@ -49,6 +51,8 @@ from .spec_constants import heap_base, near_count, pe_count, this_pe, ticket_cou
 ) = range(13)  # fmt: skip  # as in ishmem/core/proxy.cpp
 HELD, NBI = 1 << 24, 1 << 25  # of a program's operations that may arrive late, and of nonblocking ones
 
+STORES, DIRECT = map(int, (Route.STORES, Route.DIRECT))
+
 stores_in_order, all_in_order, before_flush, before_flag = map(memory_fence, (FENCE, QUIET, ARRIVED, FLAG))
 
 
@@ -62,70 +66,59 @@ def itemsize(array: Any) -> int:
     return int(getattr(element(array), "bitwidth", 8)) // 8  # numba's bool has no such attribute
 
 
-def _has_route(differ: bool, worst: Route) -> Any:
-    """Return an implementation that tells whether the route to a PE is ``worst`` or better, where routes differ."""
-    if differ:
-        return lambda pe: place_of(pe) >= 0 and route_at(place_of(pe)) <= worst
-    if binding.options().spans:
-        return lambda pe: place_of(pe) >= 0
-    return lambda pe: True
-
-
-@device_function
+@compiled
 def reachable(pe):
     """Return whether kernels of this PE can load from and store to the memory of a PE."""
-    return _has_route(binding.options().staged, Route.STORES)
+    if STAGED:
+        return place_of(pe) >= 0 and route_at(place_of(pe)) <= STORES
+    if SPANS:
+        return place_of(pe) >= 0
+    return True
 
 
-@device_function
+@compiled
 def delta_if_reachable(pe):
     """Return `peer_delta` of a reachable PE, else 0.
 
     With ``ISHMEM_CHECK``, it may be called for a number that is no PE. Called before an operation checks its
     arguments, the load leaves a program's loop; after the check it would not.
     """
-    if binding.options().check:
-        return lambda pe: peer_delta(pe) if 0 <= pe < pe_count() and reachable(pe) else 0
-    return lambda pe: peer_delta(pe) if reachable(pe) else 0
+    if CHECK:
+        return peer_delta(pe) if 0 <= pe < pe_count() and reachable(pe) else 0
+    return peer_delta(pe) if reachable(pe) else 0
 
 
-@device_function
+@compiled
 def is_mapped(pe):
     """Return whether kernels of this PE can access the memory of a PE, even if the proxy holds their puts."""
-    if not binding.options().late:
-        return lambda pe: reachable(pe)
-
-    def impl(pe):
-        if place_of(pe) < 0 or (distance_at(place_of(pe)) == 0 and pe != this_pe()):
-            return False
-        submit(STORES_DIRECTLY, 0, 0, 0, 0, None)
-        return True
-
-    return impl
+    if not LATE:
+        return reachable(pe)
+    if place_of(pe) < 0 or (distance_at(place_of(pe)) == 0 and pe != this_pe()):
+        return False
+    submit(STORES_DIRECTLY, 0, 0, 0, 0, None)
+    return True
 
 
-@device_function
+@compiled
 def has_atomics(pe):
     """Return whether kernels of this PE can do atomics on the memory of a PE."""
-    return _has_route(binding.options().routed, Route.DIRECT)
+    if ROUTED:
+        return place_of(pe) >= 0 and route_at(place_of(pe)) <= DIRECT
+    if SPANS:
+        return place_of(pe) >= 0
+    return True
 
 
-@device_function
+@compiled
 def copy_by_proxy(kind, pe, remote, local, nbytes):
     """Let the proxy put (``PUT``) or get (``GET``) contiguous memory; return a ticket for `await_ticket`. Nonblocking.
 
     ``remote`` is a symmetric address, given as that in this PE's heap; ``local`` is any device address.
     """
-    if not binding.options().proxied:
-        return lambda kind, pe, remote, local, nbytes: 0
-
-    def impl(kind, pe, remote, local, nbytes):
-        return submit(kind, pe, remote - heap_base(), local, local, nbytes)
-
-    return impl
+    return submit(kind, pe, remote - heap_base(), local, local, nbytes) if PROXIED else 0
 
 
-@device_function
+@compiled
 def start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
     """Let the proxy put or get ``count`` blocks of ``nbytes`` bytes. Strides are in bytes. Nonblocking.
 
@@ -135,11 +128,8 @@ def start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank,
     Returns:
         The ticket of its last block, or -1 if it has none.
     """
-    if not binding.options().proxied:
-        return lambda put, pe, to, origin, to_step, from_step, nbytes, count, rank, size: -1
-
-    def impl(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
-        ticket = -1
+    ticket = -1
+    if PROXIED:
         for block in range(rank, count, size):
             end, start = to + block * to_step, origin + block * from_step
             flags = put & ~1
@@ -147,131 +137,89 @@ def start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank,
                 ticket = copy_by_proxy(PUT | flags, pe, end, start, nbytes)
             else:
                 ticket = copy_by_proxy(GET | flags, pe, start, end, nbytes)
-        return ticket
-
-    return impl
+    return ticket
 
 
-@device_function
+@compiled
 def move_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
     """Let the proxy put or get blocks, as `start_by_proxy` does; blocking."""
-    if not binding.options().proxied:
-        return lambda put, pe, to, origin, to_step, from_step, nbytes, count, rank, size: None
-
-    def impl(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+    if PROXIED:
         ticket = start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size)
         if ticket >= 0 and put & 1:
             await_put(ticket)
         elif ticket >= 0:
             await_ticket(ticket)
 
-    return impl
 
-
-@device_function
+@compiled
 def store_by_proxy(dest, value, pe, remote):
     """Let the proxy store an element of the dtype of ``dest``; nonblocking."""
-    if not binding.options().proxied:
-        return lambda dest, value, pe, remote: None
-    what = STORE | HELD | itemsize(dest) << 16
-
-    def impl(dest, value, pe, remote):
-        submit(what, pe, remote - heap_base(), dest, value, None)
-
-    return impl
+    if PROXIED:
+        submit(STORE | HELD | item_bytes(dest) << 16, pe, remote - heap_base(), dest, value, None)
 
 
-@device_function
+@compiled
 def load_by_proxy(source, pe, remote):
     """Let the proxy load an element of the dtype of ``source``; blocking."""
-    zero, what = element(source)(0), LOAD | HELD | itemsize(source) << 16
-    return lambda source, pe, remote: request_and_wait(what, source, pe, remote, zero, zero)
+    zero = zero_of(source)
+    return request_and_wait(LOAD | HELD | item_bytes(source) << 16, source, pe, remote, zero, zero)
 
 
-@device_function
+@compiled
 def update_by_proxy(rmw, dest, pe, remote, value):
     """Let the proxy do a non-fetching atomic on an element of the dtype of ``dest``; nonblocking."""
-    what = UPDATE | HELD | itemsize(dest) << 16
-
-    def impl(rmw, dest, pe, remote, value):
-        submit(what | rmw << 8, pe, remote - heap_base(), dest, value, None)
-
-    return impl
+    submit(UPDATE | HELD | item_bytes(dest) << 16 | rmw << 8, pe, remote - heap_base(), dest, value, None)
 
 
-@device_function
+@compiled
 def mark_held():
     """Return a mark for `signal_by_proxy`: where the data of the signal begin; 0 if nothing is held."""
-    if not binding.options().late:
-        return lambda: 0
     zero = types.int64(0)
-    return lambda: request_and_wait(MARK, zero, 0, heap_base(), zero, zero)
+    return request_and_wait(MARK, zero, 0, heap_base(), zero, zero) if LATE else zero
 
 
-@device_function
+@compiled
 def signal_by_proxy(rmw, sig_addr, pe, remote, value, since):
     """Let the proxy update a signal after this PE's puts to the same PE since a `mark_held`; nonblocking."""
-    what = SIGNAL | HELD | itemsize(sig_addr) << 16
-
-    def impl(rmw, sig_addr, pe, remote, value, since):
-        submit(what | rmw << 8, pe, remote - heap_base(), sig_addr, value, since)
-
-    return impl
+    submit(SIGNAL | HELD | item_bytes(sig_addr) << 16 | rmw << 8, pe, remote - heap_base(), sig_addr, value, since)
 
 
-@device_function
+@compiled
 def load_at(pe, address, like):
     """Load an element on PE ``pe``, of the dtype of ``like``; ``address`` is the symmetric address on this PE."""
-    if not binding.options().proxied:
-        return lambda pe, address, like: load(address + peer_delta(pe), like)
-    return lambda pe, address, like: (
-        load(address + peer_delta(pe), like) if reachable(pe) else load_by_proxy(like, pe, address)
-    )
+    if PROXIED and not reachable(pe):
+        return load_by_proxy(like, pe, address)
+    return load(address + peer_delta(pe), like)
 
 
-@device_function
+@compiled
 def store_at(pe, address, like, value):
     """Store an element of the dtype of ``like`` on PE ``pe``, nonblocking; ``address`` as for `load_at`."""
-    if not binding.options().proxied:
-        return lambda pe, address, like, value: store(address + peer_delta(pe), like, value)
-    what = STORE | itemsize(like) << 16
-
-    def impl(pe, address, like, value):
-        if reachable(pe):
-            store(address + peer_delta(pe), like, value)
-        else:
-            submit(what, pe, address - heap_base(), like, value, None)
-
-    return impl
+    if PROXIED and not reachable(pe):
+        submit(STORE | item_bytes(like) << 16, pe, address - heap_base(), like, value, None)
+    else:
+        store(address + peer_delta(pe), like, value)
 
 
-@device_function
+@compiled
 def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
     """Let the proxy do a fetching atomic on an element of the dtype of ``dest``; return the old value. Blocking."""
-    what = ATOMIC | HELD | itemsize(dest) << 16
-
-    def impl(rmw, dest, pe, remote, value, cond):
-        if reachable(pe):
-            flush(peer_delta(pe))  # this work-item's earlier stores must arrive before the proxy's atomic
-        return request_and_wait(what | rmw << 8, dest, pe, remote, value, cond)
-
-    return impl
+    if reachable(pe):
+        flush(peer_delta(pe))  # this work-item's earlier stores must arrive before the proxy's atomic
+    return request_and_wait(ATOMIC | HELD | item_bytes(dest) << 16 | rmw << 8, dest, pe, remote, value, cond)
 
 
-@device_function
+@compiled
 def request_and_wait(what, like, pe, remote, value, cond):
     """Post a request and wait for its result, an element of the dtype of ``like``.
 
     Model: tests/models/proxy_ring.pml.
     """
-    zero = element(like)(0)
-    if not binding.options().proxied:
-        return lambda what, like, pe, remote, value, cond: zero
-
-    def impl(what, like, pe, remote, value, cond):
+    result = zero_of(like)
+    if PROXIED:
         ticket, ring = take_ticket(), ring_address()
         slot = slot_of(ring, ticket)
-        posted, done, result = 0, 0, zero
+        posted, done = 0, 0
         # One loop posts and waits. With two loops, work-items in lockstep could deadlock: one waits for a slot that its
         # neighbour releases only in the second loop.
         while not done:
@@ -286,9 +234,7 @@ def request_and_wait(what, like, pe, remote, value, cond):
                 release_slot(slot, ticket)
                 done = 1
             posted, done = opaque(posted), opaque(done)
-        return result
-
-    return impl
+    return result
 
 
 @compiled
@@ -299,89 +245,66 @@ def flush(distance):
     before_flush()  # the load completes before later operations
 
 
-@device_function
+@compiled
 def flush_all():
     """Wait for remote completion of the stores to the PEs of this node, if the proxy does atomics on some of them."""
-    if not binding.options().routed:
-        return lambda: all_in_order()
-
-    def impl():
-        before_flush()
-        for place in range(near_count()):
-            if place != place_of(this_pe()):
-                load_volatile(heap_base() + distance_at(place))  # of a PE that is not reachable: from this PE
-        before_flush()
-
-    return impl
+    if not ROUTED:
+        all_in_order()
+        return
+    before_flush()
+    for place in range(near_count()):
+        if place != place_of(this_pe()):
+            load_volatile(heap_base() + distance_at(place))  # of a PE that is not reachable: from this PE
+    before_flush()
 
 
-@device_function
+@compiled
 def order_stores():
     """Order this PE's earlier stores and atomics before its later ones."""
-    if not binding.options().copies_by_proxy:
-        return lambda: stores_in_order()  # the proxy's atomics have completed, and `flush` is before them
-    if not binding.options().late:
-        return lambda: await_requests()
-
-    def impl():
-        await_requests()
+    if not COPIES_BY_PROXY:
+        stores_in_order()  # the proxy's atomics have completed, and `flush` is before them
+        return
+    await_requests()
+    if LATE:
         submit(ORDER, 0, 0, 0, 0, None)
 
-    return impl
 
-
-@device_function
+@compiled
 def complete():
     """Wait for remote completion of all operations of this PE's kernels, and of the puts of its host to other nodes.
 
     On one node the stores of a put by the host are complete when it returns.
     """
-
-    def impl():
-        complete_held()
-        complete_host_puts()
-        await_requests()
-
-    return impl
+    complete_held()
+    complete_host_puts()
+    await_requests()
 
 
-@device_function
+@compiled
 def complete_held():
     """Let the proxy complete the operations that it holds; nonblocking: `await_requests` waits."""
-    if not binding.options().late:
-        return lambda: None
-
-    def impl():
+    if LATE:
         submit(COMPLETE, 0, 0, 0, 0, None)
 
-    return impl
 
-
-@device_function
+@compiled
 def complete_locally():
     """Let the proxy complete the operations that it holds locally; all others are locally complete."""
-    if not binding.options().late:
-        return lambda: None
-    return lambda: await_ticket(submit(FLUSH, 0, 0, 0, 0, None))
+    if LATE:
+        await_ticket(submit(FLUSH, 0, 0, 0, 0, None))
 
 
-@device_function
+@compiled
 def complete_host_puts():
     """Let the proxy complete the puts of this PE's host to other nodes; nonblocking: `await_requests` waits.
 
     Model: tests/models/host_puts.pml.
     """
-    if not binding.options().spans:
-        return lambda: None
-
-    def impl():
-        if host_has_put(ring_address()):
-            submit(QUIET_HOST, 0, 0, 0, 0, None)
-
-    return impl
+    if SPANS and host_has_put(ring_address()):
+        submit(QUIET_HOST, 0, 0, 0, 0, None)
 
 
-@device_function
+@compiled
 def await_requests():
     """Wait for remote completion of all operations of this PE's kernels, those posted to the proxy included.
 
@@ -389,62 +312,45 @@ def await_requests():
 
     Model: tests/models/proxy_ring.pml.
     """
-    if not binding.options().copies_by_proxy:
-        return lambda: flush_all()
-
-    def impl():
-        flush_all()
+    flush_all()
+    if COPIES_BY_PROXY:
         ring, wanted = ring_address(), atomic_load_word(ticket_counter())
         while completed(ring) < wanted:
             pass
         all_in_order()
 
-    return impl
 
-
-@device_function
+@compiled
 def complete_before_flag():
     """Complete stores of kernels remotely before the next `store_flag`; a no-op in a job without proxies."""
-    if not binding.options().proxied:
-        return lambda: None
-    return lambda: await_requests()
+    if PROXIED:
+        await_requests()
 
 
-@device_function
+@compiled
 def order_before_flag():
     """Order stores by proxy to a PE before the next `store_flag` there; that orders those without proxy itself."""
-    if not binding.options().copies_by_proxy:
-        return lambda: None
-    return lambda: await_requests()
+    if COPIES_BY_PROXY:
+        await_requests()
 
 
-@device_function
+@compiled
 def store_flag(pe, address, value):
     """Store an int64 flag on PE ``pe``, for which kernels there wait, after the stores to it that need no proxy."""
-    if not binding.options().proxied:
-        return lambda pe, address, value: atomic_store_flag(address + peer_delta(pe), value)
-    what = STORE | 8 << 16
-
-    def impl(pe, address, value):
-        if reachable(pe):
-            store_flag_near(address + peer_delta(pe), value)
-        else:
-            submit(what, pe, address - heap_base(), value, value, None)
-
-    return impl
+    if PROXIED and not reachable(pe):
+        submit(STORE | 8 << 16, pe, address - heap_base(), value, value, None)
+    else:
+        store_flag_near(address + peer_delta(pe), value)
 
 
-@device_function
+@compiled
 def store_flag_near(address, value):
     """Store an int64 flag at an address after all earlier stores; by a plain store where there are no atomics.
 
     A flag has one writer, and a link does not tear 8 bytes.
     """
-    if not binding.options().routed:
-        return lambda address, value: atomic_store_flag(address, value)
-
-    def impl(address, value):
+    if ROUTED:
         before_flag()
         store_volatile(address, value)
-
-    return impl
+    else:
+        atomic_store_flag(address, value)

@@ -7,7 +7,6 @@ where a device may lack atomics, so kernels access it by plain volatile loads an
 from __future__ import annotations
 
 from ishmem.common.layout import LINE, PROXY_RING_SLOTS
-from ishmem.runtime import binding
 
 from . import type_checks
 from .front_end import device_func
@@ -23,6 +22,7 @@ from .intrinsics import (
 )
 from .long_waits import SPINS, forget, tell_proxy
 from .memory_orders import POST, RING_SEEN
+from .options import PROXIED
 from .spec_constants import proxy_address, ticket_counter
 
 SLOT, SLOTS = LINE, PROXY_RING_SLOTS
@@ -143,16 +143,13 @@ def submit(what, pe, offset, like, value, other):
     return impl
 
 
-@device_function
+@compiled
 def await_ticket(ticket):
     """Wait until the proxy has served the request with this ticket and all earlier ones.
 
     Model: tests/models/proxy_ring.pml.
     """
-    if not binding.options().proxied:
-        return lambda ticket: None
-
-    def impl(ticket):
+    if PROXIED:
         ring = ring_address()
         spins, told, served = 0, False, completed(ring)
         while served <= ticket:
@@ -162,8 +159,6 @@ def await_ticket(ticket):
             served = completed(ring)
         if told:
             forget()
-
-    return impl
 
 
 @device_func
@@ -177,13 +172,10 @@ def has_sent(ring, ticket):
     return turn > ticket // SLOTS
 
 
-@device_function
+@compiled
 def await_put(ticket):
     """Wait until the source buffer of the put with this ticket may be reused (local completion)."""
-    if not binding.options().proxied:
-        return lambda ticket: None
-
-    def impl(ticket):
+    if PROXIED:
         ring = ring_address()
         spins, told = 0, False
         while not has_sent(ring, ticket):
@@ -192,5 +184,3 @@ def await_put(ticket):
                 told = tell_proxy(load_volatile(ring), ticket, told)
         if told:
             forget()
-
-    return impl

@@ -13,13 +13,13 @@ from typing import Any, Callable, NamedTuple
 
 from ishmem import reductions
 from ishmem.common.type_tables import REDUCTIONS
-from ishmem.runtime import binding
 
 from .collective_forms import register
 from .copy import copy_bytes
-from .intrinsics import compiled, device_function, rank_in, size_of, zero_of
+from .intrinsics import compiled, rank_in, size_of, zero_of
 from .levels import make_reduction
 from .nodes import spans_nodes
+from .options import LEVELS, PROXIED, ROUTED
 from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
@@ -78,32 +78,20 @@ def tiles_at(address, apart, members):
     return Blocks(address, apart, 0, 0, members.size)
 
 
-@device_function
+@compiled
 def block_of(blocks, member, members):
     """Return the address of a member's block."""
-
-    def here(blocks, member, members):
-        return blocks.at + member * blocks.apart
-
-    def either(blocks, member, members):
-        if blocks.on_peers:
-            return blocks.at + peer_delta(pe_of(members, member))
-        return blocks.at + member * blocks.apart
-
-    return here if binding.options().routed else either
+    if not ROUTED and blocks.on_peers:
+        return blocks.at + peer_delta(pe_of(members, member))
+    return blocks.at + member * blocks.apart
 
 
-@device_function
+@compiled
 def result_of(blocks, member, members):
     """Return the address of a member's result: a block, in an array unless there is a proxy."""
-
-    def in_array(blocks, member, members):
-        return blocks.at + peer_delta(pe_of(members, member))
-
-    def either(blocks, member, members):
+    if PROXIED:
         return block_of(blocks, member, members)
-
-    return either if binding.options().proxied else in_array
+    return blocks.at + peer_delta(pe_of(members, member))
 
 
 class Workers(NamedTuple):
@@ -249,21 +237,17 @@ def _make_large(reduce_blocks: Any, by_nodes: Any) -> Any:
     """Make the combination of large arrays; ``by_nodes`` is that in two levels (``kernels.levels``), or None."""
     direct, by_tiles = _make_direct(reduce_blocks), _make_by_tiles(reduce_blocks)
 
-    @device_function
+    between_nodes = by_nodes or by_tiles
+
+    @compiled
     def large(sample, call, nbytes, members, group):
         """Combine this PE's part of large arrays, and put the results to all members."""
-        between_nodes = by_nodes or by_tiles
-
-        def either(sample, call, nbytes, members, group):
-            if spans_nodes(call.team):
-                between_nodes(sample, call, nbytes, members, group)
-            else:
-                direct(sample, call, nbytes, members, group)
-
-        if binding.options().levels:
-            return either
-        flat = by_tiles if binding.options().proxied else direct
-        return lambda sample, call, nbytes, members, group: flat(sample, call, nbytes, members, group)
+        if LEVELS and spans_nodes(call.team):
+            between_nodes(sample, call, nbytes, members, group)
+        elif PROXIED and not LEVELS:
+            by_tiles(sample, call, nbytes, members, group)
+        else:
+            direct(sample, call, nbytes, members, group)
 
     return large
 
@@ -307,19 +291,14 @@ def _in_two_levels(reduce: Any, combine_two: Any) -> Any:
     """Make a reduction that combines small blocks by nodes, and others as ``reduce``."""
     small = make_small_reduction(combine_two)
 
-    @device_function
+    @compiled
     def chosen(sample, call, flow, group):
         """Run the reduction; return as ``reduce``."""
-
-        def either(sample, call, flow, group):
-            if is_team(call.team) and spans_nodes(call.team):
-                count = count_of(call, flow, members_of(call.team).size)
-                if count * call.itemsize <= max_payload():
-                    return small(sample, call, count, flow, group)
-            return reduce(sample, call, flow, group)
-
-        flat = lambda sample, call, flow, group: reduce(sample, call, flow, group)  # noqa: E731
-        return either if binding.options().levels else flat
+        if LEVELS and is_team(call.team) and spans_nodes(call.team):
+            count = count_of(call, flow, members_of(call.team).size)
+            if count * call.itemsize <= max_payload():
+                return small(sample, call, count, flow, group)
+        return reduce(sample, call, flow, group)
 
     return chosen
 

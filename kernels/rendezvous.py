@@ -21,7 +21,6 @@ from ishmem.common import call_id
 from ishmem.common.call_id import REFUSED
 from ishmem.common.collective_table import Collective, Root
 from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
-from ishmem.runtime import binding
 
 from . import type_checks
 from .barrier import await_line, next_number, team_barrier
@@ -39,6 +38,7 @@ from .intrinsics import (
 )
 from .memory_orders import GROUP
 from .nodes import after, nodes_of, pe_in, spans_nodes
+from .options import CHECK, LEVELS, PROXIED
 from .peers import peer_delta
 from .proxy import complete_before_flag, order_before_flag, store_at, store_flag
 from .rendezvous_of_nodes import FROM_ALL, FROM_ROOT, LATER, NOTHING, SLOTS, Carried, distance_to_table, meet_by_nodes
@@ -157,10 +157,9 @@ def group_broadcast(group, held):
     """Return ``held`` of work-item 0 on every work-item; True if arguments are not checked."""
     if type_checks.absent(group):
         return lambda group, held: held
-    check = binding.options().check
 
     def impl(group, held):
-        known = group_sum(group, held and rank_in(group) == 0) != 0 if check else True
+        known = group_sum(group, held and rank_in(group) == 0) != 0 if CHECK else True
         group_barrier(group)
         return known
 
@@ -170,7 +169,7 @@ def group_broadcast(group, held):
 # ---- rendezvous
 
 
-@device_function
+@compiled
 def rendezvous(team, members, call_id, count, share, carried):
     """Publish this PE's call and wait for all members to enter it; return whether all made the same call.
 
@@ -182,58 +181,38 @@ def rendezvous(team, members, call_id, count, share, carried):
 
     Model: tests/models/rendezvous.pml.
     """
-    check = binding.options().check
-
-    def flat(team, members, call_id, count, share, carried):
-        slots, number = slots_of(team, 0), next_number(team)
-        meet(members, slots, number, call_id, count, share)
-        return calls_match(members, slots, call_id, count) if check else True
-
-    def either(team, members, call_id, count, share, carried):
-        if spans_nodes(team):
-            same = meet_by_nodes(team, members, call_id, count, share, carried)
-            return may_go_on(team, members, call_id, count, same)
-        slots, number = slots_of(team, 0), next_number(team)
-        meet(members, slots, number, call_id, count, share)
-        return calls_match(members, slots, call_id, count) if check else True
-
-    return either if binding.options().levels else flat
+    if LEVELS and spans_nodes(team):
+        same = meet_by_nodes(team, members, call_id, count, share, carried)
+        return may_go_on(team, members, call_id, count, same)
+    slots, number = slots_of(team, 0), next_number(team)
+    meet(members, slots, number, call_id, count, share)
+    return calls_match(members, slots, call_id, count) if CHECK else True
 
 
-@device_function
+@compiled
 def may_go_on(team, members, call_id, count, same):
     """Return whether all members make one call, which is allowed.
 
     If not all calls are the ``same``, report a violation, for which a second rendezvous tells every member all calls.
     """
-    if not binding.options().check:
-        return lambda team, members, call_id, count, same: True
-
-    def impl(team, members, call_id, count, same):
-        if not same:
-            meet_by_nodes(team, members, call_id, count, 0, Carried(SLOTS, 0, 0))
-            slots = slots_of(team, 1)
-            fetch_from_leader(team, slots, PAYLOAD * members.size, None)
-            calls_match(members, slots, call_id, count)
-            return False
-        return call_id != REFUSED
-
-    return impl
+    if not CHECK:
+        return True
+    if not same:
+        meet_by_nodes(team, members, call_id, count, 0, Carried(SLOTS, 0, 0))
+        slots = slots_of(team, 1)
+        fetch_from_leader(team, slots, PAYLOAD * members.size, None)
+        calls_match(members, slots, call_id, count)
+        return False
+    return call_id != REFUSED
 
 
-@device_function
+@compiled
 def fetch_from_leader(team, address, nbytes, group):
     """Copy a part of the slots from the leader of this node to the same place, in a team that spans nodes."""
-    if not binding.options().levels:
-        return lambda team, address, nbytes, group: None
-
-    def impl(team, address, nbytes, group):
-        away = distance_to_table(team)
-        if away:
-            copy_bytes(address, address + away, nbytes, rank_in(group), size_of(group))
-            group_sync(group)
-
-    return impl
+    away = distance_to_table(team)
+    if LEVELS and away:
+        copy_bytes(address, address + away, nbytes, rank_in(group), size_of(group))
+        group_sync(group)
 
 
 @compiled
@@ -254,19 +233,14 @@ def meet(members, slots, number, call_id, count, share):
             await_line(header_at(slots, member), number, start + member * stride, None)
 
 
-@device_function
+@compiled
 def write_header(pe, header, number, call_id, count, share):
     """Write the header of this PE's slot on a member, as far as that reads it."""
-    check = binding.options().check
-
-    def impl(pe, header, number, call_id, count, share):
-        if check:
-            store_at(pe, header + CALL, number, call_id)
-            store_at(pe, header + COUNT, number, count)
-        if share >= 0:
-            store_at(pe, header + SHARE, number, share)
-
-    return impl
+    if CHECK:
+        store_at(pe, header + CALL, number, call_id)
+        store_at(pe, header + COUNT, number, count)
+    if share >= 0:
+        store_at(pe, header + SHARE, number, share)
 
 
 @compiled
@@ -285,19 +259,14 @@ def calls_match(members, slots, call_id, count):
 # ---- entering and leaving a call
 
 
-@device_function
+@compiled
 def is_member(call):
     """Return whether this PE is in the team of a call; report a violation if not."""
-    if not binding.options().check:
-        return lambda call: is_team(call.team)
-
-    def impl(call):
-        if not is_team(call.team):
-            report(call.routine, NO_TEAM, call.team, 0, 0, 0, 0)
-            return False
+    if is_team(call.team):
         return True
-
-    return impl
+    if CHECK:
+        report(call.routine, NO_TEAM, call.team, 0, 0, 0, 0)
+    return False
 
 
 @compiled
@@ -316,12 +285,10 @@ def arguments_allowed(call, count, flow, size):
     )
 
 
-@device_function
+@compiled
 def sends_by_leader(team, flow):
     """Return whether the leaders of the nodes send the data in the slots: all members receive the same data."""
-    if not binding.options().levels:
-        return lambda team, flow: False
-    return lambda team, flow: spans_nodes(team) and not flow.source_blocks and not flow.to_root
+    return LEVELS and spans_nodes(team) and not flow.source_blocks and not flow.to_root
 
 
 @compiled
@@ -335,14 +302,11 @@ def carried_by(call, count, flow):
     return Carried(FROM_ROOT if flow.from_root else FROM_ALL, nbytes, call.root)
 
 
-@device_function
+@compiled
 def put_to_leader(call, to, nbytes):
     """Put this PE's block to the leader of its node."""
-    if not binding.options().levels:
-        return lambda call, to, nbytes: None
-    return lambda call, to, nbytes: copy_bytes(
-        to + peer_delta(pe_in(nodes_of(call.team).near, 0)), call.source, nbytes, 0, 1
-    )
+    if LEVELS:
+        copy_bytes(to + peer_delta(pe_in(nodes_of(call.team).near, 0)), call.source, nbytes, 0, 1)
 
 
 @compiled
@@ -376,18 +340,12 @@ def count_of(call, flow, size):
     return call.source_size
 
 
-@device_function
+@compiled
 def id_of(call, count, flow, size):
     """Return the id of a call; `REFUSED`, and report a violation, if its arguments are not allowed."""
-    if not binding.options().check:
-        return lambda call, count, flow, size: pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
-
-    def impl(call, count, flow, size):
-        if not arguments_allowed(call, count, flow, size):
-            return REFUSED
-        return pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
-
-    return impl
+    if CHECK and not arguments_allowed(call, count, flow, size):
+        return REFUSED
+    return pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
 
 
 @compiled
@@ -417,19 +375,14 @@ def enter(call, flow, group):
     return 1 if group_broadcast(group, agreed) else 0, count
 
 
-@device_function
+@compiled
 def await_transfers(group):
     """Wait for the transfers that the work-items of this PE have started by `transfer_steps`."""
-    if not binding.options().proxied:
-        return lambda group: group_sync(group)
-
-    def impl(group):
-        group_sync(group)
+    group_sync(group)
+    if PROXIED:
         if rank_in(group) == 0:
             complete_before_flag()
         group_sync(group)
-
-    return impl
 
 
 @compiled

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from ishmem.common.call_id import DIFFERENT
 from ishmem.common.layout import LINE
-from ishmem.runtime import binding
 
 from .barrier import SEQUENCE, await_line, next_number, release
-from .intrinsics import compiled, device_function, load_word, store_word
+from .intrinsics import compiled, load_word, store_word
 from .nodes import nodes_of, pe_in, run_at, spans_nodes, step_at
+from .options import CHECK, LEVELS
 from .peers import peer_delta
 from .proxy import PUT, copy_by_proxy, store_at, store_flag
 from .slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, slots_of
@@ -78,7 +78,7 @@ def meet_by_nodes(team, members, call_id, count, share, carried):
     next_number(team)
     nodes, meeting = nodes_of(team), meeting_of(team, call_id, count)
     same = meet_near(nodes, members, meeting, share)
-    if carried.what == LATER and not are_compared():
+    if carried.what == LATER and not CHECK:
         return same
     if nodes.index == 0:
         same = exchange(nodes, meeting, carried, same)
@@ -92,12 +92,6 @@ def meeting_of(team, call_id, count):
     slots, half = slots_of(team, 1), meeting_bytes() // 2
     lines = meeting_lines() + meeting_bytes() * team + (number & 1) * half
     return Meeting(slots, blocks_at(team, slots), lines, lines + half - LINE, number, call_id, count)
-
-
-@device_function
-def are_compared():
-    """Return whether the calls of all members are compared."""
-    return (lambda: True) if binding.options().check else (lambda: False)
 
 
 # ---- on a node
@@ -136,27 +130,23 @@ def member_at(members, pe):
 @compiled
 def is_same(line, meeting):
     """Return whether a header, or the line of a step, tells of the call of this PE."""
-    if not are_compared():
-        return True
-    return load_word(line + CALL) == meeting.call_id and load_word(line + COUNT) == meeting.count
+    return not CHECK or (load_word(line + CALL) == meeting.call_id and load_word(line + COUNT) == meeting.count)
 
 
 @compiled
 def release_near(nodes, meeting, same):
     """As the leader, tell the members of this node what is ``same``, and release them; return it on all of them."""
-    if are_compared() and nodes.index == 0:
+    if CHECK and nodes.index == 0:
         for i in range(1, nodes.n_near):
             store_word(meeting.release + SAME + peer_delta(pe_in(nodes.near, i)), 1 if same else 0)
     release(nodes, meeting.release, meeting.number, None)
-    return load_word(meeting.release + SAME) != 0 if are_compared() and nodes.index else same
+    return load_word(meeting.release + SAME) != 0 if CHECK and nodes.index else same
 
 
-@device_function
+@compiled
 def distance_to_table(team):
     """Return how many bytes the slots of a team on the leader of this node are away from those of this PE."""
-    if not binding.options().levels:
-        return lambda team: 0
-    return lambda team: peer_delta(pe_in(nodes_of(team).near, 0)) if spans_nodes(team) else 0
+    return peer_delta(pe_in(nodes_of(team).near, 0)) if LEVELS and spans_nodes(team) else 0
 
 
 # ---- between leaders
@@ -206,7 +196,7 @@ def tell_and_hear(step, meeting, same):
     """
     line, number = meeting.lines + LINE * step.line, meeting.number
     if step.n_runs:
-        if are_compared():
+        if CHECK:
             store_at(step.partner, line + CALL, number, meeting.call_id if same else DIFFERENT)
             store_at(step.partner, line + COUNT, number, meeting.count)
         store_flag(step.partner, line, number)

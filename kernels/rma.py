@@ -12,7 +12,6 @@ from numba.core import types
 
 from ishmem import rma
 from ishmem.common.violations import NELEMS, SIZES, number
-from ishmem.runtime import binding
 
 from . import type_checks, views
 from .copy import WIDEST, copy_elements, copy_wide, is_wide
@@ -30,6 +29,7 @@ from .intrinsics import (
     store_element,
     unchanged,
 )
+from .options import CHECK, LATE
 from .peers import is_distance, peer_delta
 from .proxy import (
     GET as PROXY_GET,
@@ -61,23 +61,19 @@ def _check(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> bool:
     return is_view
 
 
-@device_function
+@compiled
 def _is_one_element(count):
     """Return whether to move one element without checking the size of the other array.
 
     Only an empty array is too small for it. In the simulator, a check made a loop of such puts 16 to 60 % slower.
     """
-    if binding.options().check:
-        return lambda count: False
-    return lambda count: count == 1
+    return not CHECK and count == 1
 
 
-@device_function
+@compiled
 def _fit(dest, source, count):
     """Return whether both arrays have ``count`` elements, without a report; False if other checks are needed."""
-    if binding.options().check:
-        return lambda dest, source, count: False
-    return lambda dest, source, count: both_fit(dest, source, count)
+    return False if CHECK else both_fit(dest, source, count)
 
 
 @compiled
@@ -115,7 +111,7 @@ def _make_transfer(put: int, flags: int) -> Any:
         """Transfer ``nelems`` elements; by default the whole local array."""
         whole = type_checks.absent(nelems)
         problem = SIZES if whole else NELEMS
-        with_value = put and not binding.options().late  # one element goes in the request: no wait for the proxy
+        with_value = put and not LATE  # one element goes in the request: no wait for the proxy
 
         def impl(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems
@@ -194,7 +190,7 @@ def _forms(name: str, put: int, contiguous: Any, late: Any) -> tuple[Any, Any]:
             return _put_scalar, unchanged
         if _check(routine, dest, source, pe, nelems):
             return view, as_words
-        return late if binding.options().late else contiguous, as_words
+        return late if LATE else contiguous, as_words
 
     def single(dest, source, pe, nelems=None):
         transfer, words = choose(name, dest, source, pe, nelems)

@@ -21,7 +21,6 @@ from ishmem.common.violations import (
     OUTSIDE,
     Violation,
 )
-from ishmem.runtime import binding
 
 from . import type_checks
 from .integers import fits_dtype
@@ -35,6 +34,7 @@ from .intrinsics import (
     item_bytes,
     work_item,
 )
+from .options import CHECK
 from .spec_constants import heap_end, pe_count, user_start, violation_record
 
 
@@ -48,32 +48,28 @@ def own_array_fits(routine, address, size, item, count):
     return False
 
 
-@device_function
+@compiled
 def allowed(routine, array, pe, first, count):
     """Return whether ``pe`` exists, the array is symmetric, and ``count`` elements from ``first`` lie in it."""
-    if not binding.options().check:
-        return lambda routine, array, pe, first, count: True
-
-    def impl(routine, array, pe, first, count):
-        address = address_of(array)
-        if pe < 0 or pe >= pe_count():
-            problem = NO_PE
-        elif address < user_start() or address + array.size * item_bytes(array) > heap_end():
-            problem = NOT_SYMMETRIC
-        elif first < 0 or count < 0 or first + count > array.size:
-            problem = OUTSIDE
-        else:
-            return True
-        report(routine, problem, pe, address, first, count, array.size)
-        return False
-
-    return impl
+    if not CHECK:
+        return True
+    address = address_of(array)
+    if pe < 0 or pe >= pe_count():
+        problem = NO_PE
+    elif address < user_start() or address + array.size * item_bytes(array) > heap_end():
+        problem = NOT_SYMMETRIC
+    elif first < 0 or count < 0 or first + count > array.size:
+        problem = OUTSIDE
+    else:
+        return True
+    report(routine, problem, pe, address, first, count, array.size)
+    return False
 
 
 @device_function
 def are_pes(routine, pes):
     """Return whether a number, or all numbers of a tuple or an array, are PE numbers."""
-    if not binding.options().check:
+    if not CHECK:
         return lambda routine, pes: True
     if isinstance(pes, types.Integer):
         return lambda routine, pes: _is_pe(routine, pes)
@@ -126,7 +122,7 @@ def have_room(routine, dest, source, pe, count, problem):
 @device_function
 def value_fits(routine, array, value):
     """Return whether a number to be stored is a value of an array's dtype."""
-    if not binding.options().check or type_checks.holds(array.dtype, value):
+    if not CHECK or type_checks.holds(array.dtype, value):
         return lambda routine, array, value: True
     number, unsigned = RMA_TYPES.index(str(array.dtype)), int(not value.signed)
 
@@ -146,7 +142,7 @@ def _option(name: str) -> Any:
     @device_function
     def is_member(routine, value):
         """Return whether the value of an integer is one of the constants; they have successive values."""
-        if not binding.options().check or not isinstance(value, types.Integer):
+        if not CHECK or not isinstance(value, types.Integer):
             return lambda routine, value: True
 
         def impl(routine, value):

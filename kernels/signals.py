@@ -10,7 +10,6 @@ from ishmem import amo, rma, signals
 from ishmem.common.constants import SignalOp
 from ishmem.common.type_tables import SIGNAL_TYPES, Rmw
 from ishmem.common.violations import number
-from ishmem.runtime import binding
 
 from . import type_checks
 from .integers import wanted_of
@@ -19,7 +18,6 @@ from .intrinsics import (
     atomic_load,
     compiled,
     device,
-    device_function,
     group_barrier,
     group_sum,
     item_bytes,
@@ -28,6 +26,7 @@ from .intrinsics import (
 )
 from .long_waits import forget, tell_variable
 from .memory_orders import SIGNAL
+from .options import LATE
 from .proxy import has_atomics, mark_held, signal_by_proxy
 from .runtime_checks import allowed, is_cmp, is_sig_op, value_fits
 from .wait import compare, look_until, seen_in_order
@@ -60,35 +59,25 @@ def is_update(sig_addr, signal, sig_op):
     return is_sig_op(PUT_SIGNAL, sig_op) and value_fits(PUT_SIGNAL, sig_addr, signal)
 
 
-@device_function
+@compiled
 def update(sig_addr, signal, sig_op, pe, index):
     """Set the signal on PE ``pe`` to a value, or add the value to it."""
-
-    def impl(sig_addr, signal, sig_op, pe, index):
-        if not (is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1)):
-            return  # here, so that the error names this routine and not the atomic one
-        if sig_op == SignalOp.ADD:
-            amo.atomic_add(sig_addr, signal, pe, index)
-        else:
-            amo.atomic_set(sig_addr, signal, pe, index)
-
-    return impl
+    if not (is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1)):
+        return  # here, so that the error names this routine and not the atomic one
+    if sig_op == SignalOp.ADD:
+        amo.atomic_add(sig_addr, signal, pe, index)
+    else:
+        amo.atomic_set(sig_addr, signal, pe, index)
 
 
-@device_function
+@compiled
 def update_after(sig_addr, signal, sig_op, pe, index, since):
     """Update the signal of a put, which the proxy may hold; ``since`` is from a `mark_held` before the put."""
-    if not binding.options().late:
-        return lambda sig_addr, signal, sig_op, pe, index, since: update(sig_addr, signal, sig_op, pe, index)
-
-    def impl(sig_addr, signal, sig_op, pe, index, since):
-        if has_atomics(pe):
-            update(sig_addr, signal, sig_op, pe, index)
-        elif is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1):
-            at, rmw = address_of(sig_addr) + index * item_bytes(sig_addr), ADD if sig_op == SignalOp.ADD else SET
-            signal_by_proxy(rmw, sig_addr, pe, at, signal, since)
-
-    return impl
+    if not LATE or has_atomics(pe):
+        update(sig_addr, signal, sig_op, pe, index)
+    elif is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1):
+        at, rmw = address_of(sig_addr) + index * item_bytes(sig_addr), ADD if sig_op == SignalOp.ADD else SET
+        signal_by_proxy(rmw, sig_addr, pe, at, signal, since)
 
 
 # Model: tests/models/signal.pml.

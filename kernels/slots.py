@@ -12,39 +12,33 @@ from llvmlite import ir
 from numba.core import types
 
 from ishmem.common.layout import FEW_MEMBERS, LINE, RENDEZVOUS_SLOT, RendezvousSlot
-from ishmem.runtime import binding
 
 from .barrier import SEQUENCE
-from .intrinsics import device_function, device_intrinsic, load_word
+from .intrinsics import compiled, device_intrinsic, load_word
+from .options import SPANS, WIDE
 from .spec_constants import pe_count, rendezvous_bytes, rendezvous_slots, team_records
 
 NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
 
 
-@device_function
+NARROW = LINE * FEW_MEMBERS
+
+
+@compiled
 def slots_of(team, begun):
     """Return the address of this PE's slots for the current rendezvous (``begun`` 1) or for the next one (0)."""
-    wide, narrow = binding.options().wide, LINE * FEW_MEMBERS
-
-    def plain(team, begun):
-        number = load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun
-        return rendezvous_slots() + rendezvous_bytes() * team + (number & 1) * (rendezvous_bytes() // 2)
-
-    def large(team, begun):
-        odd = (load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun) & 1
-        if team < wide:
-            return rendezvous_slots() + rendezvous_bytes() * team + odd * (rendezvous_bytes() // 2)
-        return rendezvous_slots() + rendezvous_bytes() * wide + narrow * (2 * (team - wide) + odd)
-
-    return large if wide else plain
+    odd = (load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun) & 1
+    if WIDE and team >= WIDE:
+        return rendezvous_slots() + rendezvous_bytes() * WIDE + NARROW * (2 * (team - WIDE) + odd)
+    return rendezvous_slots() + rendezvous_bytes() * team + odd * (rendezvous_bytes() // 2)
 
 
 def _slot_bytes() -> int:
-    return LINE if binding.options().wide else RENDEZVOUS_SLOT
+    return LINE if WIDE else RENDEZVOUS_SLOT
 
 
 def _header_bytes() -> int:
-    return PAYLOAD if binding.options().spans else _slot_bytes()
+    return PAYLOAD if SPANS else _slot_bytes()
 
 
 @device_intrinsic
@@ -58,28 +52,24 @@ def header_at(_context, slots, member):
     return types.int64(types.int64, member), code
 
 
-@device_function
+@compiled
 def blocks_at(team, slots):
     """Return the address of the block of member 0 in slots of a team.
 
     It does not depend on the size of the team, since numbers in headers must not be overwritten by blocks: a later team
     may have this handle.
     """
-    wide, few = binding.options().wide, PAYLOAD * FEW_MEMBERS
-    if not binding.options().spans:
-        return lambda team, slots: slots + PAYLOAD
-    if wide:
-        return lambda team, slots: slots + (PAYLOAD * pe_count() if team < wide else few)
-    return lambda team, slots: slots + PAYLOAD * pe_count()
+    if not SPANS:
+        return slots + PAYLOAD
+    if WIDE and team >= WIDE:
+        return slots + PAYLOAD * FEW_MEMBERS
+    return slots + PAYLOAD * pe_count()
 
 
-@device_function
+@compiled
 def block_step(nbytes):
     """Return the bytes between the starts of consecutive blocks of ``nbytes`` bytes."""
-    if binding.options().spans:
-        return lambda nbytes: nbytes
-    apart = _slot_bytes()
-    return lambda nbytes: apart
+    return nbytes if SPANS else PAYLOAD + max_payload()
 
 
 @device_intrinsic

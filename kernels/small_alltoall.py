@@ -9,12 +9,12 @@ aggregators of its own node. So a node sends one message to each other node, whe
 from __future__ import annotations
 
 from ishmem.common.layout import LINE
-from ishmem.runtime import binding
 
 from .barrier import await_line, disseminate
 from .copy import copy_steps
-from .intrinsics import compiled, device_function, rank_in, size_of
+from .intrinsics import compiled, rank_in, size_of
 from .nodes import exchange_with, nodes_of, pe_in, run_at, spans_nodes
+from .options import LEVELS
 from .peers import peer_delta
 from .proxy import PUT, copy_by_proxy, store_flag
 from .rendezvous_of_nodes import meeting_of, member_at
@@ -22,38 +22,28 @@ from .slots import blocks_at, header_at, max_payload
 from .teams import members_of
 
 
-@device_function
+@compiled
 def by_aggregators(team, flow, nbytes):
     """Return whether aggregators send blocks of ``nbytes`` bytes: a half of the slots holds what they send, or get."""
-    if not binding.options().levels:
-        return lambda team, flow, nbytes: False
-
-    def impl(team, flow, nbytes):
-        if not (flow.source_blocks and flow.dest_blocks and spans_nodes(team)) or nbytes > max_payload():
-            return False
-        return 2 * nodes_of(team).widest * nbytes <= members_of(team).size * max_payload()
-
-    return impl
+    if not (LEVELS and flow.source_blocks and flow.dest_blocks and spans_nodes(team)) or nbytes > max_payload():
+        return False
+    return 2 * nodes_of(team).widest * nbytes <= members_of(team).size * max_payload()
 
 
-@device_function
+@compiled
 def put_to_aggregators(call, slots, count, group):
     """Put this PE's blocks to the aggregators of its node. Each work-item puts those for other nodes."""
-    if not binding.options().levels:
-        return lambda call, slots, count, group: None
-
-    def impl(call, slots, count, group):
-        nodes, nbytes, origin = nodes_of(call.team), count * call.itemsize, blocks_at(call.team, slots)
-        for distance in range(rank_in(group), nodes.count, size_of(group)):
-            exchange = exchange_with(nodes, distance)
-            to = origin + (exchange.place + nodes.index * exchange.size) * nbytes + to_aggregator(nodes, distance)
-            for run in range(exchange.n_runs):
-                first, members = run_at(exchange.runs, run)
-                block = call.source + first * count * call.sst * call.itemsize
-                copy_steps(to, block, 1, call.sst, call.itemsize, members * count, 0, 1)
-                to += members * nbytes
-
-    return impl
+    if not LEVELS:
+        return
+    nodes, nbytes, origin = nodes_of(call.team), count * call.itemsize, blocks_at(call.team, slots)
+    for distance in range(rank_in(group), nodes.count, size_of(group)):
+        exchange = exchange_with(nodes, distance)
+        to = origin + (exchange.place + nodes.index * exchange.size) * nbytes + to_aggregator(nodes, distance)
+        for run in range(exchange.n_runs):
+            first, members = run_at(exchange.runs, run)
+            block = call.source + first * count * call.sst * call.itemsize
+            copy_steps(to, block, 1, call.sst, call.itemsize, members * count, 0, 1)
+            to += members * nbytes
 
 
 @compiled
@@ -62,27 +52,23 @@ def to_aggregator(nodes, distance):
     return peer_delta(pe_in(nodes.near, distance % nodes.n_near))
 
 
-@device_function
+@compiled
 def exchange_nodes(call, nbytes):
     """Exchange what the aggregators hold with those of the other nodes; wait until those of this node have it all.
 
     Model: tests/models/small_alltoall.pml.
     """
-    if not binding.options().levels:
-        return lambda call, nbytes: None
-
-    def impl(call, nbytes):
-        nodes, meeting, members = nodes_of(call.team), meeting_of(call.team, 0, 0), members_of(call.team)
-        first = nodes.index if nodes.index else nodes.n_near  # not the exchange of this node with itself
-        for distance in range(first, nodes.count, nodes.n_near):
-            put_to_partner(exchange_with(nodes, distance), nodes, meeting, members, nbytes)
-        for distance in range(first, nodes.count, nodes.n_near):
-            partner = exchange_with(nodes, distance).partner
-            await_line(header_at(meeting.slots, member_at(members, partner)), meeting.number, partner, None)
-        line = meeting.release - LINE * nodes.rounds
-        disseminate(nodes.near, nodes.n_near, nodes.index, line, meeting.number, None)
-
-    return impl
+    if not LEVELS:
+        return
+    nodes, meeting, members = nodes_of(call.team), meeting_of(call.team, 0, 0), members_of(call.team)
+    first = nodes.index if nodes.index else nodes.n_near  # not the exchange of this node with itself
+    for distance in range(first, nodes.count, nodes.n_near):
+        put_to_partner(exchange_with(nodes, distance), nodes, meeting, members, nbytes)
+    for distance in range(first, nodes.count, nodes.n_near):
+        partner = exchange_with(nodes, distance).partner
+        await_line(header_at(meeting.slots, member_at(members, partner)), meeting.number, partner, None)
+    line = meeting.release - LINE * nodes.rounds
+    disseminate(nodes.near, nodes.n_near, nodes.index, line, meeting.number, None)
 
 
 @compiled
@@ -98,23 +84,19 @@ def put_to_partner(exchange, nodes, meeting, members, nbytes):
     store_flag(exchange.partner, header_at(meeting.slots, members.me), meeting.number)
 
 
-@device_function
+@compiled
 def copy_from_aggregators(call, slots, count, group):
     """Copy the blocks for this PE from the aggregators of its node. Each work-item copies those of other nodes."""
-    if not binding.options().levels:
-        return lambda call, slots, count, group: None
-
-    def impl(call, slots, count, group):
-        nodes, nbytes, origin = nodes_of(call.team), count * call.itemsize, blocks_at(call.team, slots)
-        for distance in range(rank_in(group), nodes.count, size_of(group)):
-            exchange = exchange_with(nodes, distance)
-            place = exchange.place + nodes.index + (nodes.widest if distance else 0)
-            block = origin + place * nbytes + to_aggregator(nodes, distance)
-            for run in range(exchange.n_runs):
-                first, members = run_at(exchange.runs, run)
-                for member in range(first, first + members):
-                    to = call.dest + member * count * call.dst * call.itemsize
-                    copy_steps(to, block, call.dst, 1, call.itemsize, count, 0, 1)
-                    block += nodes.n_near * nbytes
-
-    return impl
+    if not LEVELS:
+        return
+    nodes, nbytes, origin = nodes_of(call.team), count * call.itemsize, blocks_at(call.team, slots)
+    for distance in range(rank_in(group), nodes.count, size_of(group)):
+        exchange = exchange_with(nodes, distance)
+        place = exchange.place + nodes.index + (nodes.widest if distance else 0)
+        block = origin + place * nbytes + to_aggregator(nodes, distance)
+        for run in range(exchange.n_runs):
+            first, members = run_at(exchange.runs, run)
+            for member in range(first, first + members):
+                to = call.dest + member * count * call.dst * call.itemsize
+                copy_steps(to, block, call.dst, 1, call.itemsize, count, 0, 1)
+                block += nodes.n_near * nbytes

@@ -15,7 +15,6 @@ from .intrinsics import (
     as_words,
     compiled,
     device,
-    device_function,
     group_barrier,
     item_bytes,
     rank_in,
@@ -28,39 +27,31 @@ from .shares import work_item_share
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 
 
-@device_function
+@compiled
 def copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
     """Copy blocks of elements of the dtype of ``like``, as work-item ``rank`` of ``size``."""
-
-    def impl(like, to, origin, dst, sst, bsize, nblocks, rank, size):
-        to_step, from_step = dst * item_bytes(like), sst * item_bytes(like)
-        if bsize < size:  # each work-item copies whole blocks; otherwise all share each block
-            first, step, end = work_item_share(nblocks, rank, size)
-            for block in range(first, end, step):
-                copy_elements(like, to + block * to_step, origin + block * from_step, bsize, 0, 1)
-        else:
-            for block in range(nblocks):
-                copy_elements(like, to + block * to_step, origin + block * from_step, bsize, rank, size)
-
-    return impl
+    to_step, from_step = dst * item_bytes(like), sst * item_bytes(like)
+    if bsize < size:  # each work-item copies whole blocks; otherwise all share each block
+        first, step, end = work_item_share(nblocks, rank, size)
+        for block in range(first, end, step):
+            copy_elements(like, to + block * to_step, origin + block * from_step, bsize, 0, 1)
+    else:
+        for block in range(nblocks):
+            copy_elements(like, to + block * to_step, origin + block * from_step, bsize, rank, size)
 
 
-@device_function
+@compiled
 def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, delta, rank, size):
     """Put (``put`` is 1) or get (0) blocks of elements; both addresses are those on this PE.
 
     ``delta`` is that of `delta_if_reachable`.
     """
-
-    def impl(put, like, to, origin, dst, sst, bsize, nblocks, pe, delta, rank, size):
-        if reachable(pe):
-            to, origin = to + put * delta, origin + (1 - put) * delta
-            copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size)
-        else:
-            item = item_bytes(like)
-            move_by_proxy(put + HELD, pe, to, origin, dst * item, sst * item, bsize * item, nblocks, rank, size)
-
-    return impl
+    if reachable(pe):
+        to, origin = to + put * delta, origin + (1 - put) * delta
+        copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size)
+    else:
+        item = item_bytes(like)
+        move_by_proxy(put + HELD, pe, to, origin, dst * item, sst * item, bsize * item, nblocks, rank, size)
 
 
 @device_func

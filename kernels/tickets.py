@@ -7,14 +7,10 @@ no order of the device's scheduler.
 
 from __future__ import annotations
 
-from .intrinsics import atomic_add_word, device_function, group_sum, rank_in
+from .intrinsics import atomic_add_word, compiled, group_sum, rank_in
 
 
-@device_function
+@compiled
 def next_ticket(counter, group):
     """Take the next number of the counter at an address; all work-items of a work-group get the same."""
-
-    def impl(counter, group):
-        return group_sum(group, atomic_add_word(counter, 1) if rank_in(group) == 0 else 0)
-
-    return impl
+    return group_sum(group, atomic_add_word(counter, 1) if rank_in(group) == 0 else 0)

@@ -10,9 +10,9 @@ from ishmem.common.constants import no_member
 from ishmem.common.kernel_wait import WORDS
 from ishmem.common.type_tables import RMA_TYPES, refusal
 from ishmem.common.violations import OPTIONS
-from ishmem.runtime import binding
 
 from .intrinsics import require
+from .options import NO_WAITS
 
 
 def absent(argument: Any) -> bool:
@@ -22,8 +22,7 @@ def absent(argument: Any) -> bool:
 
 def may_wait(routine: str) -> None:
     """Require a job whose PEs can run kernels concurrently, as ``routine`` waits for other PEs."""
-    reason = binding.options().no_waits
-    require(not reason, f"{routine} in a kernel: {reason}")
+    require(not NO_WAITS, f"{routine} in a kernel: {NO_WAITS}")
 
 
 def site(routine: str, kind: Any) -> None:

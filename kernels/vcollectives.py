@@ -16,12 +16,12 @@ from ishmem import vcollectives
 from ishmem.common.call_id import REFUSED, dtype_number
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, NO_ROOT, OUTSIDE, UNEQUAL, WRONG_LENGTH, number
-from ishmem.runtime import binding
 
 from . import type_checks
 from .copy import transfer_steps
-from .intrinsics import compiled, device, device_function, device_intrinsic, load_word, rank_in, size_of
+from .intrinsics import compiled, device, device_intrinsic, load_word, rank_in, size_of
 from .nodes import after
+from .options import CHECK
 from .proxy import complete_before_flag, store_at
 from .rendezvous import call_of, end_phase, group_broadcast, group_sync, is_member, pack_call, rendezvous
 from .rendezvous_of_nodes import NOTHING, Carried
@@ -193,29 +193,24 @@ def counts_match(routine, team, members, slots, to_blocks, from_blocks):
 # ---- gatherv and scatterv
 
 
-@device_function
+@compiled
 def exchange_rooted(call, blocks, gathers, group):
     """Run ``gatherv`` (``gathers`` is 1) or ``scatterv`` (0)."""
-    check = binding.options().check
-
-    def impl(call, blocks, gathers, group):
-        if not is_member(call):
-            return -1
-        members, agreed = members_of(call.team), True
-        group_sync(group)
-        if rank_in(group) == 0:
-            call_id, lists = pack_call(call.routine, call.dtype, call.root, 0, 0), 0
-            if check and rooted_arguments_allowed(call, blocks, gathers, members):
-                lists = hash_of(blocks, members.size)
-            elif check:
-                call_id = REFUSED
-            agreed = rendezvous(call.team, members, call_id, lists, 0, Carried(NOTHING, 0, 0))
-        if group_broadcast(group, agreed):
-            transfer_own_block(members, call, blocks, gathers, group)
-            end_phase(group, call.team)
-        return 0
-
-    return impl
+    if not is_member(call):
+        return -1
+    members, agreed = members_of(call.team), True
+    group_sync(group)
+    if rank_in(group) == 0:
+        call_id, lists = pack_call(call.routine, call.dtype, call.root, 0, 0), 0
+        if CHECK and rooted_arguments_allowed(call, blocks, gathers, members):
+            lists = hash_of(blocks, members.size)
+        elif CHECK:
+            call_id = REFUSED
+        agreed = rendezvous(call.team, members, call_id, lists, 0, Carried(NOTHING, 0, 0))
+    if group_broadcast(group, agreed):
+        transfer_own_block(members, call, blocks, gathers, group)
+        end_phase(group, call.team)
+    return 0
 
 
 @compiled
@@ -230,49 +225,37 @@ def transfer_own_block(members, call, blocks, gathers, group):
 # ---- alltoallv
 
 
-@device_function
+@compiled
 def exchange_all(call, to_blocks, from_blocks, group):
     """Run ``alltoallv``."""
-    # With argument checks, a second rendezvous has begun and uses the other half of the slots.
-    begun = 0 if binding.options().check else 1
-
-    def impl(call, to_blocks, from_blocks, group):
-        if not is_member(call):
-            return -1
-        members, agreed = members_of(call.team), True
-        group_sync(group)
-        if rank_in(group) == 0:
-            agreed = publish_and_meet(call, members, to_blocks, from_blocks)
-        if group_broadcast(group, agreed):
-            put_blocks(members, slots_of(call.team, begun), call, from_blocks, group)
-            end_phase(group, call.team)
-        return 0
-
-    return impl
+    if not is_member(call):
+        return -1
+    members, agreed = members_of(call.team), True
+    group_sync(group)
+    if rank_in(group) == 0:
+        agreed = publish_and_meet(call, members, to_blocks, from_blocks)
+    if group_broadcast(group, agreed):
+        # With argument checks, a second rendezvous has begun and uses the other half of the slots.
+        put_blocks(members, slots_of(call.team, 0 if CHECK else 1), call, from_blocks, group)
+        end_phase(group, call.team)
+    return 0
 
 
-@device_function
+@compiled
 def publish_and_meet(call, members, to_blocks, from_blocks):
     """Publish this PE's offsets and counts and enter the call; return whether the arguments of all PEs match."""
-
-    def plain(call, members, to_blocks, from_blocks):
-        slots, call_id = slots_of(call.team, 0), pack_call(call.routine, call.dtype, 0, 0, 0)
-        publish_blocks(call.team, members, slots, to_blocks, from_blocks)
-        return rendezvous(call.team, members, call_id, 0, 0, Carried(NOTHING, 0, 0))
-
-    def checked(call, members, to_blocks, from_blocks):
-        slots, call_id = slots_of(call.team, 0), pack_call(call.routine, call.dtype, 0, 0, 0)
+    slots, call_id = slots_of(call.team, 0), pack_call(call.routine, call.dtype, 0, 0, 0)
+    nothing, fine = Carried(NOTHING, 0, 0), True
+    if CHECK:
         fine = alltoallv_arguments_allowed(call, to_blocks, from_blocks, members.size)
-        if fine:
-            publish_blocks(call.team, members, slots, to_blocks, from_blocks)
-        nothing = Carried(NOTHING, 0, 0)
-        if not rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing):
-            return False
+    if fine:
+        publish_blocks(call.team, members, slots, to_blocks, from_blocks)
+    same = rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing)
+    if CHECK and same:
         # Each PE compares the published counts; the second rendezvous distributes the result.
         fine = counts_match(call.routine, call.team, members, slots, to_blocks, from_blocks)
-        return rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing)
-
-    return checked if binding.options().check else plain
+        same = rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing)
+    return same
 
 
 @compiled

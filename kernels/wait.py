@@ -17,8 +17,8 @@ from .integers import is_less, wanted_of
 from .intrinsics import (
     address_of,
     atomic_load,
+    compiled,
     device,
-    device_function,
     group_barrier,
     group_sum,
     item_bytes,
@@ -35,40 +35,32 @@ seen_in_order = memory_fence(WAIT)
 """Fence after a wait: later loads are not older than the awaited update."""
 
 
-@device_function
+@compiled
 def compare(seen, cmp, wanted):
     """Return whether ``seen cmp wanted`` holds."""
-
     # Without branches: a chain of them on a 64-bit ``cmp`` becomes a switch, which crashes the OpenCL CPU runtime.
-    def impl(seen, cmp, wanted):
-        less, greater = is_less(seen, wanted), is_less(wanted, seen)
-        equal = not (less | greater)
-        return (
-            ((cmp == Cmp.EQ) & equal)
-            | ((cmp == Cmp.NE) & (less | greater))
-            | ((cmp == Cmp.GT) & greater)
-            | ((cmp == Cmp.GE) & (greater | equal))
-            | ((cmp == Cmp.LT) & less)
-            | ((cmp == Cmp.LE) & (less | equal))
-        )
-
-    return impl
+    less, greater = is_less(seen, wanted), is_less(wanted, seen)
+    equal = not (less | greater)
+    return (
+        ((cmp == Cmp.EQ) & equal)
+        | ((cmp == Cmp.NE) & (less | greater))
+        | ((cmp == Cmp.GT) & greater)
+        | ((cmp == Cmp.GE) & (greater | equal))
+        | ((cmp == Cmp.LT) & less)
+        | ((cmp == Cmp.LE) & (less | equal))
+    )
 
 
-@device_function
+@compiled
 def look_until(address, like, cmp, wanted):
     """Return the element at an address once it compares so with ``wanted``, or after many looks."""
-
-    def impl(address, like, cmp, wanted):
-        seen, left = atomic_load(address, like), many_looks()
-        while not compare(seen, cmp, wanted):
-            left = one_less(left)
-            if is_zero(left):
-                break
-            seen = atomic_load(address, like)
-        return seen
-
-    return impl
+    seen, left = atomic_load(address, like), many_looks()
+    while not compare(seen, cmp, wanted):
+        left = one_less(left)
+        if is_zero(left):
+            break
+        seen = atomic_load(address, like)
+    return seen
 
 
 def _check(routine: str, ivar: Any, cmp: Any, cmp_value: Any, index: Any) -> None:

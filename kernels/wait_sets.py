@@ -22,6 +22,7 @@ from .intrinsics import (
     atomic_load,
     atomic_load_word,
     atomic_store_word,
+    compiled,
     device,
     device_function,
     group_barrier,
@@ -57,17 +58,13 @@ def satisfied(ivars, i, cmp, wanted):
     )
 
 
-@device_function
+@compiled
 def empty(ivars, status):
     """Return whether ``status`` excludes all variables."""
-
-    def impl(ivars, status):
-        for i in range(ivars.size):  # noqa: SIM110
-            if not ignored(status, i):
-                return False
-        return True
-
-    return impl
+    for i in range(ivars.size):  # noqa: SIM110
+        if not ignored(status, i):
+            return False
+    return True
 
 
 @device_function
@@ -88,66 +85,54 @@ def random_index(size):
     return impl
 
 
-@device_function
+@compiled
 def test_all(ivars, indices, cmp, wanted, status, site):
     """Return whether all variables of a set satisfy the comparison.
 
     Model: tests/models/signal.pml.
     """
-
-    def impl(ivars, indices, cmp, wanted, status, site):
-        if not is_cmp(TEST, cmp):
+    if not is_cmp(TEST, cmp):
+        return False
+    for i in range(ivars.size):
+        if not ignored(status, i) and not satisfied(ivars, i, cmp, wanted):
             return False
-        for i in range(ivars.size):
-            if not ignored(status, i) and not satisfied(ivars, i, cmp, wanted):
-                return False
-        seen_in_order()
-        return True
-
-    return impl
+    seen_in_order()
+    return True
 
 
-@device_function
+@compiled
 def test_any(ivars, indices, cmp, wanted, status, site):
     """Return the index of any variable that satisfies the comparison, or -1.
 
     Model: tests/models/signal.pml.
     """
-
-    def impl(ivars, indices, cmp, wanted, status, site):
-        if not is_cmp(TEST, cmp):
-            return -1
-        i = random_index(ivars.size) if ivars.size > 1 else 0
-        for _ in range(ivars.size):
-            if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
-                seen_in_order()
-                return i
-            i = i + 1 if i + 1 < ivars.size else 0
+    if not is_cmp(TEST, cmp):
         return -1
+    i = random_index(ivars.size) if ivars.size > 1 else 0
+    for _ in range(ivars.size):
+        if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
+            seen_in_order()
+            return i
+        i = i + 1 if i + 1 < ivars.size else 0
+    return -1
 
-    return impl
 
-
-@device_function
+@compiled
 def test_some(ivars, indices, cmp, wanted, status, site):
     """Store the indices of all variables that satisfy the comparison in ``indices``; return their number.
 
     Model: tests/models/signal.pml.
     """
-
-    def impl(ivars, indices, cmp, wanted, status, site):
-        count = 0
-        if not is_cmp(TEST, cmp):
-            return count
-        for i in range(ivars.size):
-            if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
-                indices[count] = i
-                count += 1
-        if count:
-            seen_in_order()
+    count = 0
+    if not is_cmp(TEST, cmp):
         return count
-
-    return impl
+    for i in range(ivars.size):
+        if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
+            indices[count] = i
+            count += 1
+    if count:
+        seen_in_order()
+    return count
 
 
 @device_function
@@ -162,29 +147,25 @@ def tell_element(ivars, i, cmp, wanted, site, told):
     )
 
 
-@device_function
+@compiled
 def wait_until_all(ivars, indices, cmp, wanted, status, site):
     """Wait until all variables of a set satisfy the comparison.
 
     Model: tests/models/signal.pml.
     """
-
-    def impl(ivars, indices, cmp, wanted, status, site):
-        if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
-            return True
-        spins, told = 0, False
-        for i in range(ivars.size):
-            if not ignored(status, i):
-                while not satisfied(ivars, i, cmp, wanted):
-                    spins += 1
-                    if spins & SPINS == 0:
-                        told = tell_element(ivars, i, cmp, wanted, site, told)
-        if told:
-            forget()
-        seen_in_order()
+    if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
         return True
-
-    return impl
+    spins, told = 0, False
+    for i in range(ivars.size):
+        if not ignored(status, i):
+            while not satisfied(ivars, i, cmp, wanted):
+                spins += 1
+                if spins & SPINS == 0:
+                    told = tell_element(ivars, i, cmp, wanted, site, told)
+    if told:
+        forget()
+    seen_in_order()
+    return True
 
 
 def _until(test: Any, nothing: int) -> Any:
@@ -254,20 +235,16 @@ def _by_group(operation: Any, is_all: bool) -> Any:
 
     convert = truth if is_all else result
 
-    @device_function
+    @compiled
     def by_group(ivars, indices, cmp, wanted, status, group, site):
         """Run the operation in one work-item and return its result in all."""
-
-        def impl(ivars, indices, cmp, wanted, status, group, site):
-            group_barrier(group)
-            found = 0
-            if rank_in(group) == 0:
-                found = int(operation(ivars, indices, cmp, wanted, status, site))
-            decided = group_sum(group, found)
-            group_barrier(group)
-            return convert(decided)
-
-        return impl
+        group_barrier(group)
+        found = 0
+        if rank_in(group) == 0:
+            found = int(operation(ivars, indices, cmp, wanted, status, site))
+        decided = group_sum(group, found)
+        group_barrier(group)
+        return convert(decided)
 
     return by_group
 

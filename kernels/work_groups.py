@@ -65,24 +65,20 @@ def is_same_round(seen, before):
 look = looking(is_same_round)
 
 
-@device_function
+@compiled
 def meet_groups(counter, groups, site):
     """Wait, as one work-item of its work-group, for the other work-groups."""
-
-    def impl(counter, groups, site):
-        at, told = address_of(counter), False
-        before = atomic_add_word(at, 1)
-        if (before & LOW_HALF) == groups - 1:
-            atomic_add_word(at, (1 << 32) - groups)
-            return
+    at, told = address_of(counter), False
+    before = atomic_add_word(at, 1)
+    if (before & LOW_HALF) == groups - 1:
+        atomic_add_word(at, (1 << 32) - groups)
+        return
+    seen = look(at, before)
+    while is_same_round(seen, before):
+        told = tell_variable(counter, 0, seen, Cmp.GE, ((before >> 32) + 1) << 32, site, told)
         seen = look(at, before)
-        while is_same_round(seen, before):
-            told = tell_variable(counter, 0, seen, Cmp.GE, ((before >> 32) + 1) << 32, site, told)
-            seen = look(at, before)
-        if told:
-            forget()
-
-    return impl
+    if told:
+        forget()
 
 
 # Model: tests/models/work_groups.pml.

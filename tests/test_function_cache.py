@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Callable
 
+import pytest
 from cached_functions import compiled
 
 from ishmem.kernels import intrinsics
+from ishmem.runtime import binding
 
 
 def test_a_new_kernel_loads_functions(tmp_path: Path) -> None:
@@ -30,11 +32,12 @@ def test_a_new_kernel_loads_functions(tmp_path: Path) -> None:
     assert set(first) <= set(compiled(tmp_path, "add"))
 
 
-def test_functions_made_later() -> None:
+def test_functions_made_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the import the name of a device function may differ between processes, so its key would, too."""
 
     def choose(_x: object) -> Callable[..., object]:
         return lambda x: x
 
+    monkeypatch.setattr(binding, "options", lambda: None)
     implementation = intrinsics._recorded(choose)(None)
     assert implementation not in intrinsics.origins

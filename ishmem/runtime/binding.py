@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from ishmem.common.errors import StateError
 
@@ -137,6 +137,14 @@ def numbered(process: ProcessConstants) -> dict[int, int]:
 
 _bound: tuple[CompileOptions, ProcessConstants] | None = None
 _former: CompileOptions | None = None
+_told: list[Callable[[CompileOptions], None]] = []
+
+
+def when_bound(call: Callable[[CompileOptions], None]) -> None:
+    """Call a function with the options now, if they are bound, and whenever they are."""
+    _told.append(call)
+    if _bound is not None:
+        call(_bound[0])
 
 
 def bind(options: CompileOptions, process: ProcessConstants) -> None:
@@ -152,6 +160,8 @@ def bind(options: CompileOptions, process: ProcessConstants) -> None:
             "start a new process"
         )
     _bound, _former = (options, process), options
+    for call in _told:
+        call(options)
 
 
 def unbind() -> None:
