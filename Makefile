@@ -172,8 +172,9 @@ lint: $(VENV)/.installed
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.gitlab-ci --data-transform gitlab-ci examples/ci/gitlab-ci.yml
 	rm -rf build/lint && mkdir -p build/lint/ishmem
 	ln -s $(CURDIR)/ishmem/* $(CURDIR)/dpex $(CURDIR)/kernels $(CURDIR)/ipc $(CURDIR)/benchmarks build/lint/ishmem
+	ln -s $(CURDIR)/tools build/lint
 	mkdir build/lint/ishmem/examples && ln -s $(CURDIR)/examples/apps build/lint/ishmem/examples
-	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem
+	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem -p tools
 	$(VENV)/bin/python tools/lines.py
 
 # pip finds ishmem installed, so it installs what the extra needs and builds nothing.
