@@ -109,7 +109,7 @@ order: $(VENV)/.installed
 gpu-compile: $(VENV)/.installed
 	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2
 	.ci/spirv-val || echo "spirv-val cannot be had." >&2
-	$(VENV)/bin/python tests/gpu_compile $(ARGS)
+	$(VENV)/bin/python -m tests.gpu_compile $(ARGS)
 
 # On 2 + 2 and on 1 + 3 PEs; what is special to devices that do not reach each other is tested on one node.
 NODES := $(if $(MPI),,2+2 1+3)
