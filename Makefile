@@ -109,7 +109,7 @@ order: $(VENV)/.installed
 gpu-compile: $(VENV)/.installed
 	@.ci/gpu-compiler || echo "Debian's GPU compiler cannot be had." >&2
 	.ci/spirv-val || echo "spirv-val cannot be had." >&2
-	$(VENV)/bin/python tests/gpu_compile $(ARGS)
+	$(VENV)/bin/python -m tests.gpu_compile $(ARGS)
 
 # On 2 + 2 and on 1 + 3 PEs; what is special to devices that do not reach each other is tested on one node.
 NODES := $(if $(MPI),,2+2 1+3)
@@ -172,8 +172,9 @@ lint: $(VENV)/.installed
 	$(VENV)/bin/check-jsonschema --builtin-schema vendor.gitlab-ci --data-transform gitlab-ci examples/ci/gitlab-ci.yml
 	rm -rf build/lint && mkdir -p build/lint/ishmem
 	ln -s $(CURDIR)/ishmem/* $(CURDIR)/dpex $(CURDIR)/kernels $(CURDIR)/ipc $(CURDIR)/benchmarks build/lint/ishmem
+	ln -s $(CURDIR)/tools build/lint
 	mkdir build/lint/ishmem/examples && ln -s $(CURDIR)/examples/apps build/lint/ishmem/examples
-	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem
+	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem -p tools
 	$(VENV)/bin/python tools/lines.py
 
 # pip finds ishmem installed, so it installs what the extra needs and builds nothing.

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ishmem.benchmarks import applications_command
-from ishmem.benchmarks.counts import counts
-from ishmem.benchmarks.scale_command import scale
 from ishmem.common.sizes import parse_size
 
 if TYPE_CHECKING:
@@ -268,8 +266,6 @@ def figures(results: Path, page: Path | None, part: str) -> None:
         raise click.ClickException(str(error)) from None
 
 
-command.add_command(scale)
-command.add_command(counts)
 command.add_command(applications_command.figures_command)
 
 

@@ -70,9 +70,7 @@ def _register_copies(op: str, words: str, reference: str, at_end: Any) -> None:
     def by_group(w: Ishmem, size: int) -> Plan:
         dest, source = w.blank(size), w.filled(size)
         check, shape = at_end(w, dest, size, (0,)), f"kapi.NdRange(({GROUP},), ({GROUP},))"
-        return _plan(
-            w, f"{op}_work_group", f"{reference}_by_group", dest, source, check, nbytes=size, shape=shape
-        )
+        return _plan(w, f"{op}_work_group", f"{reference}_by_group", dest, source, check, nbytes=size, shape=shape)
 
 
 _register_copies("put", "store_words", "copy_to", at_target)

@@ -43,8 +43,7 @@ def put_nbi(w: Ishmem, size: int) -> Plan:
     names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right, "n": size, "queue": dest.sycl_queue}
     names.update(there=w.usm_at(dest, w.right), here=source.get_array().usm_data)
     statement = (
-        f"for _ in range({SOME}): ishmem.put_nbi_on_queue(dest, source, pe, queue)\n"
-        "ishmem.quiet_on_queue(queue).wait()"
+        f"for _ in range({SOME}): ishmem.put_nbi_on_queue(dest, source, pe, queue)\nishmem.quiet_on_queue(queue).wait()"
     )
     limit = f"for _ in range({SOME}): queue.memcpy_async(there, here, n)\nqueue.wait()"
     return Plan(statement, names, at_target(w, dest, size, (0,)), size, SOME, active=(0,), limit=limit)

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import Callable, Union
 
+from ishmem.common import refusals
 from ishmem.common.errors import IshmemError, PeerLost, StateError
 
 from . import hub, wire
@@ -24,7 +25,7 @@ log = logging.getLogger("ishmem")
 
 _VERDICT_TIMEOUT = 5.0  # seconds a PE waits for the hub's decision on a collective that has timed out
 _LONGEST_POLL = 1e6  # seconds; the kernel takes 32 bits of milliseconds
-_LOOK = 0.1  # seconds between two calls of what `Links.leave` calls while it waits
+_LOOK = 0.1  # seconds between two calls of what a PE that waits looks at
 
 Part = tuple[bytes, list[int]]
 Outcome = Union[IshmemError, None]
@@ -71,6 +72,7 @@ class Links:
         self._numbers: Sequence[int] = range(n_pes)
         self._job = job
         self._closed = self._leaving = False
+        self._look: Callable[[], None] | None = functools.partial(refusals.look, job, pe, n_pes)
         self._calling = threading.Lock()  # one collective at a time
         self._changed = threading.Condition()  # guards all below
         self._sequence = 0
@@ -103,7 +105,7 @@ class Links:
 
         Raises:
             ValueError: ``pe`` or ``n_pes`` is out of range.
-            IshmemError: A PE did not connect in time, or this one was refused.
+            IshmemError: A PE did not connect in time, or has left word why it cannot, or this one was refused.
             PeerLost: A PE died while the PEs were connecting.
         """
         if not 0 <= pe < n_pes <= wire.MAX_PES:
@@ -118,7 +120,9 @@ class Links:
             links._gather(b"", (), "init", timeout, deadline)
         except BaseException:
             links.close()
+            refusals.look(job, pe, n_pes)  # a PE that has looked before this one may be what is lost
             raise
+        links._look = None
         return links
 
     def allgather(
@@ -231,7 +235,7 @@ class Links:
         def done() -> bool:
             return bool(current.error) or self._closed or len(current.parts) == self.n_pes
 
-        return self._changed.wait_for(done, timeout)
+        return self._wait_for(done, timeout, self._look)
 
     def _wait_for(self, done: Callable[[], bool], timeout: float | None, look: Callable[[], None] | None) -> bool:
         """Wait until ``done`` returns true, calling ``look`` periodically; return False on a timeout."""
@@ -409,6 +413,7 @@ class Links:
                 return connection
             if time.monotonic() > deadline:
                 raise IshmemError(f"{self._name([0])} did not arrive in init within {timeout:g} s")
+            refusals.look(self._job, self.pe, self.n_pes)
             time.sleep(hub.RETRY)
 
     def _name(self, pes: Iterable[int]) -> str:

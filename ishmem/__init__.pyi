@@ -1,4 +1,4 @@
-# Written by python -m ishmem.cli.signatures.
+# Written by python -m tools.signatures.
 import typing
 
 import dpctl

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
 import ishmem
 from ishmem import _core
-from ishmem.common import callsite, constants, processes, status_board
+from ishmem.common import callsite, constants, processes, refusals, status_board
 from ishmem.common.deferred_signals import deferred
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.common.routines import exported
@@ -269,7 +269,7 @@ def _membership(
         if rank is None or nranks is None or not 0 <= rank < nranks:
             raise ValueError(f"init with uid= needs 0 <= rank < nranks, got rank={rank} and nranks={nranks}")
         name = uid.decode() if isinstance(uid, bytes) else uid
-        _check_namespace_of(name, rank)
+        _check_namespace_of(name, rank, nranks)
         hint = "; init(uid=...) joins PEs of one node and network namespace, init(comm=MPI.COMM_WORLD) those of several"
         return _on_one_node(name, rank, nranks, hint)
     if rank is not None or nranks is not None:
@@ -303,15 +303,20 @@ def _check_network(settings: Any) -> None:
         )
 
 
-def _check_namespace_of(uid: str, rank: int) -> None:
-    """Check that this PE is in the network namespace of `get_uniqueid`: abstract sockets do not cross."""
+def _check_namespace_of(uid: str, rank: int, nranks: int) -> None:
+    """Check that this PE is in the network namespace of `get_uniqueid`: abstract sockets do not cross.
+
+    The other PEs are told.
+    """
     made, here = re.fullmatch(r"[0-9a-f]{32}-(\d+)", uid), processes.network()
     if made and here and made[1] != here:
-        raise IshmemError(
+        why = (
             f"PE {rank} is in another network namespace ({here}) than the process that has called get_uniqueid "
             f"({made[1]}), so the PEs cannot reach each other; start all in one (containers: --network=host, or one "
             "pod), or use MPI: init(comm=MPI.COMM_WORLD). If only that process is elsewhere, pass a uid of your own"
         )
+        refusals.leave(uid, rank, nranks, why)
+        raise IshmemError(why)
 
 
 def _refuse_lost_variables() -> None:

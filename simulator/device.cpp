@@ -73,6 +73,7 @@ ZE_API ze_result_t zeDeviceGetProperties(ze_device_handle_t device, ze_device_pr
   p->physicalEUSimdWidth = 1;  // the runtime executes the work-items of a group one after the other
   p->numEUsPerSubslice = 8;
   p->numSubslicesPerSlice = processors();  // as many work-groups run at the same time
+  if (device->kind == Kind::integrated) p->numSubslicesPerSlice = 1;
   p->numSlices = 1;
   // Nanoseconds per tick in structure version 1.0, ticks per second in version 1.2.
   p->timerResolution = p->stype == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 ? 1000000000 : 1;

@@ -217,6 +217,7 @@ SLOW = {
     "test_large_memory.py::test_chapters": "test_far_elements",
     "test_trips.py::test_chapters": "test_routes.py, with fewer settings at once",
     "test_large_memory.py::test_large_blocks": "test_far_elements",
+    "test_large_memory.py::test_one_transfer_beyond_4_gib": "test_far_elements",
     "test_run.py::test_signals_that_the_parent_ignores_or_blocks[blocked-": "the same with ignored signals",
     "test_uncaught.py::test_failed_programs_whose_processes_stay[handler-": "the same with a thread",
     "test_uncaught.py::test_failed_programs_whose_processes_stay[thread-finalize-": "the same in a job",

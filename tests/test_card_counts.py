@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ishmem.benchmarks import counts, opencl_c
 from ishmem.environment import card
+from tools.counts import __main__ as counts, opencl_c
 
 TABLE = json.loads((Path(__file__).parents[1] / "docs" / "counts.json").read_text())
 OWN, BARE = {"instructions": 12.0, "load": 1.0}, {"instructions": 10.0, "load": 1.0, "fence": 1.0}
@@ -17,7 +17,7 @@ OWN, BARE = {"instructions": 12.0, "load": 1.0}, {"instructions": 10.0, "load": 
 @pytest.mark.skipif(bool(card.problem()), reason=f"no emulated card: {card.problem()}")
 @pytest.mark.parametrize("name", list(TABLE["cards"]))
 def test_no_count_has_grown(name: str) -> None:
-    """``ishmem bench counts --json docs/counts.json --page docs/performance.md`` renews the table."""
+    """``python -m tools.counts --json docs/counts.json --page docs/performance.md`` renews the table."""
     if counts.versions() != TABLE["versions"]:
         pytest.skip(f"counted with {', '.join(TABLE['versions'])}; here are {', '.join(counts.versions())}")
     before, now = TABLE["cards"][name], counts.on_card(name)

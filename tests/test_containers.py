@@ -86,18 +86,22 @@ def test_a_container_for_each_pe(format: str, devices: int) -> None:
     assert done.stderr.count("these processes are in different namespaces of processes") == 2 * strict, done
 
 
-def test_networks_of_their_own_by_unique_id() -> None:
-    """The PE elsewhere is told at once, before any time-out."""
-    apart, uid = namespaces("-n"), ishmem.get_uniqueid()
+@pytest.mark.parametrize("elsewhere", [[0], [1], [1, 2]], ids=str)
+def test_networks_of_their_own_by_unique_id(elsewhere: list[int], tmp_path: Path) -> None:
+    """All PEs are told, before any time-out, by a file, of which nothing remains."""
+    apart, uid, env = namespaces("-n"), ishmem.get_uniqueid(), {"ISHMEM_INIT_TIMEOUT": "1000", "TMPDIR": str(tmp_path)}
     made = re.fullmatch(r"[0-9a-f]{32}-(\d+)", uid)
     assert made, uid
-    command = [sys.executable, str(program("join_by_unique_id")), uid, "1", "2"]
-    done = run_command([*apart, *command], env={"ISHMEM_INIT_TIMEOUT": "1000"}, forked=False)
-    assert done.returncode == 1, done
-    said = done.stderr.splitlines()[-1]
-    assert "PE 1 is in another network namespace" in said and f"get_uniqueid ({made[1]})" in said, done
-    both = [([*command[:-2], str(rank), "2"], {}) for rank in range(2)]
-    assert [each.returncode for each in run_at_once(both, 60)] == [0, 0]
+    command = [sys.executable, str(program("join_by_unique_id")), uid]
+    pes = [([*(apart if pe in elsewhere else []), *command, str(pe), "3"], env) for pe in range(3)]
+    for pe, done in enumerate(run_at_once(pes, 120, forked=False)):
+        assert done.returncode == 1, done
+        said = re.search(r"PE (\d) is in another network namespace .* get_uniqueid \((\d+)\)", done.stderr)
+        assert said and int(said[1]) in elsewhere and said[2] == made[1], done
+        assert pe not in elsewhere or int(said[1]) == pe, done
+    assert not list(tmp_path.glob("ishmem-*"))
+    together = [([*command, str(pe), "3"], env) for pe in range(3)]
+    assert [each.returncode for each in run_at_once(together, 60)] == [0, 0, 0]
 
 
 def test_networks_of_their_own_under_mpiexec() -> None:

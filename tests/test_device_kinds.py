@@ -6,6 +6,11 @@ import subprocess
 
 from subprocesses import program, run_program
 
+import ishmem
+from ishmem.ipc import pyze
+from ishmem.runtime import job
+from ishmem.testing import Pes
+
 KINDS = {"ISHMEM_SIM_KINDS": "npu,integrated,discrete,discrete"}
 
 
@@ -40,3 +45,16 @@ def test_the_users_selector() -> None:
     """It decides, and `init` takes discrete GPUs first among what it leaves."""
     assert devices(run(1, ONEAPI_DEVICE_SELECTOR="level_zero:0")) == [1]
     assert devices(run(2, ONEAPI_DEVICE_SELECTOR="level_zero:0,2")) == [3, 1]
+
+
+def cores() -> tuple[int, int]:
+    """Return the Xe cores of this PE's device, and how many work-groups PEs may launch."""
+    return pyze.xe_cores(job.current().heap.device), ishmem.max_work_groups()
+
+
+def test_the_least_device_limits_launches() -> None:
+    """The same launch suits all PEs; kernels of a group of that many work-groups run on each."""
+    with Pes(2, {"ISHMEM_SIM_DEVICES": "2", "ISHMEM_SIM_KINDS": "discrete,integrated"}) as pes:
+        (large, most), (small, same) = pes.run(cores)
+    assert most == same == small == 1
+    assert large >= small

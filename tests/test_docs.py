@@ -17,13 +17,13 @@ import pytest
 from subprocesses import run_command, run_program
 
 import ishmem
-from ishmem.cli import c_map, conformance, python_map, readme_table
 from ishmem.common import routines
 from ishmem.common.routines import CHAPTERS, GROUP, QUEUE, Chapter, Waits
 from ishmem.common.type_tables import ATOMICS, REDUCTIONS
 from ishmem.environment import settings
 from ishmem.runtime import docstrings
 from ishmem.testing import Pes
+from tools import c_map, conformance, python_map, readme_table
 
 ROOT = Path(__file__).parent.parent
 TESTS = "\n".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py") if path.name != "test_docs.py")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ishmem.benchmarks import spirv_validator
-from ishmem.benchmarks.gpu_compiler import Binary, Refused, find, find_newer, renamed
 from ishmem.common import spirv
+from tools import spirv_validator
+from tools.gpu_compiler import Binary, Refused, find, find_newer, renamed
 
 PROGRAM = Path(__file__).parent / "gpu_compile" / "__main__.py"
 SPEC = importlib.util.spec_from_file_location("gpu_compile_program", PROGRAM)

@@ -91,6 +91,34 @@ def test_far_elements(pool: Pes) -> None:
     pool.run(check_far_elements)
 
 
+def check_one_transfer() -> None:
+    """PE 0 sends and receives a block of more than 2**32 bytes, of odd size; only one PE's pages are new each time."""
+    nbytes = (1 << 32) + 4099
+    places = (0, 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, nbytes - 1)
+    block, me = ishmem.empty(nbytes + 1, dtype="u1"), ishmem.my_pe()
+    moves: dict[str, Any] = {
+        "put": lambda: ishmem.put(block, block, 1, nbytes),
+        "get": lambda: ishmem.get(block, block, 1, nbytes),
+        "put_work_group": lambda: dpex.call_kernel(put_all, kapi.NdRange((64,), (64,)), block, block, 1, nbytes),
+    }
+    for call, (name, move) in enumerate(moves.items()):
+        receiver = 0 if name == "get" else 1
+        for number, place in enumerate((*places, nbytes)):
+            ishmem.p(block, 10 * call + number + 100 * (me == receiver), me, place)
+        ishmem.barrier_all()
+        if me == 0:
+            move()
+        ishmem.barrier_all()
+        seen = [ishmem.g(block, receiver, place) for place in (*places, nbytes)]
+        assert seen == [*(10 * call + number for number in range(len(places))), 10 * call + len(places) + 100], name
+        ishmem.barrier_all()
+
+
+@LAYOUTS
+def test_one_transfer_beyond_4_gib(pool: Pes) -> None:
+    pool.run(check_one_transfer, timeout=600)
+
+
 @dpex.kernel
 def put_all(item: kapi.NdItem, dest, source, right, count):
     ishmem.put_work_group(dest, source, right, item.get_group(), count)

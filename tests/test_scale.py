@@ -1,4 +1,4 @@
-"""Large jobs: what a PE's internal memory needs, and the model of ``ishmem bench scale``."""
+"""Large jobs: what a PE's internal memory needs, and the model of ``tools.scale``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import pytest
 from click.testing import CliRunner
 from test_network import run_on_nodes
 
-from ishmem.benchmarks import figures, scale, scale_command, scale_kernels, scale_mpi
-from ishmem.benchmarks.scale import BYTES_ACROSS, BYTES_IN, BYTES_OUT, MESSAGES_IN, MESSAGES_OUT
+from ishmem.benchmarks import figures
 from ishmem.common import layout
 from ishmem.common.layout import FEW_MEMBERS, TWIN, Layout
+from tools.scale import __main__ as scale_command, kernels as scale_kernels, model as scale, mpi as scale_mpi
+from tools.scale.model import BYTES_ACROSS, BYTES_IN, BYTES_OUT, MESSAGES_IN, MESSAGES_OUT
 
 
 @pytest.mark.parametrize("width", [1, 4, 12, 104])

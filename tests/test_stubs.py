@@ -11,13 +11,13 @@ import sys
 import pytest
 
 import ishmem
-from ishmem.cli import signatures
+from tools import signatures
 
 DERIVED = [routine for routines in signatures.derived().values() for routine in routines]
 
 
 def test_the_stub_file_is_up_to_date() -> None:
-    assert signatures.PAGE.read_text() == signatures.render(), "run python -m ishmem.cli.signatures"
+    assert signatures.PAGE.read_text() == signatures.render(), "run python -m tools.signatures"
 
 
 def test_every_public_name_exists() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import ishmem
-from ishmem.cli import c_map
 from ishmem.common import constants
 from ishmem.common.routines import CHAPTERS, GROUP, QUEUE, ROUTINES, Chapter, Routine
+from tools import c_map
 
 FOLDER = Path(__file__).parents[1] / "reference" / "chapters"
 CONSTANTS: dict[str, tuple[tuple[str, str], ...]] = {

@@ -1,4 +1,4 @@
-"""The command ``ishmem``: information, diagnosis, and the table that maps the routines of C to Python.
+"""The command ``ishmem``: information, diagnosis and traces.
 
 Nothing imports it. It may import every other package.
 """

@@ -22,11 +22,10 @@ _WORDS = "for whom"  # the column whose cells are text
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--pictures/--no-pictures", default=True, help="Draw bytes.png and timeline.png (needs matplotlib).")
-def command(folder: Path, pictures: bool) -> None:
+def command(folder: Path) -> None:
     """Show where the time of a traced job went, and who waited for whom.
 
-    Writes the timeline of all PEs to FOLDER/trace.json, which https://ui.perfetto.dev opens, and pictures of it.
+    Writes the timeline of all PEs to FOLDER/trace.json, which https://ui.perfetto.dev opens.
     """
     from rich.console import Console
 
@@ -36,17 +35,7 @@ def command(folder: Path, pictures: bool) -> None:
     for title, table in _tables(trace):
         console.print(f"\n[bold]{title}[/bold]", table)
     (folder / MERGED).write_text(json.dumps(trace_data.merged(trace)), encoding="utf-8")
-    written = [folder / MERGED, *(_draw(trace, folder) if pictures else [])]
-    console.print(f"Written: {', '.join(map(str, written))}", highlight=False, soft_wrap=True)
-
-
-def _draw(trace: Trace, folder: Path) -> list[Path]:
-    try:
-        from ishmem.cli import trace_pictures
-
-        return trace_pictures.draw(trace, folder)
-    except ImportError as error:
-        raise click.ClickException(f"pictures need matplotlib ({error}); install it, or pass --no-pictures") from None
+    console.print(f"Written: {folder / MERGED}", highlight=False, soft_wrap=True)
 
 
 def _heading(trace: Trace) -> str:

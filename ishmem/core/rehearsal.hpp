@@ -1,5 +1,5 @@
 // A rehearsal runs an algorithm of the core as each PE of a job that does not exist. Nothing is sent, copied or awaited;
-// what would be is counted. The model of ishmem/benchmarks/scale.py makes times of the counts.
+// what would be is counted. The model of tools/scale/model.py makes times of the counts.
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // How barriers and collectives reach other PEs. Their files are compiled twice: for jobs, in the namespace `direct`, and
-// with REHEARSED for the rehearsals of `ishmem bench scale`, in the namespace `rehearsed`: see direct.hpp and rehearsal.hpp.
+// with REHEARSED for the rehearsals of `tools.scale`, in the namespace `rehearsed`: see direct.hpp and rehearsal.hpp.
 #pragma once
 
 #ifdef REHEARSED

@@ -1,6 +1,6 @@
 """Routines derived from other functions: those with a fast path in the core, and work-group forms.
 
-``ishmem/__init__.pyi`` spells out their signatures for type checkers and editors; ``python -m ishmem.cli.signatures``
+``ishmem/__init__.pyi`` spells out their signatures for type checkers and editors; ``python -m tools.signatures``
 writes that part of it.
 """
 

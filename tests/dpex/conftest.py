@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ishmem import dpex
-from ishmem.benchmarks import spirv_validator
+from tools import spirv_validator
 
 VALIDATOR = spirv_validator.find(Path(__file__).parents[2] / spirv_validator.FETCHED)
 

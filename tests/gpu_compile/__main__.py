@@ -7,7 +7,7 @@ the newest compiler that knows it.
 runs the examples to create theirs. It validates those of ishmem.dpex with ``spirv-val``, and compiles each kernel for
 each device. Results of the compiler are stored in ``build/gpu-compile`` under the hash of the kernel, so a second run
 compiles only new kernels. A kernel that is not valid is a failure, and so is one that does not compile, unless `KNOWN`
-has the reason. What a kernel executes is counted on emulated cards: ``ishmem bench counts``.
+has the reason. What a kernel executes is counted on emulated cards: ``python -m tools.counts``.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ishmem import dpex
-from ishmem.benchmarks import gpu_compiler, spirv_validator
-from ishmem.benchmarks.gpu_compiler import DEVICES, NEWER_DEVICES, Compiler, Refused
+from tools import gpu_compiler, spirv_validator
+from tools.gpu_compiler import DEVICES, NEWER_DEVICES, Compiler, Refused
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT, RESULTS = ROOT / "build" / "kernels", ROOT / "build" / "gpu-compile"

@@ -12,11 +12,11 @@ from compilations import cache_in
 from numba import typeof
 
 import ishmem
-from ishmem.benchmarks import gpu_compiler
 from ishmem.common import spirv
 from ishmem.kernels.front_end import ItemType, NdItemType, compiled
 from ishmem.kernels.front_end.numba_dpex import builtin_loads
 from ishmem.testing import Pes
+from tools import gpu_compiler
 
 COMPILER = Path(__file__).parents[2] / "build" / "gpu-compiler"
 BOUND = 100

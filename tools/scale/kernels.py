@@ -18,7 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ishmem import _core
-from ishmem.benchmarks.scale import (
+from ishmem.common.collective_table import COLLECTIVES
+from ishmem.common.layout import LINE, Layout, NodeList
+from ishmem.kernels import barrier, collectives, nodes as node_tables, rendezvous, slots
+from ishmem.kernels.options import constants_of
+from ishmem.kernels.small_reductions import make_small_reduction
+from ishmem.kernels.teams import Members
+from ishmem.runtime.binding import CompileOptions
+from tools.scale.model import (
     BARRIER,
     BYTES_ACROSS,
     BYTES_IN,
@@ -35,13 +42,6 @@ from ishmem.benchmarks.scale import (
     point_of,
     seconds_of,
 )
-from ishmem.common.collective_table import COLLECTIVES
-from ishmem.common.layout import LINE, Layout, NodeList
-from ishmem.kernels import barrier, collectives, nodes as node_tables, rendezvous, slots
-from ishmem.kernels.options import constants_of
-from ishmem.kernels.small_reductions import make_small_reduction
-from ishmem.kernels.teams import Members
-from ishmem.runtime.binding import CompileOptions
 
 ROUTINES = (BARRIER, "broadcast", "fcollect", "alltoall", "sum_reduce")
 """Routines of ``ishmem.benchmarks.scale``, for blocks that travel with the rendezvous."""

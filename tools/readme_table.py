@@ -1,6 +1,6 @@
 """The table of the README: the routines of each chapter, where they may be called, and their forms.
 
-``python -m ishmem.cli.readme_table`` prints it. Names and forms come from the table of routines.
+``python -m tools.readme_table`` prints it. Names and forms come from the table of routines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``ishmem bench counts``: what operations in kernels execute on emulated cards, beside kernels without ishmem."""
+"""``python -m tools.counts``: what operations in kernels execute on emulated cards, beside kernels without ishmem."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ishmem.benchmarks.figures import update
 from ishmem.environment import card
 
 MARKER = "counts"
-MODULE = "ishmem.benchmarks.card_counts"
+MODULE = "tools.counts.card"
+ROOT = Path(__file__).parents[2]
 FILE = "ISHMEM_CARD_COUNT"
 CARDS = {"b580": "B580", "max1550": "Max 1550"}
 PES = (2, 4)
@@ -48,7 +49,9 @@ def counted(name: str, pes: int) -> dict[str, Operation]:
         environment = {**os.environ, FILE: str(Path(folder, "lines")), "ISHMEM_CHECK": "0"}
         environment.pop("ISHMEM_DEVICE", None)
         command = [sys.executable, "-m", "ishmem", "run", "--card", name, "-n", str(pes), "-m", MODULE, str(result)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(
+            command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
         if done.returncode or not result.exists():
             raise RuntimeError(done.stdout + done.stderr)
         found: dict[str, Operation] = json.loads(result.read_text())
@@ -129,3 +132,7 @@ def counts(cards: str, json_path: Path | None, page: Path | None) -> None:
         update(page, page_text(result), MARKER)
     else:
         click.echo(table(result["cards"]))
+
+
+if __name__ == "__main__":
+    counts()

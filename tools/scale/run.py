@@ -1,6 +1,6 @@
 """Measures, in a job on several nodes, what the model of ``ishmem bench scale`` predicts and the costs that it needs.
 
-    python -m ishmem.testing.nodes 2+2 python -m ishmem.benchmarks.scale_run FILE
+python -m ishmem.testing.nodes 2+2 python -m tools.scale.run FILE
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Callable
 
 import ishmem
-from ishmem.benchmarks.scale import BARRIER, ROUTINES
 from ishmem.common import algorithms
 from ishmem.runtime import job
+from tools.scale.model import BARRIER, ROUTINES
 
 SIZES = (8, 4 << 10, 64 << 10, 1 << 20)
 _LARGE, _EAGER = 4 << 20, 8 << 10  # bytes

@@ -1,4 +1,4 @@
-"""``ishmem bench scale``: predict the collectives and ``init`` of large jobs."""
+"""``python -m tools.scale``: predict the collectives and ``init`` of large jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ishmem.common.sizes import parse_size
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ishmem.benchmarks.scale import Links, Point
+    from tools.scale.model import Links, Point
 
 MARKER, CHECK_MARKER, MEMORY_MARKER = "scale", "scale check", "scale memory"
 _MORE = 64  # nodes over which what one adds is averaged: sizes are rounded
@@ -42,7 +42,7 @@ def _costs(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, float]:
 @click.option("--size", callback=_numbers, default="8,64K,1M", show_default=True, help="Sizes of a block.")
 @click.option("--link", "costs", callback=_costs, multiple=True, help="A cost, such as far_bandwidth=50e9.")
 @click.option("--network", default="fat tree", show_default=True, help="What goes between two halves of the nodes.")
-@click.option("--measured", type=_OLD, multiple=True, help="Compare with what scale_run has measured, at its costs.")
+@click.option("--measured", type=_OLD, multiple=True, help="Compare with what tools.scale.run measured, at its costs.")
 @click.option("-o", "--output", type=_FILE, help="Draw a picture.")
 @click.option("--page", type=_OLD, help="Write the table between the markers of this page.")
 def scale(
@@ -50,7 +50,8 @@ def scale(
     output: Path | None, page: Path | None,
 ) -> None:  # fmt: skip
     """Predict time and bytes of collectives and of init for jobs that are larger than this machine."""
-    from ishmem.benchmarks import figures, scale as model, scale_kernels
+    from ishmem.benchmarks import figures
+    from tools.scale import kernels, model
 
     if measured:
         parts = {CHECK_MARKER: check([json.loads(run.read_text()) for run in measured])}
@@ -60,7 +61,7 @@ def scale(
         except ValueError as error:
             raise click.UsageError(str(error)) from None
         jobs = pes or model.sizes_of_jobs(width)
-        points = [*model.predictions(jobs, width, size, links), *scale_kernels.predictions(jobs, width, size, links)]
+        points = [*model.predictions(jobs, width, size, links), *kernels.predictions(jobs, width, size, links)]
         predicted = f"{about(links, width)}\n\n{table(points, width, links)}"
         parts = {MARKER: predicted, MEMORY_MARKER: memory_table(jobs, width)}
         if output:
@@ -75,10 +76,11 @@ def scale(
 
 
 def _draw(points: list[Point], width: int, links: Links, output: Path) -> None:
-    from ishmem.benchmarks import plot, scale_plot
+    from ishmem.benchmarks import plot
+    from tools.scale import plot as pictures
 
     try:
-        plot.save(scale_plot.draw(points, width, links), output)
+        plot.save(pictures.draw(points, width, links), output)
     except ImportError as error:
         raise click.ClickException(f"{error}; pip install 'ishmem4py[bench]'") from None
 
@@ -102,8 +104,8 @@ def table(points: list[Point], width: int, links: Links) -> str:
 
     More columns have, for the largest job, the bound, the ratio of its time to that, and the time of MPI's algorithms.
     """
-    from ishmem.benchmarks import scale as model, scale_mpi
     from ishmem.benchmarks.show import short_size, short_time
+    from tools.scale import model, mpi
 
     jobs = sorted({point.pes for point in points})
     shown = [each for each in jobs if each in (jobs[0], jobs[len(jobs) // 3], jobs[2 * len(jobs) // 3], jobs[-1])]
@@ -120,7 +122,7 @@ def table(points: list[Point], width: int, links: Links) -> str:
         else:
             least = model.bound(routine, point.pes, width, size, links)
             name = routine.removesuffix(model.IN_KERNEL)
-            others = scale_mpi.seconds(model.nodes_of(point.pes, width), name, size, links)
+            others = mpi.seconds(model.nodes_of(point.pes, width), name, size, links)
             cells += [short_time(least), f"{point.seconds / least:.2f}", short_time(others)]
         lines.append("| " + " | ".join(cells) + " |")
     memory = [short_bytes(model.internal_bytes(each, width)) for each in shown]
@@ -130,7 +132,7 @@ def table(points: list[Point], width: int, links: Links) -> str:
 
 def memory_table(jobs: Sequence[int], width: int) -> str:
     """Return the markdown table of the memory that grows with the job; its last column is what one more node adds."""
-    from ishmem.benchmarks import scale as model
+    from tools.scale import model
 
     shown = sorted({min(jobs), max(jobs)})
     lines = ["| part | " + " | ".join(f"{pes:,} PEs" for pes in shown) + " | one more node |"]
@@ -176,8 +178,8 @@ def check(runs: list[dict[str, Any]]) -> str:
 
 def _check_lines(runs: list[dict[str, Any]]) -> Iterator[str]:
     """Yield a line for each call: for each run the time predicted, that measured, and their ratio."""
-    from ishmem.benchmarks import scale as model
     from ishmem.benchmarks.show import short_size, short_time
+    from tools.scale import model
 
     links = [model.with_costs(model.Links(), run["costs"]) for run in runs]
     measured = [{(row["routine"], row["size"]): row["seconds"] for row in run["rows"]} for run in runs]
@@ -187,3 +189,7 @@ def _check_lines(runs: list[dict[str, Any]]) -> Iterator[str]:
             predicted, real = model.predict(run["nodes"], routine, size, costs).seconds, times[routine, size]
             cells.append(f"{short_time(predicted)}, {short_time(real)}: {predicted / real:.2f}")
         yield "| " + " | ".join(cells) + " |"
+
+
+if __name__ == "__main__":
+    scale()

@@ -5,7 +5,7 @@ difference of two kernels that do it a different number of times, or on more dat
 kernel does once falls out. PE 0 counts. A kernel that waits for other PEs is launched after theirs, until the least
 counts have been seen twice: then each look has found what it waited for, whatever the machine does meanwhile.
 
-Prints the counts of each operation, and writes them to a file as JSON. See `ishmem.benchmarks.counts`.
+Prints the counts of each operation, and writes them to a file as JSON. See `tools.counts`.
 """
 
 # Kernels have the types of numba, not those of mypy.
@@ -30,11 +30,11 @@ from dpctl.program import create_program_from_spirv
 
 import ishmem
 from ishmem import dpex
-from ishmem.benchmarks import counted_kernels as kernels, opencl_c
 from ishmem.dpex import kernel_api as kapi
 from ishmem.inference import Communicator
 from ishmem.moe import Buffer
 from ishmem.runtime import binding
+from tools.counts import counted_kernels as kernels, opencl_c
 
 FILE = "ISHMEM_CARD_COUNT"
 PEER, FEW, MANY = 1, 16, 48

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ishmem.benchmarks import plot
-from ishmem.benchmarks.scale import BARRIER, IN_KERNEL, INIT, Links, Point, bound, internal_bytes
 from ishmem.benchmarks.show import short_size
+from tools.scale.model import BARRIER, IN_KERNEL, INIT, Links, Point, bound, internal_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""Show how regularly kernels run that wait for each other: ``python -m ishmem.benchmarks.kernel_waits [--page PAGE]``.
+"""Show how regularly kernels run that wait for each other: ``python -m tools.kernel_waits [--page PAGE]``.
 
 Each run is a job of its own. Its PEs launch a kernel of round trips between neighbours (`kernels.ping_pong`), and a
 kernel of barriers (`kernels.barrier_all`), several times each. The time of a run is the median of its launches, per hop
@@ -59,7 +59,7 @@ def run(pes: int, launches: int, count: int) -> Times:
     Raises:
         click.ClickException: The job failed; the text has its errors.
     """
-    program = ["-m", "ishmem.benchmarks.kernel_waits", "--launches", str(launches), "--count", str(count), "--pe"]
+    program = ["-m", "tools.kernel_waits", "--launches", str(launches), "--count", str(count), "--pe"]
     command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(pes), "--no-prefix", *program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""``python -m ishmem.cli.signatures``: write ``ishmem/__init__.pyi``, for type checkers and editors.
+"""``python -m tools.signatures``: write ``ishmem/__init__.pyi``, for type checkers and editors.
 
 It imports the public names of all modules, and spells out the signatures of the routines that `ishmem.runtime.stubs`
 derives from others when they are imported.
@@ -17,7 +17,7 @@ import ishmem
 from ishmem.common import exports
 
 PAGE = Path(ishmem.__file__).with_suffix(".pyi")
-_HEAD = """# Written by python -m ishmem.cli.signatures.
+_HEAD = """# Written by python -m tools.signatures.
 import typing
 
 import dpctl

@@ -1,6 +1,6 @@
 """The map from C to Python: every routine of OpenSHMEM 1.6 and Intel SHMEM, and where it may be called here.
 
-``python -m ishmem.cli.c_map`` writes it as ``docs/c-to-python.md``. Names and forms come from the table of routines;
+``python -m tools.c_map`` writes it as ``docs/c-to-python.md``. Names and forms come from the table of routines;
 how a routine is called is read from the code: the functions that ``ishmem`` exports, and those registered for kernels.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import ishmem
-from ishmem.cli import python_map
 from ishmem.common.routines import CHAPTERS, GROUP, QUEUE, ROUTINES, Chapter, CRoutine, c_name
+from tools import python_map
 
 _HEADER = ("| C | on the host | in a kernel | work-group | on-queue |", "|---|---|---|---|---|")
 
@@ -71,7 +71,7 @@ def render() -> str:
         "the required arguments, and the on-queue forms take `sycl_queue` and `depends`. A kernel takes a team as an",
         "argument or by a name such as `ishmem.TEAM_WORLD`. One row stands for all typed,",
         "sized and `mem` variants of a C routine: in Python the type comes from the array. The last section maps the",
-        "calls of shmem4py, NVSHMEM4Py and Iris. `python -m ishmem.cli.c_map` prints this page.",
+        "calls of shmem4py, NVSHMEM4Py and Iris. `python -m tools.c_map` prints this page.",
     ]
     for chapter in CHAPTERS:
         lines_of_chapter = [_line(row) for row in rows(chapter)]

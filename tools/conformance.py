@@ -1,6 +1,6 @@
 """The page that names each routine of OpenSHMEM 1.6, its Python form and its test.
 
-``python -m ishmem.cli.conformance`` writes it as ``docs/openshmem.md`` in a checkout; it has the routines of `c_map`.
+``python -m tools.conformance`` writes it as ``docs/openshmem.md`` in a checkout; it has the routines of `c_map`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ishmem
-from ishmem.cli import c_map
 from ishmem.common.routines import CHAPTERS, Chapter
+from tools import c_map
 
-TESTS = Path(__file__).parents[2] / "tests"
+TESTS = Path(__file__).parents[1] / "tests"
 
 DEPRECATED = {
     "shmem_add": "atomic_add",
@@ -88,7 +88,7 @@ def render() -> str:
         lines += ["", f"## {chapter.title}", "", *_HEADER, *rows] if rows else []
     lines += ["", "## Deprecated names", "", "| deprecated name | in Python |", "|---|---|"]
     lines += [f"| `{c_name}` | `{name}` |" for c_name, name in DEPRECATED.items()]
-    lines += ["", "`python -m ishmem.cli.conformance` prints this page."]
+    lines += ["", "`python -m tools.conformance` prints this page."]
     return "\n".join([*lines, ""])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ishmem import _core
-from ishmem.benchmarks import scale
+from tools.scale import model as scale
 
 Numbers = npt.NDArray[np.int64]
 

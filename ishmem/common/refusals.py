@@ -1,0 +1,64 @@
+"""The word that a PE leaves for the others of its node when it cannot reach them, in a file that they look for.
+
+The PEs meet by an abstract socket, which belongs to a network namespace; a file is seen from others too, as long as the
+folder for temporary files is the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import tempfile
+
+from ishmem.common.errors import IshmemError
+
+_MOST = 1 << 16
+_HOW = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def leave(job: str, pe: int, n_pes: int, why: str) -> None:
+    """Tell the other PEs of a job why it cannot start; the first word of a job counts.
+
+    ``job`` is a name that only its PEs know.
+    """
+    with contextlib.suppress(OSError):  # no folder to write to: the others wait for their time-out
+        file = os.open(_path(job), _HOW | os.O_CREAT, 0o600)
+        try:
+            if not _read(file):
+                os.write(file, f"{why}\n".encode())
+        finally:
+            os.close(file)
+        with contextlib.suppress(IshmemError):
+            look(job, pe, n_pes)
+
+
+def look(job: str, pe: int, n_pes: int) -> None:
+    """Raise ``IshmemError`` if a PE has left word; the last PE that finds it removes the file."""
+    try:
+        file = os.open(_path(job), _HOW)
+    except OSError:
+        return
+    try:
+        if not (lines := _read(file)):
+            return
+        os.write(file, f"{pe}\n".encode())
+        if len({str(pe), *filter(str.isdigit, lines)}) == n_pes:
+            with contextlib.suppress(OSError):
+                os.unlink(_path(job))
+    finally:
+        os.close(file)
+    raise IshmemError(lines[0])
+
+
+def _path(job: str) -> str:
+    return os.path.join(tempfile.gettempdir(), f"ishmem-{hashlib.sha256(f'ishmem refusal {job}'.encode()).hexdigest()}")
+
+
+def _read(file: int) -> list[str]:
+    """Return the complete lines of a file; none of one that is another user's."""
+    status = os.fstat(file)
+    if status.st_uid != os.geteuid() or not stat.S_ISREG(status.st_mode):
+        return []
+    return os.pread(file, _MOST, 0).decode(errors="replace").split("\n")[:-1]

@@ -1,0 +1,1 @@
+"""What makes and checks the project and is no part of the wheel: run in a checkout, as ``python -m tools.NAME``."""

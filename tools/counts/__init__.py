@@ -1,0 +1,1 @@
+"""Counts of what kernels execute on emulated cards: ``python -m tools.counts``."""

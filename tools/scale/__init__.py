@@ -1,0 +1,1 @@
+"""The model of large jobs: ``python -m tools.scale`` predicts their collectives and ``init``."""
