@@ -57,6 +57,15 @@ def _divmod(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
     return cgutils.pack_array(builder, code.divided(builder, made.args, arguments))
 
 
+def _reciprocal(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
+    """Emit one by the value, rounded to zero, and zero of zero, without a float64."""
+    value = arguments[0]
+    is_one = builder.icmp_unsigned("==", value, value.type(1))
+    if made.args[0].signed:
+        is_one = builder.or_(is_one, builder.icmp_signed("==", value, value.type(-1)))
+    return builder.select(is_one, value, value.type(0))
+
+
 def _power(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
     """Emit a power in 64 bits, of which the last are those of numpy's smaller type."""
 
@@ -75,6 +84,7 @@ def _power(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
 _OF_INTEGERS = {
     np.fmod: _fmod, np.sign: _sign, np.left_shift: _shift(True), np.right_shift: _shift(False),
     np.floor_divide: _divided(0), np.remainder: _divided(1), np.divmod: _divmod, np.power: _power,
+    np.reciprocal: _reciprocal,
 }  # fmt: skip
 _OF_REALS = {
     np.sign: _sign_of_real, np.floor_divide: numbers.real_floordiv_impl, np.remainder: numbers.real_mod_impl,

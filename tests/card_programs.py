@@ -36,15 +36,16 @@ def stores() -> None:
 
 
 def timestamps() -> None:
-    """Timestamps of PIPE_CONTROL, MI_FLUSH_DW and the register grow.
+    """Timestamps of PIPE_CONTROL, MI_FLUSH_DW and the registers of the engine and of its context grow.
 
     silent
     """
     context = Context()
     pipe = 0x7A000004, 3 << 14, *words(DATA), 0, 0
     flush = 0x1300C003, *words(DATA + 8), 0, 0
-    assert context.run(*pipe, *flush, *_save(0x2358, DATA + 16), *_save(0x235C, DATA + 20)) == 0
-    assert 0 < context.qword(0) <= context.qword(8) <= context.qword(16)
+    saves = [_save(register, DATA + 16 + 4 * k) for k, register in enumerate((0x2358, 0x235C, 0x23A8, 0x23AC))]
+    assert context.run(*pipe, *flush, *(word for save in saves for word in save)) == 0
+    assert 0 < context.qword(0) <= context.qword(8) <= context.qword(16) <= context.qword(24)
 
 
 def registers() -> None:

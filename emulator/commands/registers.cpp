@@ -7,6 +7,9 @@ namespace ishmem_emulator {
 
 static const uint32_t firstGeneral = 0x2600, lastGeneral = 0x267c, timestampLow = 0x2358, timestampHigh = 0x235c;
 
+// The time for which the context has been on its engine, which it never leaves here.
+static const uint32_t contextTimestampLow = 0x23a8, contextTimestampHigh = 0x23ac;
+
 // Preemption and other behaviour of the engine that has no counterpart here.
 static const uint32_t chicken = 0x2580;
 
@@ -21,8 +24,8 @@ static void check(uint32_t offset) {
 }
 
 uint32_t Registers::read(uint32_t offset) const {
-  if (offset == timestampLow) return (uint32_t)timestamp();
-  if (offset == timestampHigh) return (uint32_t)(timestamp() >> 32);
+  if (offset == timestampLow || offset == contextTimestampLow) return (uint32_t)timestamp();
+  if (offset == timestampHigh || offset == contextTimestampHigh) return (uint32_t)(timestamp() >> 32);
   check(offset);
   auto found = values_.find(offset);
   return found == values_.end() ? 0 : found->second;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -114,9 +115,13 @@ class Device:
         Raises:
             RuntimeError: It has raised an error; with its text.
         """
-        pickle.dump(tuple(program), self.process.stdin)
-        self.process.stdin.flush()
-        answer, error = pickle.load(self.process.stdout)
+        try:
+            pickle.dump(tuple(program), self.process.stdin)
+            self.process.stdin.flush()
+            answer, error = pickle.load(self.process.stdout)
+        except BaseException:  # a time-out: a later call would get the answer to this one
+            self.process.kill()
+            raise
         if error:
             raise RuntimeError(error)
         return answer
@@ -124,7 +129,7 @@ class Device:
     def close(self) -> None:
         """End the process."""
         self.process.stdin.close()
-        assert self.process.wait(60) == 0
+        assert self.process.wait(60) in (0, -signal.SIGKILL)
 
 
 def serve(run: Callable[[tuple[Any, ...]], Any]) -> None:

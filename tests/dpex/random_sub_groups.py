@@ -31,13 +31,13 @@ class Program(NamedTuple):
 
 
 class Writer:
-    """Draws the statements of a kernel.
+    """Draws the statements of a kernel; with ``diverged``, also calls that only some of a sub-group reach.
 
     ``x`` and ``y`` differ between work-items, ``u`` and ``v`` are the same on all of a sub-group, ``w`` on all.
     """
 
-    def __init__(self, draw: Any) -> None:
-        self.draw, self.lines, self.counters = draw, [], []
+    def __init__(self, draw: Any, diverged: bool) -> None:
+        self.draw, self.diverged, self.lines, self.counters = draw, diverged, [], []
         self.loops, self.loop_level = 0, ""
 
     def one(self, *choices: Any) -> Any:
@@ -73,9 +73,11 @@ class Writer:
             self.statement(depth, (*place, str(number)), level)
 
     def statement(self, depth: int, place: tuple[str, ...], level: str) -> None:
-        kinds = ["assign", "call", "call", "store", "lanes"]
+        kinds = ["assign", "store", "lanes"]
         kinds += ["if", "for"] * (depth < 4)
-        kinds += {"work-group": ["meet", "exchange"], "sub-group": ["exchange"], "some": ["barrier"]}[level]
+        if level != "some" or self.diverged:
+            kinds += ["call", "call"]
+            kinds += {"work-group": ["meet", "exchange"], "sub-group": ["exchange"], "some": ["barrier"]}[level]
         kinds += ["leave"] * (level != "some" or self.loop_level == "some")
         getattr(self, "write_" + self.one(*kinds))(depth, place, level)
 
@@ -150,9 +152,9 @@ END = f"    out[i] = (x + 3 * y + 5 * u + 7 * v + CALL((99,), 'reduce_add', x)) 
 
 
 @st.composite
-def programs(draw: Any) -> Program:
-    """Draw a program."""
-    writer = Writer(draw)
+def programs(draw: Any, diverged: bool) -> Program:
+    """Draw a program; without ``diverged``, all work-items of a sub-group reach its calls together."""
+    writer = Writer(draw, diverged)
     writer.block(1, (), draw(st.sampled_from(("work-group", "sub-group"))), draw(st.integers(2, 6)))
     return Program("\n".join([START, *writer.lines, END, ""]), draw(st.sampled_from((1, 5, 8, 20, 24, 40, 60, 120))))
 
