@@ -234,22 +234,22 @@ def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable
 
     def increment(dest, pe, index=0, order=0):
         _check(routine, dest, (), pe, index)
-        if LATE:
-            return lambda dest, pe, index=0, order=0: update(dest, 1, pe, index)
 
         def impl(dest, pe, index=0, order=0):
-            if allowed(this, dest, pe, index, 1):
+            if LATE:
+                update(dest, 1, pe, index)
+            elif allowed(this, dest, pe, index, 1):
                 fetching(dest, pe, index)
 
         return impl
 
     def with_value(dest, value, pe, index=0, order=0):
         _check(routine, dest, (value,), pe, index)
-        if LATE:
-            return lambda dest, value, pe, index=0, order=0: update(dest, value, pe, index)
 
         def impl(dest, value, pe, index=0, order=0):
-            if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
+            if LATE:
+                update(dest, value, pe, index)
+            elif allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 fetching(dest, value, pe, index)
 
         return impl

@@ -13,7 +13,7 @@ from ishmem.common.violations import number
 from . import type_checks
 from .barrier import team_barrier
 from .collective_forms import register
-from .copy import copy_bytes, copy_steps, transfer_steps
+from .copy import copy_bytes, copy_steps, transfer, transfer_steps
 from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of
 from .levels import broadcast_by_nodes, collect_by_nodes
 from .long_waits import note_begun
@@ -221,11 +221,10 @@ def broadcast_large(members, call, count, group):
     start, stride, size, me = members
     first, end = part_of(count * call.itemsize, size, me)
     to, nbytes = call.dest + first, end - first
-    origin, rank, width = call.source + first, rank_in(group), size_of(group)
-    transfer_steps(0, start + call.root * stride, to, origin, 1, 1, 1, nbytes, rank, width)
+    transfer(0, start + call.root * stride, to, call.source + first, nbytes, group)
     await_transfers(group)
     for step in range(1, size):
-        transfer_steps(1, start + after(me, step, size) * stride, to, to, 1, 1, 1, nbytes, rank, width)
+        transfer(1, start + after(me, step, size) * stride, to, to, nbytes, group)
 
 
 @compiled
@@ -283,7 +282,7 @@ def put_own_block(members, slots, call, group):
     if own > max_payload():
         for step in range(members.size):
             pe = pe_of(members, after(members.me, step, members.size))
-            transfer_steps(1, pe, to, call.source, 1, 1, 1, own, rank_in(group), size_of(group))
+            transfer(1, pe, to, call.source, own, group)
 
 
 for _name, _routine in COLLECTIVES.items():

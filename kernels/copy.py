@@ -8,8 +8,8 @@ from . import type_checks
 from .intrinsics import compiled, device_function, move, move_block, rank_in, size_of
 from .options import PROXIED
 from .peers import peer_delta
-from .proxy import reachable, start_by_proxy
-from .shares import work_item_share
+from .proxy import Move, reachable, start_by_proxy
+from .shares import Workers, work_item_share
 
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
@@ -153,13 +153,20 @@ def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
 def transfer_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
     """Put (``put`` is 1) or get (0) strided elements as `copy_steps` does; both addresses are those on this PE.
 
-    Transfers through the proxy are complete after the next `complete_before_flag`.
+    Transfers through the proxy are complete after the next `complete_before_flag`. With a `Move` as argument, small
+    collectives executed two instructions more on a B580.
     """
-    if PROXIED and not reachable(pe):
-        if to_step == 1 and from_step == 1:
-            start_by_proxy(put, pe, to, origin, 0, 0, count * item, min(count, 1), rank, size)
-        else:
-            start_by_proxy(put, pe, to, origin, to_step * item, from_step * item, item, count, rank, size)
-    else:
+    if not PROXIED or reachable(pe):
         delta = peer_delta(pe)
         copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
+    elif to_step == 1 and from_step == 1:
+        start_by_proxy(put, pe, Move(to, origin, 0, 0, count * item, min(count, 1)), Workers(rank, size))
+    else:
+        move = Move(to, origin, to_step * item, from_step * item, item, count)
+        start_by_proxy(put, pe, move, Workers(rank, size))
+
+
+@compiled
+def transfer(put, pe, to, origin, nbytes, group):
+    """Put (``put`` is 1) or get (0) ``nbytes`` bytes as `transfer_steps` does, by the work-items of a group."""
+    transfer_steps(put, pe, to, origin, 1, 1, 1, nbytes, rank_in(group), size_of(group))

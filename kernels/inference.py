@@ -78,6 +78,31 @@ class Part(NamedTuple):
     step: int
 
 
+class Message(NamedTuple):
+    """The size of a message: in elements, words and chunks."""
+
+    nelems: int
+    words: int
+    chunks: int
+
+
+class Norm(NamedTuple):
+    """What an all-reduce with RMS norm takes beside the message.
+
+    Attributes:
+        residual, weight: Addresses of the residual, and of the weights of a row.
+        rows: Rows of the message.
+        inverse: The inverse of the length of a row.
+        eps: What is added to the mean of the squares.
+    """
+
+    residual: int
+    weight: int
+    rows: int
+    inverse: float
+    eps: float
+
+
 @compiled
 def begin(workspace, words, size):
     """Begin a call: return the `Call` of this PE in a workspace of ``words`` words for ``size`` PEs."""
@@ -298,47 +323,48 @@ def _two_shot(forms: Forms) -> Any:
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
 
     @compiled
-    def send_pieces(call, source, nelems, words, chunk, chunks, members, group):
+    def send_pieces(call, source, message, chunk, members, group):
         for distance in range(1, members.size):
             member = after(members.me, distance, members.size)
             low = (chunk * members.size + member) * PIECE
-            first, last, step = share_of(low, min(low + PIECE, words), group)
+            first, last, step = share_of(low, min(low + PIECE, message.words), group)
             for i in range(first, last, step):
-                slot = (members.me * chunks + chunk) * PIECE + i - low
-                send(call, slot, word(source, nelems, i), members, member)
+                slot = (members.me * message.chunks + chunk) * PIECE + i - low
+                send(call, slot, word(source, message.nelems, i), members, member)
 
     @compiled
-    def sum_piece(call, dest, source, nelems, words, chunk, chunks, members, group):
-        low, sums = (chunk * members.size + members.me) * PIECE, members.size * chunks * PIECE
-        first, last, step = share_of(low, min(low + PIECE, words), group)
+    def sum_piece(call, dest, source, message, chunk, members, group):
+        low, sums = (chunk * members.size + members.me) * PIECE, members.size * message.chunks * PIECE
+        first, last, step = share_of(low, min(low + PIECE, message.words), group)
         for i in range(first, last, step):
             slot = chunk * PIECE + i - low
-            result = rounded(total(call, word(source, nelems, i), slot, chunks * PIECE, members))
-            put(dest, nelems, i, result)
+            own = word(source, message.nelems, i)
+            result = rounded(total(call, own, slot, message.chunks * PIECE, members))
+            put(dest, message.nelems, i, result)
             send_to_others(call, sums + i, result, members)
 
     @compiled
-    def receive_sums(call, dest, nelems, words, chunk, chunks, members, group):
-        sums = members.size * chunks * PIECE
+    def receive_sums(call, dest, message, chunk, members, group):
+        sums = members.size * message.chunks * PIECE
         for distance in range(1, members.size):
             member = after(members.me, distance, members.size)
             low = (chunk * members.size + member) * PIECE
-            first, last, step = share_of(low, min(low + PIECE, words), group)
+            first, last, step = share_of(low, min(low + PIECE, message.words), group)
             for i in range(first, last, step):
-                put(dest, nelems, i, receive(call, sums + i, members, member))
+                put(dest, message.nelems, i, receive(call, sums + i, members, member))
 
     @compiled
     def work(call, dest, source, nelems, part, members, group):
         words = words_in(nelems, lanes)
-        chunks = (words + members.size * PIECE - 1) // (members.size * PIECE)
-        for chunk in range(part.first, chunks, part.step):
-            send_pieces(call, source, nelems, words, chunk, chunks, members, group)
+        message = Message(nelems, words, (words + members.size * PIECE - 1) // (members.size * PIECE))
+        for chunk in range(part.first, message.chunks, part.step):
+            send_pieces(call, source, message, chunk, members, group)
         all_have_sent(group)
-        for chunk in range(part.first, chunks, part.step):
-            sum_piece(call, dest, source, nelems, words, chunk, chunks, members, group)
+        for chunk in range(part.first, message.chunks, part.step):
+            sum_piece(call, dest, source, message, chunk, members, group)
         all_have_sent(group)
-        for chunk in range(part.first, chunks, part.step):
-            receive_sums(call, dest, nelems, words, chunk, chunks, members, group)
+        for chunk in range(part.first, message.chunks, part.step):
+            receive_sums(call, dest, message, chunk, members, group)
 
     return work
 
@@ -443,15 +469,15 @@ def _add_rms_norm(forms: Forms) -> Any:
             put(dest, nelems, i, rounded(scaled(product, scale)))
 
     @compiled
-    def work(call, dest, source, residual, weight, nelems, rows, inverse, eps, part, members, group):
-        words = words_in(nelems, lanes) // rows
-        for row in range(part.first, rows, part.step):
+    def work(call, dest, source, nelems, norm, part, members, group):
+        words = words_in(nelems, lanes) // norm.rows
+        for row in range(part.first, norm.rows, part.step):
             send_row(call, source, nelems, row, words, members, group)
         all_have_sent(group)
-        for row in range(part.first, rows, part.step):
-            squares = add_row(call, source, residual, nelems, row, words, members, group)
-            scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * inverse + eps)
-            norm_row(dest, residual, weight, nelems, row, words, scale, group)
+        for row in range(part.first, norm.rows, part.step):
+            squares = add_row(call, source, norm.residual, nelems, row, words, members, group)
+            scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * norm.inverse + norm.eps)
+            norm_row(dest, norm.residual, norm.weight, nelems, row, words, scale, group)
 
     return work
 
@@ -471,8 +497,8 @@ def add_rms_norm_kernel(dtype: str) -> Any:
         group, members, here = item.get_group(), members_in(workspace), address_of(workspace)
         call, part = begin(here, workspace.size, members.size), part_of(here, group)
         if calls_match(call, routine, nelems, part, members, group):
-            to, origin, rest = address_of(dest), address_of(source), address_of(residual)
-            work(call, to, origin, rest, address_of(weight), nelems, rows, inverse, eps, part, members, group)
+            norm = Norm(address_of(residual), address_of(weight), rows, inverse, eps)
+            work(call, address_of(dest), address_of(source), nelems, norm, part, members, group)
         end(here, group)
 
     return kernel(all_reduce_add_rms_norm)

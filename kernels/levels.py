@@ -11,16 +11,16 @@ same bits: elements are combined in the order of the members on each node, then 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from .copy import copy_bytes, transfer_steps
-from .intrinsics import compiled, load, load_word, rank_in, size_of, store
+from .copy import copy_bytes, transfer
+from .intrinsics import compiled, item_bytes, load, load_word, rank_in, size_of, store
 from .nodes import after, nodes_of, pe_in
 from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
 from .rendezvous import ALIGN, await_transfers, end_phase, group_sync, part_of
-from .shares import work_item_share
+from .shares import work_item_share, workers_of
 from .slots import SHARE, header_at, max_payload
 from .spec_constants import tile_bytes, tiles
 from .teams import pe_of
@@ -46,7 +46,7 @@ def own_share(nodes, nbytes, turn):
 def fetch_share(nodes, pe, to, origin, nbytes, turn, group):
     """Get this PE's share of a block that all members on its node need."""
     first, end = own_share(nodes, nbytes, turn)
-    transfer_steps(0, pe, to + first, origin + first, 1, 1, 1, end - first, rank_in(group), size_of(group))
+    transfer(0, pe, to + first, origin + first, end - first, group)
 
 
 @compiled
@@ -109,6 +109,20 @@ def collect_by_nodes(members, slots, call, count, group):
 # ---- reductions
 
 
+class Tiles(NamedTuple):
+    """The memory in which a member combines the results of nodes.
+
+    Attributes:
+        first: Address of a tile for each of some nodes.
+        size: Bytes of a tile.
+        result: Address of the result.
+    """
+
+    first: int
+    size: int
+    result: int
+
+
 def _make_on_node(combine: Any) -> Any:
     @compiled
     def on_node(sample, call, nodes, begin, count, rank, width):
@@ -127,37 +141,37 @@ def _make_on_node(combine: Any) -> Any:
 
 def _make_between(combine: Any) -> Any:
     @compiled
-    def add_nodes(sample, first, last, own, at, result, tile, size, item, rank, width, n):
-        """Combine tiles of nodes ``first`` to ``last`` onto ``result``; node ``own`` has its tile at ``at``."""
-        begin, step, end = work_item_share(n, rank, width)
+    def add_nodes(sample, first, last, own, at, tiles, nbytes, workers):
+        """Combine tiles of nodes ``first`` to ``last`` onto the result; node ``own`` has its tile at ``at``."""
+        item, result = item_bytes(sample), tiles.result
+        begin, step, end = work_item_share(nbytes // item, workers.rank, workers.width)
         for i in range(begin, end, step):
             total = load(result + i * item, sample)
             for node in range(first, last):
-                value = load((at if node == own else tile + (node - first) * size) + i * item, sample)
+                value = load((at if node == own else tiles.first + (node - first) * tiles.size) + i * item, sample)
                 total = value if node == 0 else combine(total, value)
             store(result + i * item, sample, total)
 
     @compiled
     def between(sample, call, nbytes, nodes, members, group):
         """Combine this PE's part of the results of all nodes; the leaders get the result."""
-        item, rank, width = call.itemsize, rank_in(group), size_of(group)
-        many, tile = min(nodes.count, AT_ONCE), tiles() + tile_bytes() * call.team
+        workers, to_leader = workers_of(group), peer_delta(pe_in(nodes.near, 0))
+        many, first_tile = min(nodes.count, AT_ONCE), tiles() + tile_bytes() * call.team
         size = tile_bytes() // (many + 1) // ALIGN * ALIGN
-        result, to_leader = tile + many * size, peer_delta(pe_in(nodes.near, 0))
+        places = Tiles(first_tile, size, first_tile + many * size)
         low, end = part_of(nbytes, members.size, members.me)
         ticket = -1
         while low < end:
             n, at = min(size, end - low), call.dest + low
             for first in range(0, nodes.count, many):
                 last = min(first + many, nodes.count)
-                await_ticket(get_tiles(nodes, first, last, at, tile, size, n, rank, width))
+                await_ticket(get_tiles(nodes, first, last, at, places, n, workers))
                 await_ticket(ticket)  # the previous result has been put
                 group_sync(group)
-                own, number = at + to_leader, n // item
-                add_nodes(sample, first, last, nodes.node, own, result, tile, size, item, rank, width, number)
+                add_nodes(sample, first, last, nodes.node, at + to_leader, places, n, workers)
                 group_sync(group)
-            ticket = put_tile(nodes, at, result, n, rank, width)
-            copy_bytes(at + to_leader, result, n, rank, width)
+            ticket = put_tile(nodes, at, places.result, n, workers)
+            copy_bytes(at + to_leader, places.result, n, workers.rank, workers.width)
             low += n
 
     return between
@@ -186,24 +200,25 @@ def make_reduction(combine: Any) -> Any:
 
 
 @compiled
-def get_tiles(nodes, first, last, at, tile, size, nbytes, rank, width):
+def get_tiles(nodes, first, last, at, tiles, nbytes, workers):
     """Get the tiles of nodes ``first`` to ``last`` from their leaders; the nodes are divided among the work-items.
 
     Returns:
         The ticket of this work-item's last request, or -1, for which `await_ticket` does not wait.
     """
     ticket = -1
-    for node in range(first + rank, last, width):
+    for node in range(first + workers.rank, last, workers.width):
         if node != nodes.node:
-            ticket = copy_by_proxy(GET, pe_in(nodes.leaders, node), at, tile + (node - first) * size, nbytes)
+            here = tiles.first + (node - first) * tiles.size
+            ticket = copy_by_proxy(GET, pe_in(nodes.leaders, node), at, here, nbytes)
     return ticket
 
 
 @compiled
-def put_tile(nodes, at, result, nbytes, rank, width):
+def put_tile(nodes, at, result, nbytes, workers):
     """Put a result to the leaders of the other nodes; return a ticket as `get_tiles` does."""
     ticket = -1
-    for node in range(rank, nodes.count, width):
+    for node in range(workers.rank, nodes.count, workers.width):
         if node != nodes.node:
             ticket = copy_by_proxy(PUT, pe_in(nodes.leaders, node), at, result, nbytes)
     return ticket

@@ -40,9 +40,9 @@ from .intrinsics import (
 )
 from .options import CHECK, LATE, PROXIED
 from .peers import peer_delta
-from .proxy import HELD, reachable, start_by_proxy, store_flag
+from .proxy import HELD, Move, reachable, start_by_proxy, store_flag
 from .runtime_checks import report
-from .shares import work_item_share
+from .shares import alone, work_item_share
 from .teams import members_of, pe_of
 from .tickets import next_ticket
 
@@ -89,6 +89,57 @@ class Sizes(NamedTuple):
     scale_bytes: int
 
 
+class Buffer(NamedTuple):
+    """The arrays of the workspace: rows, words and flags."""
+
+    rows: Any
+    words: Any
+    flags: Any
+
+
+class Tokens(NamedTuple):
+    """What a dispatch sends: tokens, what goes beside them, the lists that they are for, and their number."""
+
+    x: Any
+    scales: Any
+    topk_idx: Any
+    number: int
+
+
+class Received(NamedTuple):
+    """What a dispatch receives.
+
+    Attributes:
+        x, scales: Tokens, and what goes beside them.
+        counts: The numbers of tokens of the lists.
+        layout: Where the tokens of each list and member begin, and how many there are.
+        origins: The choice that each token is for.
+    """
+
+    x: Any
+    scales: Any
+    counts: Any
+    layout: Any
+    origins: Any
+
+
+class Outputs(NamedTuple):
+    """What a combine sends back: the outputs ``x``, and ``layout`` and ``origins`` as in `Received`."""
+
+    x: Any
+    layout: Any
+    origins: Any
+
+
+class Sums(NamedTuple):
+    """What a combine sums: the lists that each token was for, their weights, the results and elements of each."""
+
+    topk_idx: Any
+    weights: Any
+    out: Any
+    hidden: int
+
+
 @compiled
 def call_of(words, number):
     """Return the `Call` of a number."""
@@ -111,13 +162,13 @@ def choice_of(topk_idx, token, topk, chosen):
 
 
 @compiled
-def make_list(words, topk_idx, tokens, topk, chosen, at, group):
+def make_list(words, tokens, topk, chosen, at, group):
     """Write the tokens of a list to the words from ``at`` on, each with its choice; return their number."""
     rank, size, length = rank_in(group), size_of(group), 0
-    for first in range(0, tokens, size):
+    for first in range(0, tokens.number, size):
         choice = -1
-        if first + rank < tokens:
-            choice = choice_of(topk_idx, first + rank, topk, chosen)
+        if first + rank < tokens.number:
+            choice = choice_of(tokens.topk_idx, first + rank, topk, chosen)
         before = length + group_exclusive_sum(group, choice >= 0)
         length += group_sum(group, choice >= 0)
         if choice >= 0:
@@ -138,7 +189,7 @@ def put_part(to, origin, nbytes, pe, group):
     if not PROXIED or reachable(pe):
         copy_part(to + peer_delta(pe), origin, nbytes, group)
     elif rank_in(group) == 0 and nbytes:
-        start_by_proxy(1 | HELD, pe, to, origin, 0, 0, nbytes, 1, 0, 1)
+        start_by_proxy(1 | HELD, pe, Move(to, origin, 0, 0, nbytes, 1), alone())
 
 
 @compiled
@@ -200,19 +251,20 @@ def set_flag(flags, index, value, pe):
 
 
 @compiled
-def send_list(chosen, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group):
+def send_list(chosen, buffer, tokens, call, sizes, members, group):
     """Send the tokens of a list and their choices, then the flag."""
+    words = buffer.words
     mine, pe = call.sent + chosen * call.max_tokens, pe_of(members, chosen // sizes.lists_per_pe)
     there = chosen % sizes.lists_per_pe * members.size + members.me
-    length, to = make_list(words, topk_idx, tokens, sizes.topk, chosen, mine, group), there * call.max_tokens
-    row, sent = address_of(rows) + call.rows + to * call.row, address_of(words) + 8 * mine
-    put_tokens(row, call.row, sent, length, address_of(x), sizes.nbytes, pe, group)
+    length, to = make_list(words, tokens, sizes.topk, chosen, mine, group), there * call.max_tokens
+    row, sent = address_of(buffer.rows) + call.rows + to * call.row, address_of(words) + 8 * mine
+    put_tokens(row, call.row, sent, length, address_of(tokens.x), sizes.nbytes, pe, group)
     if sizes.scale_bytes:
         row += sizes.nbytes
-        put_tokens(row, call.row, sent, length, address_of(scales), sizes.scale_bytes, pe, group)
+        put_tokens(row, call.row, sent, length, address_of(tokens.scales), sizes.scale_bytes, pe, group)
     put_part(address_of(words) + 8 * (call.received + to), sent, 8 * length, pe, group)
     tell_sizes(words, call.told + there, sizes, pe, group)
-    tell(flags, call.flags + there, call.number | length, pe, group)
+    tell(buffer.flags, call.flags + there, call.number | length, pe, group)
 
 
 @compiled
@@ -234,7 +286,7 @@ def sizes_match(words, index, sizes, pe):
 
 
 @compiled
-def await_list(words, flags, here, member, layout, counts, call, sizes, members):
+def await_list(here, member, buffer, received, call, sizes, members):
     """Wait, as one work-item, for the lists of a member and of those before it, and write the layout of this list.
 
     Returns:
@@ -243,33 +295,34 @@ def await_list(words, flags, here, member, layout, counts, call, sizes, members)
     start, length, first = 0, 0, here * members.size
     for other in range(member + 1):
         start += length
-        length = np.int64(signals.signal_wait_until(flags, CMP_GE, call.number, call.flags + first + other)) & LENGTH
-    if not sizes_match(words, call.told + first + member, sizes, pe_of(members, member)):
+        length = (
+            np.int64(signals.signal_wait_until(buffer.flags, CMP_GE, call.number, call.flags + first + other)) & LENGTH
+        )
+    if not sizes_match(buffer.words, call.told + first + member, sizes, pe_of(members, member)):
         length = 0
-    layout[2 * (first + member)] = start
-    layout[2 * (first + member) + 1] = length
+    received.layout[2 * (first + member)] = start
+    received.layout[2 * (first + member) + 1] = length
     if member == members.size - 1:
-        counts[here] = start + length
+        received.counts[here] = start + length
     return start << 32 | length
 
 
 @compiled
-def receive_list(
-    unit, rows, words, flags, recv_x, recv_scales, counts, layout, origins, call, sizes, members, group
-):  # fmt: skip
+def receive_list(unit, buffer, received, call, sizes, members, group):
     """Copy the rows of a list behind those of the previous members."""
     here, member, first, told = unit // members.size, unit % members.size, unit * call.max_tokens, 0
     if rank_in(group) == 0:
-        told = await_list(words, flags, here, member, layout, counts, call, sizes, members)
+        told = await_list(here, member, buffer, received, call, sizes, members)
     told = group_sum(group, told)
     group_barrier(group)
     start, length = here * members.size * call.max_tokens + (told >> 32), told & LENGTH
     for i in range(rank_in(group), length, size_of(group)):
-        origins[start + i] = words[call.received + first + i] & LENGTH
-    row, to = address_of(rows) + call.rows + first * call.row, address_of(recv_x) + start * sizes.nbytes
+        received.origins[start + i] = buffer.words[call.received + first + i] & LENGTH
+    row = address_of(buffer.rows) + call.rows + first * call.row
+    to = address_of(received.x) + start * sizes.nbytes
     copy_rows(to, sizes.nbytes, row, call.row, length, sizes.nbytes, group)
     if sizes.scale_bytes:
-        to = address_of(recv_scales) + start * sizes.scale_bytes
+        to = address_of(received.scales) + start * sizes.scale_bytes
         copy_rows(to, sizes.scale_bytes, row + sizes.nbytes, call.row, length, sizes.scale_bytes, group)
 
 
@@ -287,40 +340,38 @@ def dispatch_kernel() -> Any:
     ):  # fmt: skip
         group, members, call = item.get_group(), members_of(team), call_of(words, number)
         sizes, lists = Sizes(topk, lists_per_pe, nbytes, scale_bytes), lists_per_pe * members.size
-        unit = first + next_ticket(address_of(words) + 8 * TICKET, group) - taken
+        unit, buffer = first + next_ticket(address_of(words) + 8 * TICKET, group) - taken, Buffer(rows, words, flags)
         if unit < lists:
-            send_list(unit, rows, words, flags, x, scales, topk_idx, tokens, call, sizes, members, group)
+            send_list(unit, buffer, Tokens(x, scales, topk_idx, tokens), call, sizes, members, group)
         else:
-            receive_list(
-                unit - lists, rows, words, flags, recv_x, recv_scales, counts, layout, origins, call, sizes, members,
-                group,
-            )  # fmt: skip
+            received = Received(recv_x, recv_scales, counts, layout, origins)
+            receive_list(unit - lists, buffer, received, call, sizes, members, group)
 
     return kernel_of_copies(dispatch)
 
 
 @compiled
-def send_back(unit, rows, flags, y, layout, origins, call, sizes, members, group):
+def send_back(unit, buffer, outputs, call, sizes, members, group):
     """Return the outputs for the tokens of a list, each to the place of its choice, then send the flag."""
     here, member = unit // members.size, unit % members.size
-    first, pe = here * members.size * call.max_tokens + layout[2 * unit], pe_of(members, member)
-    for i in range(layout[2 * unit + 1]):
-        to = address_of(rows) + call.outputs + origins[first + i] * call.row
-        put_part(to, address_of(y) + (first + i) * sizes.nbytes, sizes.nbytes, pe, group)
-    tell(flags, call.back + members.me * sizes.lists_per_pe + here, call.number, pe, group)
+    first, pe = here * members.size * call.max_tokens + outputs.layout[2 * unit], pe_of(members, member)
+    for i in range(outputs.layout[2 * unit + 1]):
+        to = address_of(buffer.rows) + call.outputs + outputs.origins[first + i] * call.row
+        put_part(to, address_of(outputs.x) + (first + i) * sizes.nbytes, sizes.nbytes, pe, group)
+    tell(buffer.flags, call.back + members.me * sizes.lists_per_pe + here, call.number, pe, group)
 
 
 @compiled
-def await_outputs(words, flags, topk_idx, token, topk, lists, call, group):
+def await_outputs(buffer, topk_idx, token, topk, lists, call, group):
     """Wait for the outputs of a token, and write the places of those of its choices, -1 for none.
 
     A list that a token has chosen more than once has one output, at its first choice.
     """
     for i in range(token * topk + rank_in(group), (token + 1) * topk, size_of(group)):
-        words[call.found + i] = -1
+        buffer.words[call.found + i] = -1
         if 0 <= topk_idx[i] < lists:
-            signals.signal_wait_until(flags, CMP_GE, call.number, call.back + topk_idx[i])
-            words[call.found + i] = choice_of(topk_idx, token, topk, topk_idx[i])
+            signals.signal_wait_until(buffer.flags, CMP_GE, call.number, call.back + topk_idx[i])
+            buffer.words[call.found + i] = choice_of(topk_idx, token, topk, topk_idx[i])
     group_barrier(group)
 
 
@@ -335,20 +386,21 @@ def combine_kernel(dtype: str) -> Any:
     sum_unit = weighted_sum(dtype)
 
     @compiled
-    def total(outputs, row, words, found, weights, first, end, i, last):
+    def total(outputs, words, weights, call, first, end, i, last):
         """Return the weighted sum of word ``i`` of the outputs of the choices ``first`` to ``end - 1``, in order."""
         result = numbers(0)
         for choice in range(first, end):
-            slot = words[found + choice]
+            slot = words[call.found + choice]
             if slot >= 0:
-                word = load(outputs + slot * row + i * WORD, last)
+                word = load(outputs + slot * call.row + i * WORD, last)
                 result = add(result, scaled(numbers(word), weights[choice]))
         return result
 
     @compiled
-    def add_token(token, rows, words, flags, topk_idx, weights, out, call, sizes, lists, hidden, group):
-        await_outputs(words, flags, topk_idx, token, sizes.topk, lists, call, group)
-        outputs, to = address_of(rows) + call.outputs, address_of(out) + token * sizes.nbytes
+    def add_token(token, buffer, sums, lists, call, sizes, group):
+        await_outputs(buffer, sums.topk_idx, token, sizes.topk, lists, call, group)
+        words, weights = buffer.words, sums.weights
+        outputs, to = address_of(buffer.rows) + call.outputs, address_of(sums.out) + token * sizes.nbytes
         low, rank, size = token * sizes.topk, rank_in(group), size_of(group)
         if (to | sizes.nbytes) % UNIT_BYTES == 0:
             slots, factors = address_of(words) + 8 * (call.found + low), address_of(weights) + 4 * low
@@ -356,10 +408,10 @@ def combine_kernel(dtype: str) -> Any:
             for at in range(first * UNIT_BYTES, end * UNIT_BYTES, step * UNIT_BYTES):
                 sum_unit(to + at, outputs + at, call.row, slots, factors, sizes.topk)
         else:
-            first, step, end = work_item_share((hidden + lanes - 1) // lanes, rank, size)
+            first, step, end = work_item_share((sums.hidden + lanes - 1) // lanes, rank, size)
             for i in range(first, end, step):
-                last = (i + 1) * lanes > hidden
-                word = total(outputs, call.row, words, call.found, weights, low, low + sizes.topk, i, last)
+                last = (i + 1) * lanes > sums.hidden
+                word = total(outputs, words, weights, call, low, low + sizes.topk, i, last)
                 store(to + i * WORD, rounded(word), last)
 
     def combine(
@@ -368,11 +420,11 @@ def combine_kernel(dtype: str) -> Any:
     ):  # fmt: skip
         group, members, call = item.get_group(), members_of(team), call_of(words, number)
         sizes, lists = Sizes(topk, lists_per_pe, nbytes, 0), lists_per_pe * members.size
-        unit = first + next_ticket(address_of(words) + 8 * TICKET, group) - taken
+        unit, buffer = first + next_ticket(address_of(words) + 8 * TICKET, group) - taken, Buffer(rows, words, flags)
         if unit < lists:
-            send_back(unit, rows, flags, y, layout, origins, call, sizes, members, group)
+            send_back(unit, buffer, Outputs(y, layout, origins), call, sizes, members, group)
         elif unit < lists + tokens:
-            add_token(unit - lists, rows, words, flags, topk_idx, weights, out, call, sizes, lists, hidden, group)
+            add_token(unit - lists, buffer, Sums(topk_idx, weights, out, hidden), lists, call, sizes, group)
         else:
             for i in range(rank_in(group), lists, size_of(group)):
                 signals.signal_wait_until(flags, CMP_GE, call.number, call.back + i)

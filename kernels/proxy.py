@@ -7,7 +7,7 @@ Functions for the proxy have no code where the job has none.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba.core import types
 
@@ -54,6 +54,24 @@ HELD, NBI = 1 << 24, 1 << 25  # of a program's operations that may arrive late, 
 STORES, DIRECT = map(int, (Route.STORES, Route.DIRECT))
 
 stores_in_order, all_in_order, before_flush, before_flag = map(memory_fence, (FENCE, QUIET, ARRIVED, FLAG))
+
+
+class Move(NamedTuple):
+    """Blocks to move.
+
+    Attributes:
+        to, origin: Addresses of the first block; a remote one is the symmetric address on this PE.
+        to_step, from_step: From the start of a block to that of the next one.
+        length: Of a block; it is in bytes, as the steps are, where a function does not say "in elements".
+        count: Number of blocks.
+    """
+
+    to: int
+    origin: int
+    to_step: int
+    from_step: int
+    length: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
 
 
 def element(like: Any) -> Any:
@@ -119,32 +137,31 @@ def copy_by_proxy(kind, pe, remote, local, nbytes):
 
 
 @compiled
-def start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
-    """Let the proxy put or get ``count`` blocks of ``nbytes`` bytes. Strides are in bytes. Nonblocking.
+def start_by_proxy(put, pe, move, workers):
+    """Let the proxy put or get the blocks of a `Move`, which are divided among work-items. Nonblocking.
 
-    ``put`` is 1 or 0, with `HELD` for an operation of the program itself. The blocks are divided among ``size``
-    work-items; this is work-item ``rank``.
+    ``put`` is 1 or 0, with `HELD` for an operation of the program itself.
 
     Returns:
         The ticket of its last block, or -1 if it has none.
     """
     ticket = -1
     if PROXIED:
-        for block in range(rank, count, size):
-            end, start = to + block * to_step, origin + block * from_step
+        for block in range(workers.rank, move.count, workers.width):
+            end, start = move.to + block * move.to_step, move.origin + block * move.from_step
             flags = put & ~1
             if put & 1:
-                ticket = copy_by_proxy(PUT | flags, pe, end, start, nbytes)
+                ticket = copy_by_proxy(PUT | flags, pe, end, start, move.length)
             else:
-                ticket = copy_by_proxy(GET | flags, pe, start, end, nbytes)
+                ticket = copy_by_proxy(GET | flags, pe, start, end, move.length)
     return ticket
 
 
 @compiled
-def move_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size):
+def move_by_proxy(put, pe, move, workers):
     """Let the proxy put or get blocks, as `start_by_proxy` does; blocking."""
     if PROXIED:
-        ticket = start_by_proxy(put, pe, to, origin, to_step, from_step, nbytes, count, rank, size)
+        ticket = start_by_proxy(put, pe, move, workers)
         if ticket >= 0 and put & 1:
             await_put(ticket)
         elif ticket >= 0:

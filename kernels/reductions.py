@@ -3,8 +3,8 @@
 One work-item or one work-group of each PE calls, as in ``ishmem.kernels.collectives``. Small arrays are sent to all
 members as payload of the rendezvous, and each member combines all of them. In a reduction of a team that spans nodes,
 these combine them on the way (``ishmem.kernels.small_reductions``). Of large arrays, each member combines one part and
-puts the result to all members, in one of three ways: `_make_direct`, `_make_by_tiles`, or in two levels
-(``ishmem.kernels.levels``). Elements are combined in one order, so all PEs get the same bits.
+puts the result to all members, in one of three ways: directly, by tiles, or in two levels (``ishmem.kernels.levels``).
+Elements are combined in one order, so all PEs get the same bits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ishmem.common.type_tables import REDUCTIONS
 
 from .collective_forms import register
 from .copy import copy_bytes
-from .intrinsics import compiled, rank_in, size_of, zero_of
+from .intrinsics import compiled, zero_of
 from .levels import make_reduction
 from .nodes import spans_nodes
 from .options import LEVELS, PROXIED, ROUTED
@@ -24,7 +24,7 @@ from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
 from .rendezvous import ALIGN, count_of, end_phase, enter, fetch_from_leader, group_sync, part_of
-from .shares import work_item_share
+from .shares import work_item_share, workers_of
 from .slots import block_step, blocks_at, max_payload, slots_of
 from .small_reductions import make_small_reduction
 from .spec_constants import tile_bytes, tiles
@@ -94,19 +94,6 @@ def result_of(blocks, member, members):
     return blocks.at + peer_delta(pe_of(members, member))
 
 
-class Workers(NamedTuple):
-    """The work-items of a call: this one is number ``rank`` of ``width``."""
-
-    rank: int
-    width: int
-
-
-@compiled
-def workers_of(group):
-    """Return the work-items of the calling group, or the only one where ``group`` is None."""
-    return Workers(rank_in(group), size_of(group))
-
-
 # ---- the elements of one place after the other
 
 
@@ -172,35 +159,6 @@ def _make_scan_at(inclusive: bool) -> Any:
 # ---- where the members' elements are combined
 
 
-def _make_direct(reduce_blocks: Any) -> Any:
-    @compiled
-    def direct(sample, call, nbytes, members, group):
-        """Combine this PE's part of large arrays by direct loads and stores."""
-        first, end = part_of(nbytes, members.size, members.me)
-        sources, dests = arrays(call.source + first, members), arrays(call.dest + first, members)
-        reduce_blocks(sample, sources, dests, end - first, workers_of(group), members)
-
-    return direct
-
-
-def _make_by_tiles(reduce_blocks: Any) -> Any:
-    @compiled
-    def by_tiles(sample, call, nbytes, members, group):
-        """Combine this PE's part of large arrays in tiles, which the proxy moves where needed."""
-        first, end = part_of(nbytes, members.size, members.me)
-        at, apart, room = tiles_of(call.team, members.size)
-        tiles, workers = tiles_at(at, apart, members), workers_of(group)
-        for low in range(first, end, room):
-            n = min(room, end - low)
-            move_tiles(GET, members, tiles, call.source + low, n, workers)
-            group_sync(group)
-            reduce_blocks(sample, tiles, tiles, n, workers, members)
-            group_sync(group)
-            move_tiles(PUT, members, tiles, call.dest + low, n, workers)
-
-    return by_tiles
-
-
 @compiled
 def tiles_of(team, size):
     """Return the address of the first of ``size`` tiles of a team, the bytes between their starts, and their capacity.
@@ -235,7 +193,27 @@ def move_tiles(kind, members, tiles, address, nbytes, workers):
 
 def _make_large(reduce_blocks: Any, by_nodes: Any) -> Any:
     """Make the combination of large arrays; ``by_nodes`` is that in two levels (``kernels.levels``), or None."""
-    direct, by_tiles = _make_direct(reduce_blocks), _make_by_tiles(reduce_blocks)
+
+    @compiled
+    def direct(sample, call, nbytes, members, group):
+        """Combine this PE's part of large arrays by direct loads and stores."""
+        first, end = part_of(nbytes, members.size, members.me)
+        sources, dests = arrays(call.source + first, members), arrays(call.dest + first, members)
+        reduce_blocks(sample, sources, dests, end - first, workers_of(group), members)
+
+    @compiled
+    def by_tiles(sample, call, nbytes, members, group):
+        """Combine this PE's part of large arrays in tiles, which the proxy moves where needed."""
+        first, end = part_of(nbytes, members.size, members.me)
+        at, apart, room = tiles_of(call.team, members.size)
+        tiles, workers = tiles_at(at, apart, members), workers_of(group)
+        for low in range(first, end, room):
+            n = min(room, end - low)
+            move_tiles(GET, members, tiles, call.source + low, n, workers)
+            group_sync(group)
+            reduce_blocks(sample, tiles, tiles, n, workers, members)
+            group_sync(group)
+            move_tiles(PUT, members, tiles, call.dest + low, n, workers)
 
     between_nodes = by_nodes or by_tiles
 
@@ -252,24 +230,30 @@ def _make_large(reduce_blocks: Any, by_nodes: Any) -> Any:
     return large
 
 
-def _make_combine_two(reduce_blocks: Any) -> Any:
+def _make_small(reduce_blocks: Any) -> Any:
+    """Make the reduction of small arrays of a team that spans nodes."""
+
     @compiled
     def combine_two(sample, to, first, second, nbytes, members, group):
         """Combine two blocks on this PE."""
         both, one = Blocks(first, second - first, 0, 0, 2), Blocks(to, 0, 0, 0, 1)
         reduce_blocks(sample, both, one, nbytes, workers_of(group), members)
 
-    return combine_two
+    return make_small_reduction(combine_two)
 
 
 def _make(combine_at: Any, by_nodes: Any = None) -> Any:
-    """Make a reduction or scan from what combines the elements at one place."""
+    """Make a scan from what combines the elements at one place; a reduction, if it is also made ``by_nodes``."""
     reduce_blocks = _make_reduce_blocks(combine_at)
-    large = _make_large(reduce_blocks, by_nodes)
+    small, large = _make_small(reduce_blocks) if by_nodes else None, _make_large(reduce_blocks, by_nodes)
 
     @compiled
     def reduce(sample, call, flow, group):
         """Run the reduction or scan; return 0, or -1 when this PE is not in the team."""
+        if LEVELS and small is not None and is_team(call.team) and spans_nodes(call.team):
+            count = count_of(call, flow, members_of(call.team).size)
+            if count * call.itemsize <= max_payload():
+                return small(sample, call, count, flow, group)
         status, count = enter(call, flow, group)
         if status > 0:
             members, nbytes = members_of(call.team), count * call.itemsize
@@ -284,23 +268,7 @@ def _make(combine_at: Any, by_nodes: Any = None) -> Any:
                 end_phase(group, call.team)
         return min(status, 0)
 
-    return _in_two_levels(reduce, _make_combine_two(reduce_blocks)) if by_nodes else reduce
-
-
-def _in_two_levels(reduce: Any, combine_two: Any) -> Any:
-    """Make a reduction that combines small blocks by nodes, and others as ``reduce``."""
-    small = make_small_reduction(combine_two)
-
-    @compiled
-    def chosen(sample, call, flow, group):
-        """Run the reduction; return as ``reduce``."""
-        if LEVELS and is_team(call.team) and spans_nodes(call.team):
-            count = count_of(call, flow, members_of(call.team).size)
-            if count * call.itemsize <= max_payload():
-                return small(sample, call, count, flow, group)
-        return reduce(sample, call, flow, group)
-
-    return chosen
+    return reduce
 
 
 def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:

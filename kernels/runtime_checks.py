@@ -37,6 +37,9 @@ from .intrinsics import (
 from .options import CHECK
 from .spec_constants import heap_end, pe_count, user_start, violation_record
 
+_COMPLETE, _ROUTINE, _PROBLEM, _PE, _ADDRESS, _FIRST, _COUNT, _SIZE = map(Violation.at, Violation._fields[1:9])
+_ITEM = Violation.at("item")
+
 
 @compiled
 def own_array_fits(routine, address, size, item, count):
@@ -159,24 +162,17 @@ def _option(name: str) -> Any:
 is_cmp, is_sig_op, is_order = map(_option, OPTIONS)
 
 
-@device_function
+@compiled
 def report(routine, problem, pe, address, first, count, size):
     """Record a violation, unless one is recorded already."""
-    fields = tuple(Violation.at(name) for name in Violation._fields[1:9])
-    to_item = Violation.at("item")
-    to_complete, to_routine, to_problem, to_pe, to_address, to_first, to_count, to_size = fields
-
-    def impl(routine, problem, pe, address, first, count, size):
-        record = violation_record()
-        if atomic_exchange_word(record, 1) == 0:
-            atomic_store_word(record + to_routine, routine)
-            atomic_store_word(record + to_problem, problem)
-            atomic_store_word(record + to_pe, pe)
-            atomic_store_word(record + to_address, address)
-            atomic_store_word(record + to_first, first)
-            atomic_store_word(record + to_count, count)
-            atomic_store_word(record + to_size, size)
-            atomic_store_word(record + to_item, work_item() + 1)
-            atomic_store_flag(record + to_complete, 1)
-
-    return impl
+    record = violation_record()
+    if atomic_exchange_word(record, 1) == 0:
+        atomic_store_word(record + _ROUTINE, routine)
+        atomic_store_word(record + _PROBLEM, problem)
+        atomic_store_word(record + _PE, pe)
+        atomic_store_word(record + _ADDRESS, address)
+        atomic_store_word(record + _FIRST, first)
+        atomic_store_word(record + _COUNT, count)
+        atomic_store_word(record + _SIZE, size)
+        atomic_store_word(record + _ITEM, work_item() + 1)
+        atomic_store_flag(record + _COMPLETE, 1)

@@ -8,16 +8,35 @@ in turn, each work-item would load all cache lines again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import types
 
-from .intrinsics import I32, I64, compiled, device_intrinsic
+from .intrinsics import I32, I64, compiled, device_intrinsic, rank_in, size_of
 from .spec_constants import simd_width
 
 ROUGH = 16
 """Binary digits by which numbers of 2**32 elements or more are rounded up, so that a division takes 32 bits."""
+
+
+class Workers(NamedTuple):
+    """The work-items that divide work among themselves: this one is number ``rank`` of ``width``."""
+
+    rank: int
+    width: int
+
+
+@compiled
+def workers_of(group):
+    """Return the work-items of the calling group, or the only one where ``group`` is None."""
+    return Workers(rank_in(group), size_of(group))
+
+
+@compiled
+def alone():
+    """Return this work-item as the only one."""
+    return Workers(0, 1)
 
 
 @device_intrinsic

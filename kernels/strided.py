@@ -17,41 +17,42 @@ from .intrinsics import (
     device,
     group_barrier,
     item_bytes,
-    rank_in,
-    size_of,
 )
-from .proxy import HELD, delta_if_reachable, move_by_proxy, reachable
+from .proxy import HELD, Move, delta_if_reachable, move_by_proxy, reachable
 from .runtime_checks import allowed, fits, report
-from .shares import work_item_share
+from .shares import alone, work_item_share, workers_of
 
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 
 
 @compiled
-def copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size):
-    """Copy blocks of elements of the dtype of ``like``, as work-item ``rank`` of ``size``."""
-    to_step, from_step = dst * item_bytes(like), sst * item_bytes(like)
-    if bsize < size:  # each work-item copies whole blocks; otherwise all share each block
-        first, step, end = work_item_share(nblocks, rank, size)
+def copy_blocks(like, move, workers):
+    """Copy the blocks of a `Move` in elements of the dtype of ``like``: the share of one of the workers."""
+    to, origin, rank, size = move.to, move.origin, workers.rank, workers.width
+    to_step, from_step = move.to_step * item_bytes(like), move.from_step * item_bytes(like)
+    if move.length < size:  # each work-item copies whole blocks; otherwise all share each block
+        first, step, end = work_item_share(move.count, rank, size)
         for block in range(first, end, step):
-            copy_elements(like, to + block * to_step, origin + block * from_step, bsize, 0, 1)
+            copy_elements(like, to + block * to_step, origin + block * from_step, move.length, 0, 1)
     else:
-        for block in range(nblocks):
-            copy_elements(like, to + block * to_step, origin + block * from_step, bsize, rank, size)
+        for block in range(move.count):
+            copy_elements(like, to + block * to_step, origin + block * from_step, move.length, rank, size)
 
 
 @compiled
-def move_blocks(put, like, to, origin, dst, sst, bsize, nblocks, pe, delta, rank, size):
-    """Put (``put`` is 1) or get (0) blocks of elements; both addresses are those on this PE.
+def move_blocks(put, like, move, pe, delta, workers):
+    """Put (``put`` is 1) or get (0) the blocks of a `Move` in elements; both addresses are those on this PE.
 
     ``delta`` is that of `delta_if_reachable`.
     """
+    to, origin, to_step, from_step, length, count = move
     if reachable(pe):
         to, origin = to + put * delta, origin + (1 - put) * delta
-        copy_blocks(like, to, origin, dst, sst, bsize, nblocks, rank, size)
+        copy_blocks(like, Move(to, origin, to_step, from_step, length, count), workers)
     else:
         item = item_bytes(like)
-        move_by_proxy(put + HELD, pe, to, origin, dst * item, sst * item, bsize * item, nblocks, rank, size)
+        in_bytes = Move(to, origin, to_step * item, from_step * item, length * item, count)
+        move_by_proxy(put + HELD, pe, in_bytes, workers)
 
 
 @device_func
@@ -106,8 +107,8 @@ def _register(name: str, put: int) -> None:
         def impl(dest, source, dst, sst, bsize, nblocks, pe):
             delta, words = delta_if_reachable(pe), as_words(dest)
             if fitting(words, as_words(source), dst, sst, bsize, nblocks, pe):
-                to, origin = address_of(dest), address_of(source)
-                move_blocks(put, words, to, origin, dst, sst, bsize, nblocks, pe, delta, 0, 1)
+                move = Move(address_of(dest), address_of(source), dst, sst, bsize, nblocks)
+                move_blocks(put, words, move, pe, delta, alone())
 
         return impl
 
@@ -126,8 +127,8 @@ def _register(name: str, put: int) -> None:
             group_barrier(group)
             delta, words = delta_if_reachable(pe), as_words(dest)
             if fitting(words, as_words(source), dst, sst, bsize, nblocks, pe):
-                to, origin, rank, size = address_of(dest), address_of(source), rank_in(group), size_of(group)
-                move_blocks(put, words, to, origin, dst, sst, bsize, nblocks, pe, delta, rank, size)
+                move = Move(address_of(dest), address_of(source), dst, sst, bsize, nblocks)
+                move_blocks(put, words, move, pe, delta, workers_of(group))
             group_barrier(group)
 
         return impl

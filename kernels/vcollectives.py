@@ -18,8 +18,8 @@ from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, NO_ROOT, OUTSIDE, UNEQUAL, WRONG_LENGTH, number
 
 from . import type_checks
-from .copy import transfer_steps
-from .intrinsics import compiled, device, device_intrinsic, load_word, rank_in, size_of
+from .copy import transfer
+from .intrinsics import compiled, device, device_intrinsic, load_word, rank_in
 from .nodes import after
 from .options import CHECK
 from .proxy import complete_before_flag, store_at
@@ -219,7 +219,7 @@ def transfer_own_block(members, call, blocks, gathers, group):
     offset, count = find(blocks, members.me) * call.itemsize, count_of(blocks, members.me)
     to, origin = call.dest + gathers * offset, call.source + (1 - gathers) * offset
     root = pe_of(members, call.root)
-    transfer_steps(gathers, root, to, origin, 1, 1, call.itemsize, count, rank_in(group), size_of(group))
+    transfer(gathers, root, to, origin, count * call.itemsize, group)
 
 
 # ---- alltoallv
@@ -283,15 +283,14 @@ def publish_blocks(team, members, slots, to_blocks, from_blocks):
 def put_blocks(members, slots, call, blocks, group):
     """Put this PE's blocks at the offsets that the members published; skip a block whose count does not match."""
     start, stride, size, me = members
-    to, origin, item = call.dest, call.source, call.itemsize
-    rank, width, offset = rank_in(group), size_of(group), find(blocks, me)
+    to, origin, item, offset = call.dest, call.source, call.itemsize, find(blocks, me)
     for step in range(size):  # each PE starts with itself, which spreads the puts over all PEs
         member = after(me, step, size)
         offset, count = offset_of(blocks, member, offset if member > 0 else 0), count_of(blocks, member)
         published = published_at(call.team, slots, member)
         if load_word(published + EXPECTED) == count:
             there = to + load_word(published + OFFSET) * item
-            transfer_steps(1, start + member * stride, there, origin + offset * item, 1, 1, item, count, rank, width)
+            transfer(1, start + member * stride, there, origin + offset * item, count * item, group)
         offset += count
 
 

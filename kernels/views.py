@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import type_checks
-from .intrinsics import address_of, device_function, item_bytes, rank_in, require, size_of
-from .proxy import delta_if_reachable
+from .intrinsics import address_of, device_function, item_bytes, require
+from .proxy import Move, delta_if_reachable
+from .shares import alone, workers_of
 from .strided import move_blocks
 
 
@@ -74,21 +75,21 @@ def move_view(put, dest, source, pe, count, group):
             from_step = columns * from_next
         else:
             even = to_columns == from_columns
-        item, delta, rank, size = item_bytes(dest), delta_if_reachable(pe), rank_in(group), size_of(group)
+        item, delta, workers = item_bytes(dest), delta_if_reachable(pe), workers_of(group)
         to, origin, row = address_of(dest), address_of(source), 0
         while even and row * columns < count:
             at, of = to + row * to_step * item, origin + row * from_step * item
             length = min(columns, count - row * columns)
             if to_next == 1 and from_next == 1:
-                move_blocks(put, dest, at, of, 0, 0, length, 1, pe, delta, rank, size)
+                move_blocks(put, dest, Move(at, of, 0, 0, length, 1), pe, delta, workers)
             else:
-                move_blocks(put, dest, at, of, to_next, from_next, 1, length, pe, delta, rank, size)
+                move_blocks(put, dest, Move(at, of, to_next, from_next, 1, length), pe, delta, workers)
             row += 1
             even = columns > 0
         if to_columns != from_columns and not (to_row or from_row):  # tiles of different shapes: single elements
-            for i in range(rank, count, size):
+            for i in range(workers.rank, count, workers.width):
                 at = to + (i // to_columns * to_step + i % to_columns * to_next) * item
                 of = origin + (i // from_columns * from_step + i % from_columns * from_next) * item
-                move_blocks(put, dest, at, of, 0, 0, 1, 1, pe, delta, 0, 1)
+                move_blocks(put, dest, Move(at, of, 0, 0, 1, 1), pe, delta, alone())
 
     return impl

@@ -126,5 +126,5 @@ def test_work_group_on_host() -> None:
 
 
 def test_outside() -> None:
-    result = run_program(program("kernels_outside_of_a_job"), 2)
+    result = run_program(program("kernels_outside_of_a_job"), 2, env={"ISHMEM_CHECK": "1"})
     assert result.stdout.count("good") == 2, result
