@@ -72,7 +72,7 @@ CARD := b580
 # weak:SEED
 MEMORY :=
 CARD_TESTS = $(CHAPTERS:%=tests/test_%.py) tests/test_beside_waiting_kernels.py \
-  tests/test_execution_units.py tests/test_queue_waits.py
+  tests/test_execution_units.py tests/test_queue_waits.py tests/test_inference.py tests/test_moe.py
 test-card: $(VENV)/.installed
 	@.ci/card
 	kernels="$(CURDIR)/build/kernels/$(CARD)" && mkdir -p "$$kernels"

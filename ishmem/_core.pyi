@@ -233,6 +233,7 @@ def quiet_far() -> int: ...
 
 COUNTS: int
 
+# Only where ishmem is installed from a checkout, in place.
 def rehearse_puts(puts: list[int], /) -> tuple[int, int]: ...
 def rehearse(
     nodes: list[int],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from confined import COMMAND as CONFINED, MEMFD_CREATE, PIDFD_GETFD
 from subprocesses import program, run_at_once, run_command
 
 import ishmem
+from ishmem.environment import card
 from ishmem.testing import nodes
 from ishmem.testing.fork_server import ISHMRUN
 
@@ -102,6 +104,36 @@ def test_networks_of_their_own_by_unique_id(elsewhere: list[int], tmp_path: Path
     assert not list(tmp_path.glob("ishmem-*"))
     together = [([*command, str(pe), "3"], env) for pe in range(3)]
     assert [each.returncode for each in run_at_once(together, 60)] == [0, 0, 0]
+
+
+HIDE = r"""
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+DIR *opendir(const char *path) {
+  if (!strstr(path, "/dri/by-path")) return ((DIR * (*)(const char *)) dlsym(RTLD_NEXT, "opendir"))(path);
+  creat(HIDDEN, 0600);
+  errno = ENOENT;
+  return 0;
+}
+"""
+
+
+@pytest.mark.skipif(bool(card.problem()), reason=f"no emulated card: {card.problem()}")
+def test_without_the_folder_by_path(tmp_path: Path) -> None:
+    """Intel's driver looks for cards in ``/dev/dri/by-path``, which containers may lack, and then for device files."""
+    if not (compiler := shutil.which("cc")):
+        pytest.skip("no C compiler")
+    library, hidden = tmp_path / "hide.so", tmp_path / "hidden"
+    command = [compiler, "-shared", "-fPIC", "-xc", "-", "-o", str(library), f'-DHIDDEN="{hidden}"', "-ldl"]
+    subprocess.run(command, input=HIDE, text=True, check=True)
+    command = [*ISHMRUN, "-n", "2", "--card", "b580", *PROGRAM]
+    done = run_command(command, env={"LD_PRELOAD": str(library), "ISHMEM_DEVICE": "auto"}, forked=False)
+    check(done, "STORES")
+    assert hidden.exists()
 
 
 def test_networks_of_their_own_under_mpiexec() -> None:

@@ -41,7 +41,9 @@ NB_MODULE(_core, m) {
     bind_private_memory(m);
     bind_proxy(m);
     bind_network(m);
+#ifdef REHEARSALS
     bind_rehearsal(m);
+#endif
     bind_strided(m);
     bind_submitted(m);
     bind_tracing(m);

@@ -30,7 +30,7 @@ IN_WHEEL = (
     "ishmem/simulator/ze_simulator_compiler", "ishmem/emulator/libishmem_emulator.so", "ishmem.pth",
 )  # fmt: skip
 IN_SOURCE = ("CMakeLists.txt", "LICENSE", "README.md", "simulator/driver.cpp", "tests/conftest.py", "docs/testing.md")
-NOT_IN_WHEEL = ("tests/", "examples/", "ishmem/core/", "simulator/", "emulator/")
+NOT_IN_WHEEL = ("tests/", "tools/", "examples/", "ishmem/core/", "simulator/", "emulator/")
 NOT_IN_SOURCE = (".venv/", "build/", "dist/", ".git/")
 
 EXAMPLES: dict[str, list[str]] = {
