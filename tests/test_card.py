@@ -65,17 +65,22 @@ _LAYER = {
     "ZEL_ENABLE_CERTIFICATION_CHECKER": "1", "ZEL_ENABLE_LOADER_LOGGING": "1", "ZEL_LOADER_LOGGING_LEVEL": "trace",
     "ZEL_LOADER_LOG_CONSOLE": "1",
 }  # fmt: skip
-_NO_FAULTS = {("NOT_READY", "zeEventQueryStatus"), ("ERROR_UNSUPPORTED_VERSION", "zeCommandListIsGraphCaptureEnabledExt")}
+_NO_FAULTS = {
+    ("NOT_READY", "zeEventQueryStatus"), ("ERROR_UNSUPPORTED_VERSION", "zeCommandListIsGraphCaptureEnabledExt"),
+}  # fmt: skip
 """Results that are answers; SYCL asks for what came with a later Level Zero than this driver's."""
 
 
 @ON_CARD
 @pytest.mark.parametrize(
     ("name", "refused"),
-    [("job_under_the_loader", set()), ("wrong_flag_for_the_driver", {("ERROR_INVALID_ENUMERATION", "zeContextCreate")})],
+    [
+        ("job_under_the_loader", set()),
+        ("wrong_flag_for_the_driver", {("ERROR_INVALID_ENUMERATION", "zeContextCreate")}),
+    ],
 )
 def test_validation_layer(name: str, refused: set[tuple[str, str]]) -> None:
-    """Neither the loader's validation layer nor Intel's driver refuses a call of a job; the layer refuses a wrong one."""
+    """The loader's validation layer and Intel's driver refuse no call of a job, and the layer refuses a wrong one."""
     folder = card.folder()
     if not folder or not (folder / "libze_validation_layer.so.1").exists():
         pytest.skip("no validation layer beside the emulated card's loader")
