@@ -60,6 +60,38 @@ def test_kernels_in_turn() -> None:
     assert done.returncode == 124 and "of the kernels waiter, setter, one that waits" in done.stderr, done
 
 
+_LAYER = {
+    "ZE_ENABLE_VALIDATION_LAYER": "1", "ZE_ENABLE_PARAMETER_VALIDATION": "1", "ZE_ENABLE_THREADING_VALIDATION": "1",
+    "ZEL_ENABLE_CERTIFICATION_CHECKER": "1", "ZEL_ENABLE_LOADER_LOGGING": "1", "ZEL_LOADER_LOGGING_LEVEL": "trace",
+    "ZEL_LOADER_LOG_CONSOLE": "1",
+}  # fmt: skip
+_NO_FAULTS = {
+    ("NOT_READY", "zeEventQueryStatus"), ("ERROR_UNSUPPORTED_VERSION", "zeCommandListIsGraphCaptureEnabledExt"),
+}  # fmt: skip
+"""Results that are answers; SYCL asks for what came with a later Level Zero than this driver's."""
+
+
+@ON_CARD
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("job_under_the_loader", set()),
+        ("wrong_flag_for_the_driver", {("ERROR_INVALID_ENUMERATION", "zeContextCreate")}),
+    ],
+)
+def test_validation_layer(name: str, refused: set[tuple[str, str]]) -> None:
+    """The loader's validation layer and Intel's driver refuse no call of a job, and the layer refuses a wrong one."""
+    folder = card.folder()
+    if not folder or not (folder / "libze_validation_layer.so.1").exists():
+        pytest.skip("no validation layer beside the emulated card's loader")
+    command = (sys.executable, "-m", "ishmem", "run", "-n", "2", str(program(name)))
+    done = run(*command, ISHMEM_CARD="b580", ISHMEM_COPY_CUTOVER="1K", **_LAYER)
+    text = done.stdout + done.stderr
+    found = set(re.findall(r"ERROR \(ZE_RESULT_(\w+)\) in (ze\w+)\(", text)) - _NO_FAULTS
+    assert done.returncode == 0 and "Validation Layer Enabled" in text, text
+    assert found == refused
+
+
 def test_tables_of_cards_agree() -> None:
     """Python's, which has to be there before the emulator is loaded, and the emulator's."""
     table = (Path(__file__).parent.parent / "emulator" / "cards" / "table.cpp").read_text()

@@ -102,6 +102,11 @@ def load() -> str:
     return kind
 
 
+def defaults() -> dict[str, str]:
+    """Return the variables of the stack of this process, some of which it reads late; none if it is not loaded."""
+    return variables(_loaded[1]) if _loaded else {}
+
+
 def _asked() -> list[str | None]:
     return [os.environ.get(name) for name in _ASKED]
 

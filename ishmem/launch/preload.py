@@ -23,6 +23,7 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from typing import Callable, NoReturn
 
 from ishmem import dpex
+from ishmem.environment import stack
 
 _NUMBA = (
     "numba.core.typing.cmathdecl", "numba.core.typing.enumdecl", "numba.cpython.cmathimpl", "numba.cpython.numbers",
@@ -158,11 +159,11 @@ def fork(
 
 
 def replace(streams: Sequence[int], environment: Mapping[str, str]) -> None:
-    """Replace the standard streams of this process by other descriptors, and its environment."""
+    """Replace the standard streams of this process by other descriptors, and its environment but for the stack's."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update({**stack.defaults(), **environment})
 
 
 def run(command: Sequence[str], kept: set[int]) -> NoReturn:
