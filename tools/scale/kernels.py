@@ -44,7 +44,7 @@ from tools.scale.model import (
 )
 
 ROUTINES = (BARRIER, "broadcast", "fcollect", "alltoall", "sum_reduce")
-"""Routines of ``ishmem.benchmarks.scale``, for blocks that travel with the rendezvous."""
+"""Routines of ``tools.scale``, for blocks that travel with the rendezvous."""
 _TABLE, _SLOTS, _STEPS, _RELEASE, _OWN, _OTHER = (1 << bit for bit in (40, 41, 42, 43, 44, 50))
 """Addresses: the `NodeList`; slots; lines of steps and of barriers; arrays; the distance to the heap of another PE."""
 _ITEM = 8
