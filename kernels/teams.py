@@ -10,10 +10,10 @@ from typing import NamedTuple
 from ishmem import memory, teams
 from ishmem.common.layout import LINE, TWIN, TeamRecord
 from ishmem.common.violations import NO_ROOT, number
-from ishmem.runtime import binding
 
 from . import type_checks
 from .intrinsics import atomic_load_word, compiled, device, load_word, without_elements
+from .options import CHECK
 from .runtime_checks import report
 from .spec_constants import pe_count, team_records, this_pe
 
@@ -88,14 +88,14 @@ def _team_ptr(team, a, pe):
     type_checks.integer("team_ptr", "team", team)
     type_checks.array("team_ptr", "a", a)
     type_checks.integer("team_ptr", "pe", pe)
-    routine, check = number("team_ptr"), binding.options().check
+    routine = number("team_ptr")
 
     def impl(team, a, pe):
         if is_team(team):
             members = members_of(team)
             if 0 <= pe < members.size:
                 return memory.ptr(a, pe_of(members, pe))
-            if check:
+            if CHECK:
                 report(routine, NO_ROOT, pe, 0, 0, 0, members.size)
         return without_elements(a)
 
