@@ -1,4 +1,4 @@
-"""Collectives in kernels in the model of ``ishmem bench scale``: their own functions run, in Python, and are counted.
+"""Collectives in kernels in the model of ``tools.scale``: their own functions run, in Python, and are counted.
 
 The functions of ``ishmem.kernels`` are compiled for devices. Here they run as what they are written in, with other
 functions in the place of those that load, store and ask the proxy. So the model has no copy of the algorithm.

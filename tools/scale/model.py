@@ -1,4 +1,4 @@
-"""A model of jobs that are larger than this machine: ``ishmem bench scale``.
+"""A model of jobs that are larger than this machine: ``python -m tools.scale``.
 
 The core *rehearses* a call as each PE of the job (``ishmem/core/rehearsal.cpp``): the code that serves real calls runs,
 and its messages and copies are counted in place of being done. A call is a sequence of phases, each of which ends where

@@ -1,4 +1,4 @@
-"""MPI's usual algorithms in the model of ``ishmem bench scale``.
+"""MPI's usual algorithms in the model of ``python -m tools.scale``.
 
 They are the ones of MPICH and Open MPI for each routine, over all PEs without regard to nodes: binomial trees,
 recursive doubling and halving, Bruck's rounds, rings and pairwise exchange (Thakur, Rabenseifner, Gropp: Optimization

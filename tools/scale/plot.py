@@ -1,4 +1,4 @@
-"""The picture of ``ishmem bench scale``: time against the number of PEs, and the internal memory of a PE."""
+"""The picture of ``python -m tools.scale``: time against the number of PEs, and the internal memory of a PE."""
 
 from __future__ import annotations
 

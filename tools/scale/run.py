@@ -1,4 +1,4 @@
-"""Measures, in a job on several nodes, what the model of ``ishmem bench scale`` predicts and the costs that it needs.
+"""Measures, in a job on several nodes, what the model of ``tools.scale`` predicts and the costs that it needs.
 
 python -m ishmem.testing.nodes 2+2 python -m tools.scale.run FILE
 """
