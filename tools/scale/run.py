@@ -1,6 +1,6 @@
 """Measures, in a job on several nodes, what the model of ``tools.scale`` predicts and the costs that it needs.
 
-python -m ishmem.testing.nodes 2+2 python -m tools.scale.run FILE
+    python -m ishmem.testing.nodes 2+2 python -m tools.scale.run FILE
 """
 
 from __future__ import annotations
