@@ -48,6 +48,12 @@ def test_some_processes():
     assert said == ["PE 0 of 2, rank 0: 2", "PE 1 of 2, rank 2: 2", "this process is not in process_group"]
 
 
+@pytest.mark.parametrize("of", ["jobs", "teams"])
+def test_communicators_of_subgroups(of):
+    said = torchrun(4, program("communicators_of_subgroups"), of)
+    assert said == [f"rank {rank}: member {rank // 2} of 2" for rank in range(4)]
+
+
 @pytest.mark.parametrize("n", [2, 4])
 def test_example(n):
     total, left = 0.25 * n * (n + 1), 10 * (n - 1)
