@@ -58,10 +58,10 @@ def test_signals(tmp_path: Path) -> None:
 
 def test_lines_have_the_numbers_of_their_pes() -> None:
     code = "import sys; print('out'); print('err', file=sys.stderr)"
-    unbuffered = {"PYTHONUNBUFFERED": "1"}  # a line is two writes, between which another PE may write
-    for options, env, marks in (([], unbuffered, ["[0] ", "[1] "]), (["--no-prefix"], {}, ["", ""])):
+    # Without a buffer a line is two writes, and another PE may write between them.
+    for options, unbuffered, marks in (([], "1", ["[0] ", "[1] "]), (["--no-prefix"], "", ["", ""])):
         command = [*nodes.COMMAND, *options, "1+1", sys.executable, "-c", code]
-        done = run_command(command, env=env, timeout=60)
+        done = run_command(command, env={"PYTHONUNBUFFERED": unbuffered}, timeout=60)
         assert done.returncode == 0, done
         assert sorted(done.stdout.splitlines()) == [f"{mark}out" for mark in marks], done
         assert sorted(done.stderr.splitlines()) == [f"{mark}err" for mark in marks], done
