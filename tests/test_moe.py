@@ -159,6 +159,7 @@ def test_results() -> None:
         def dispatched(number):
             recv_x, _, _, event, _ = buffer.low_latency_dispatch(dpnp.full((2, 8), number, dtype="f4"), topk_idx)
             event.wait()
+            recv_x.sycl_queue.wait()  # what a launch holds until its kernel has ended is let go by a host task
             return recv_x
 
         first = dispatched(1)
