@@ -20,7 +20,7 @@ from numba.core import types
 from ishmem.common import call_id
 from ishmem.common.call_id import REFUSED
 from ishmem.common.collective_table import Collective, Root
-from ishmem.common.violations import MISMATCH, NO_ROOT, NO_TEAM, STRIDE
+from ishmem.common.violations import MISMATCH, NO_TEAM, STRIDE, argument_number
 
 from . import type_checks
 from .barrier import await_line, next_number, team_barrier
@@ -42,13 +42,14 @@ from .options import CHECK, LEVELS, PROXIED
 from .peers import peer_delta
 from .proxy import complete_before_flag, order_before_flag, store_at, store_flag
 from .rendezvous_of_nodes import FROM_ALL, FROM_ROOT, LATER, NOTHING, SLOTS, Carried, distance_to_table, meet_by_nodes
-from .runtime_checks import own_array_fits, report
+from .runtime_checks import is_team_pe, own_array_fits, report
 from .shares import turns_of
 from .slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .small_alltoall import by_aggregators, put_to_aggregators
 from .strided import extent
 from .teams import is_team, members_of, pe_of
 
+ROOT = argument_number("root")
 ALIGN_DIGITS = 6
 ALIGN = 1 << ALIGN_DIGITS
 """Alignment in bytes of the parts into which a large block is divided among members."""
@@ -272,8 +273,7 @@ def is_member(call):
 @compiled
 def arguments_allowed(call, count, flow, size):
     """Return whether the arguments of a call are allowed; report a violation if not."""
-    if (flow.from_root or flow.to_root) and (call.root < 0 or call.root >= size):
-        report(call.routine, NO_ROOT, call.root, 0, 0, 0, size)
+    if (flow.from_root or flow.to_root) and not is_team_pe(call.routine, ROOT, call.root, size):
         return False
     if call.dst < 1 or call.sst < 1:
         report(call.routine, STRIDE, 0, 0, call.dst, call.sst, 1)

@@ -16,6 +16,7 @@ from ishmem.common.violations import (
     MISFIT,
     NO_MEMBER,
     NO_PE,
+    NO_TEAM_PE,
     NOT_SYMMETRIC,
     OPTIONS,
     OUTSIDE,
@@ -95,6 +96,15 @@ def _is_pe(routine, pe):
     if 0 <= pe < pe_count():
         return True
     report(routine, NO_PE, pe, 0, 0, 0, 0)
+    return False
+
+
+@compiled
+def is_team_pe(routine, argument, pe, size):
+    """Return whether a number, passed as an argument, is that of a PE of a team of ``size``."""
+    if 0 <= pe < size:
+        return True
+    report(routine, NO_TEAM_PE, pe, 0, argument, 0, size)
     return False
 
 

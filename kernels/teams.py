@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from ishmem import memory, teams
 from ishmem.common.layout import LINE, TWIN, TeamRecord
-from ishmem.common.violations import NO_ROOT, number
+from ishmem.common.violations import argument_number, number
 
 from . import type_checks
 from .intrinsics import atomic_load_word, compiled, device, load_word, without_elements
 from .options import CHECK
-from .runtime_checks import report
+from .runtime_checks import is_team_pe
 from .spec_constants import pe_count, team_records, this_pe
 
 WORLD = 0  # the handle of TEAM_WORLD, whose members are constants of the process
@@ -88,15 +88,13 @@ def _team_ptr(team, a, pe):
     type_checks.integer("team_ptr", "team", team)
     type_checks.array("team_ptr", "a", a)
     type_checks.integer("team_ptr", "pe", pe)
-    routine = number("team_ptr")
+    routine, argument = number("team_ptr"), argument_number("pe")
 
     def impl(team, a, pe):
         if is_team(team):
             members = members_of(team)
-            if 0 <= pe < members.size:
+            if is_team_pe(routine, argument, pe, members.size) if CHECK else 0 <= pe < members.size:
                 return memory.ptr(a, pe_of(members, pe))
-            if CHECK:
-                report(routine, NO_ROOT, pe, 0, 0, 0, members.size)
         return without_elements(a)
 
     return impl

@@ -15,7 +15,7 @@ from numba.core import types
 from ishmem import vcollectives
 from ishmem.common.call_id import REFUSED, dtype_number
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, NO_ROOT, OUTSIDE, UNEQUAL, WRONG_LENGTH, number
+from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, OUTSIDE, UNEQUAL, WRONG_LENGTH, number
 
 from . import type_checks
 from .copy import transfer
@@ -23,9 +23,9 @@ from .intrinsics import compiled, device, device_intrinsic, load_word, rank_in
 from .nodes import after
 from .options import CHECK
 from .proxy import complete_before_flag, store_at
-from .rendezvous import call_of, end_phase, group_broadcast, group_sync, is_member, pack_call, rendezvous
+from .rendezvous import ROOT, call_of, end_phase, group_broadcast, group_sync, is_member, pack_call, rendezvous
 from .rendezvous_of_nodes import NOTHING, Carried
-from .runtime_checks import own_array_fits, report
+from .runtime_checks import is_team_pe, own_array_fits, report
 from .slots import block_step, blocks_at, slots_of
 from .teams import members_of, pe_of
 
@@ -146,8 +146,7 @@ def blocks_fit(routine, blocks, size, array, array_size, itemsize):
 def rooted_arguments_allowed(call, blocks, gathers, members):
     """Return whether the arguments of ``gatherv`` or ``scatterv`` are allowed; report a violation if not."""
     routine, size, item = call.routine, members.size, call.itemsize
-    if call.root < 0 or call.root >= size:
-        report(routine, NO_ROOT, call.root, 0, 0, 0, size)
+    if not is_team_pe(routine, ROOT, call.root, size):
         return False
     if not lists_allowed(routine, ROOTED, blocks, size):
         return False

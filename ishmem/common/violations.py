@@ -13,7 +13,7 @@ from ishmem.common import routines, text_words
 from ishmem.common.constants import Cmp, MemoryOrder, SignalOp
 from ishmem.common.routines import GROUP
 
-NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_ROOT, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
+NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_TEAM_PE, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
 MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT, GROUPS, ALIGN, ROWS = range(14, 22)
 
@@ -72,7 +72,7 @@ class Violation(NamedTuple):
     Attributes:
         claimed: Nonzero once a work-item has found a violation.
         complete: Nonzero once that work-item has written all fields.
-        pe: The PE, or -1 for an array of this PE; for collective calls the team or root that does not exist.
+        pe: The PE, or -1 for an array of this PE; for a team or a member of one that does not exist, its number.
 
     For collective calls that do not match, ``address`` and ``first`` are the call id and the elements on this PE,
     ``size`` and ``nelems`` those on the other PE. For a list, ``pe`` is its index in `LISTS`; ``nelems`` is its length
@@ -85,11 +85,12 @@ class Violation(NamedTuple):
     index in `OPTIONS`. For an array that is too short, ``first`` is the size of ``dest`` and ``size`` that of
     ``source``. For strides, ``first`` and ``nelems`` are those of ``dest`` and ``source``, and ``size`` is the least
     allowed. For an element that is no lock, ``first`` is its index and ``nelems`` the word.
-    For an argument that differs in a group, ``pe`` is its index in `ARGUMENTS`, ``first`` the number of work-items that
-    pass another one than the first, and ``size`` that of the group. For a launch of too many work-groups, ``first`` is
-    their number and ``size`` the largest allowed one. For an array that is not aligned, ``size`` is that of an element.
-    For rows of tokens that differ, ``first`` and ``nelems`` have their bytes, here and on the other PE, in the upper
-    half, and those of their scales in the lower one.
+    For a number that is none of a team's PEs, ``first`` is the index of the argument in `ARGUMENTS`, and ``size`` the
+    number of PEs. For an argument that differs in a group, ``pe`` is its index in `ARGUMENTS`, ``first`` the number of
+    work-items that pass another one than the first, and ``size`` that of the group. For a launch of too many
+    work-groups, ``first`` is their number and ``size`` the largest allowed one. For an array that is not aligned,
+    ``size`` is that of an element. For rows of tokens that differ, ``first`` and ``nelems`` have their bytes, here and
+    on the other PE, in the upper half, and those of their scales in the lower one.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
     the words ``call0`` and so on.
     """

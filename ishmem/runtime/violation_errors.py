@@ -26,8 +26,8 @@ from ishmem.common.violations import (
     NO_LOCK,
     NO_MEMBER,
     NO_PE,
-    NO_ROOT,
     NO_TEAM,
+    NO_TEAM_PE,
     NOT_SYMMETRIC,
     OPTIONS,
     RAISED,
@@ -121,9 +121,8 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
     call = f"{routine} in a kernel on PE {heap.pe}"
     if found.problem == NO_TEAM:
         return f"{call}: team is {found.pe}; those of this PE are {handles}"
-    if found.problem == NO_ROOT:
-        name = "pe" if routine == "team_ptr" else "root"
-        return f"{call}: {name} is {found.pe}; PEs of the team are numbered 0 to {found.size - 1}"
+    if found.problem == NO_TEAM_PE:
+        return f"{call}: {ARGUMENTS[found.first]} is {found.pe}; PEs of the team are numbered 0 to {found.size - 1}"
     if found.problem == MISMATCH:
         mine, theirs = _call_text(found.address, found.first), _call_text(found.size, found.nelems)
         return f"{call}: the PEs disagree; PE {heap.pe}: {mine}; PE {found.pe}: {theirs}"
