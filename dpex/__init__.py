@@ -11,13 +11,13 @@ from typing import Any
 
 HAS_NUMBA_DPEX = PathFinder.find_spec("numba_dpex") is not None  # asks no import hook, which may act on the name
 
-COMPILER = "numba_dpex" if HAS_NUMBA_DPEX else f"{__name__}.kernels"
+COMPILER = "numba_dpex" if HAS_NUMBA_DPEX else f"{__name__}.decorators"
 """The module whose import loads the compiler of kernels."""
 
 _MODULES = {
-    "device_func": "kernels", "kernel": "kernels", "LocalAccessor": "kernel_api", "NdRange": "kernel_api",
-    "Range": "kernel_api", "call_kernel": "launch", "call_kernel_async": "launch", "DpnpNdArray": "types",
-    "USMNdArray": "types", "kernel_api": "kernel_api",
+    "device_func": "decorators", "kernel": "decorators", "LocalAccessor": "kernel_api", "NdRange": "kernel_api",
+    "Range": "kernel_api", "call_kernel": "launch.submission", "call_kernel_async": "launch.submission",
+    "DpnpNdArray": "compile.types", "USMNdArray": "compile.types", "kernel_api": "kernel_api",
 }  # fmt: skip
 
 __all__ = list(_MODULES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ishmem.common.callsite import CallSite
 from ishmem.common.errors import IshmemError
-from ishmem.dpex import compile_errors as explaining
+from ishmem.dpex.compile import compile_errors as explaining
 
 
 class KernelCompileError(explaining.KernelCompileError, IshmemError):

@@ -10,7 +10,7 @@ from typing import Any
 
 from common import dpex, dpnp
 
-from ishmem.dpex import stores
+from ishmem.dpex.cache import locations
 
 
 def key(kernel: Any, *dtypes: str, ndim: int = 1, nd: bool = False) -> str:
@@ -32,20 +32,21 @@ if dpex.HAS_NUMBA_DPEX:
         return cache_key.key(kernel, (NdItemType(1) if nd else ItemType(1), *map(typeof, arrays)))
 
 else:
-    from ishmem.dpex import keys, launch
-    from ishmem.dpex.kinds import ItemKind
+    from ishmem.dpex.cache import keys
+    from ishmem.dpex.launch import submission
+    from ishmem.dpex.launch.kinds import ItemKind
 
     def _key(kernel: Any, arrays: list[Any], nd: bool) -> str:
-        return keys.kernel_key(kernel, (ItemKind(1, nd), *launch._Launch(arrays).kinds))
+        return keys.kernel_key(kernel, (ItemKind(1, nd), *submission._Launch(arrays).kinds))
 
 
 @contextlib.contextmanager
 def cache_in(folder: Path | None) -> Iterator[None]:
     """Keep compiled code in a folder for a while; ``None`` keeps none."""
-    before = stores.kernels, stores.functions
-    stores.use(folder, 1 << 20)
+    before = locations.kernels, locations.functions
+    locations.use(folder, 1 << 20)
     yield
-    stores.kernels, stores.functions = before
+    locations.kernels, locations.functions = before
 
 
 class Compilations(logging.Handler):

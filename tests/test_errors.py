@@ -14,7 +14,7 @@ import pytest
 import ishmem
 
 MODULES = (
-    "ishmem.common.errors", "ishmem.dpex.compile_errors", "ishmem.dpex.errors", "ishmem.dpex.worker",
+    "ishmem.common.errors", "ishmem.dpex.compile.compile_errors", "ishmem.dpex.errors", "ishmem.dpex.compile.worker",
     "ishmem.ipc.wire", "ishmem.kernels.compile_errors", "ishmem.launch.options", "ishmem.runtime.kernel_extension",
     "ishmem.testing.pes",
 )  # fmt: skip

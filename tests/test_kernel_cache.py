@@ -22,10 +22,10 @@ from subprocesses import program, run_program
 
 import ishmem
 from ishmem.common import spirv
-from ishmem.dpex import store as stores
-from ishmem.dpex.cache_key import NoKeyError
+from ishmem.dpex.cache import store as stores
+from ishmem.dpex.cache.cache_key import NoKeyError
+from ishmem.dpex.cache.store import Store
 from ishmem.dpex.extension import installed
-from ishmem.dpex.store import Store
 from ishmem.environment.settings import Settings
 from ishmem.runtime import binding
 from ishmem.runtime.kernel_extension import Ishmem
@@ -115,7 +115,7 @@ def test_store_with_eight_processes(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_is_not_given_back_is_no_hang(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ishmem.dpex.store.PATIENCE", 0.05)
+    monkeypatch.setattr("ishmem.dpex.cache.store.PATIENCE", 0.05)
     with store.turn(KEY), store.turn(KEY):
         store.put(KEY, b"value")
     assert store.get(KEY) == b"value"

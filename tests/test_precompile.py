@@ -10,7 +10,7 @@ from subprocesses import run_program
 
 from ishmem import dpex
 from ishmem.cli.precompile import version
-from ishmem.dpex.store import Store
+from ishmem.dpex.cache.store import Store
 from ishmem.runtime.kernel_loading import VERSION
 
 KEY = "ab" * 32

@@ -191,7 +191,7 @@ def kernel_language() -> str:
 
 def _decorators() -> dict[str, str]:
     """Return the docstrings of ``kernel`` and ``device_func``, which stand behind assignments."""
-    source = importlib.import_module("ishmem.dpex.kernels").__file__ or ""
+    source = importlib.import_module("ishmem.dpex.decorators").__file__ or ""
     body = ast.parse(Path(source).read_text()).body
     found = {}
     for node, after in zip(body, body[1:]):

@@ -1,4 +1,4 @@
-"""Atomic operations and fences, in plain Python; kernels have the same methods (``dpex.atomics``)."""
+"""Atomic operations and fences, in plain Python; kernels have the same methods (``dpex.language.atomics``)."""
 
 from __future__ import annotations
 

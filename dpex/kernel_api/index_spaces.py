@@ -1,4 +1,4 @@
-"""Items and groups of an index space, in plain Python; kernels have the same methods (``dpex.index_spaces``)."""
+"""Items and groups in plain Python; kernels have the same methods (``dpex.language.index_spaces``)."""
 
 from __future__ import annotations
 

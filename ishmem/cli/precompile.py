@@ -20,10 +20,11 @@ import ishmem  # first: it reads ISHMEM_DEVICE
 from ishmem import dpex
 from ishmem.common.constants import Cmp, SignalOp
 from ishmem.common.errors import IshmemError
-from ishmem.dpex import kernel_api as kapi, keys, stores
-from ishmem.dpex.cache_key import digest
+from ishmem.dpex import kernel_api as kapi
+from ishmem.dpex.cache import keys, locations
+from ishmem.dpex.cache.cache_key import digest
 from ishmem.dpex.extension import installed
-from ishmem.dpex.kinds import ArrayKind, ItemKind
+from ishmem.dpex.launch.kinds import ArrayKind, ItemKind
 from ishmem.runtime.kernel_loading import INSTALLED, VERSION
 
 ELEMENTS = ("int32", "int64", "float32", "float64")
@@ -167,7 +168,7 @@ def fill(folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".", dir=folder) as fresh:
         shown = click.progressbar(list(_kernels()), label="Compiling device functions")
         with ishmem.init("1M"), shown:
-            stores.use(Path(fresh))
+            locations.use(Path(fresh))
             for kernel, kinds in shown:
                 kernel.code_for(kinds)
         for old in folder.glob("*.function"):

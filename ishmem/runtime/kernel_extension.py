@@ -18,7 +18,7 @@ import ishmem
 from ishmem import _core
 from ishmem.common import spirv
 from ishmem.common.errors import IshmemError, LevelZeroError
-from ishmem.dpex.cache_key import NoKeyError, digest
+from ishmem.dpex.cache.cache_key import NoKeyError, digest
 from ishmem.dpex.errors import KernelBuildError, UnsupportedKernelArgumentError
 from ishmem.dpex.extension import Extension, Failure, Origin, Place
 

@@ -128,7 +128,7 @@ def _load() -> None:
 
 
 def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
-    from ishmem.dpex.stores import use
+    from ishmem.dpex.cache.locations import use
     from ishmem.ipc import pyze
 
     wide = heap.layout.wide if heap.layout.is_large else 0

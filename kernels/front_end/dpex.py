@@ -8,21 +8,11 @@ from typing import Any
 
 from numba.core import types
 
-from ishmem.dpex import (
-    NdRange,
-    Range,
-    call_kernel,
-    call_kernel_async,
-    device_func,
-    kernel,
-    kernel_api,
-    language,  # noqa: F401  # what kernels may call
-    mangling,
-)
-from ishmem.dpex.spirv_calls import I32, SPIR_FUNC, built_in as component
-from ishmem.dpex.sub_groups import emit_number
-from ishmem.dpex.target import TARGET
-from ishmem.dpex.types import (
+from ishmem.dpex import NdRange, Range, call_kernel, call_kernel_async, device_func, kernel, kernel_api
+from ishmem.dpex.compile import mangling
+from ishmem.dpex.compile.spirv_calls import I32, SPIR_FUNC, built_in as component
+from ishmem.dpex.compile.target import TARGET
+from ishmem.dpex.compile.types import (
     GroupType,
     ItemType,
     LocalAccessorType as LocalArrayType,
@@ -30,6 +20,8 @@ from ishmem.dpex.types import (
     SubGroupType,
     USMNdArray as ArrayType,
 )
+from ishmem.dpex.language import everything  # noqa: F401  # what kernels may call
+from ishmem.dpex.language.sub_groups import emit_number
 
 __all__ = [
     "HAS_VIEWS", "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange",

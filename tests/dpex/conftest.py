@@ -19,7 +19,7 @@ def valid_spirv(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     """Keep the code of the kernels that a test compiles, and validate it at the end."""
     codes: list[Any] = []
     if not dpex.HAS_NUMBA_DPEX:
-        from ishmem.dpex import compilation
+        from ishmem.dpex.compile import compilation
 
         def keep(*arguments: Any, **options: Any) -> Any:
             codes.append(translate(*arguments, **options))

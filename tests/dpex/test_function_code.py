@@ -10,7 +10,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 from cached_functions import compiled
 
-from ishmem.dpex import dispatcher  # noqa: F401  # it sets up LLVM for the device
+from ishmem.dpex.compile import dispatcher  # noqa: F401  # it sets up LLVM for the device
 
 
 def test_names(tmp_path: Path) -> None:

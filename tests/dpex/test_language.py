@@ -444,7 +444,7 @@ def test_float64_is_used_only_where_the_kernel_does(dtype: Any, names: bool, val
 def test_signatures_given_ahead() -> None:
     from numba import int64
 
-    from ishmem.dpex.types import DpnpNdArray, ItemType
+    from ishmem.dpex.compile.types import DpnpNdArray, ItemType
 
     array = DpnpNdArray(1, int64)
 

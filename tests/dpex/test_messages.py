@@ -12,8 +12,9 @@ import pytest
 from launching import own_compiler, run
 
 from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi, worker
-from ishmem.dpex.kinds import ArrayKind, ItemKind
+from ishmem.dpex import kernel_api as kapi
+from ishmem.dpex.compile import worker
+from ishmem.dpex.launch.kinds import ArrayKind, ItemKind
 
 pytestmark = own_compiler
 
@@ -188,7 +189,7 @@ def crash(*_arguments: Any) -> None:
 
 
 def test_a_crash_of_llvm_is_an_error_with_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ishmem.dpex import spirv_module
+    from ishmem.dpex.compile import spirv_module
     from ishmem.dpex.errors import KernelBuildError
 
     worker._end()

@@ -18,7 +18,7 @@ from launching import own_compiler
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.dpex.kinds import ArrayKind, ItemKind
+from ishmem.dpex.launch.kinds import ArrayKind, ItemKind
 
 pytestmark = own_compiler
 

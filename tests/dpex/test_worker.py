@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ishmem.dpex import spirv_module, worker
+from ishmem.dpex.compile import spirv_module, worker
 
 
 def act(what: str, value: Any = None) -> Any:

@@ -32,7 +32,7 @@ KEPT, RESULTS = ROOT / "build" / "kernels", ROOT / "build" / "gpu-compile"
 REPORT = RESULTS / "kernels.md"
 OWN = KEPT / "dpex"
 """Where those of ishmem.dpex are. numba-dpex's are not valid: each has a variable of numba outside of functions."""
-HEADER = 16 + 32  # magic and checksum of a cached kernel, see dpex/store.py
+HEADER = 16 + 32  # magic and checksum of a cached kernel, see dpex/cache/store.py
 EXAMPLES = ("denoise", "halo2d", "histogram", "producer_consumer", "ring", "work_stealing")
 
 KNOWN = {

@@ -8,7 +8,7 @@ import pytest
 from common import dpex, kapi
 from numba import types
 
-from ishmem.dpex.cache_key import NoKeyError
+from ishmem.dpex.cache.cache_key import NoKeyError
 from ishmem.kernels.front_end import ItemType
 from ishmem.kernels.front_end.numba_dpex import cache_key
 

@@ -22,8 +22,8 @@ assert Item is numba_dpex.kernel_api.Item
 """
 MODULES = """
 import sys
-from ishmem.dpex import cache_key, stores
-assert cache_key.__name__ == "ishmem.dpex.cache_key" and stores.__name__ == "ishmem.dpex.stores"
+from ishmem.dpex.cache import cache_key, locations
+assert cache_key.__name__ == "ishmem.dpex.cache.cache_key" and locations.__name__ == "ishmem.dpex.cache.locations"
 assert "numba_dpex" not in sys.modules
 try:
     from ishmem.dpex import no_such_name

@@ -8,7 +8,7 @@ import ishmem
 
 class Hook:
     def find_spec(self, name, path=None, target=None):
-        return PathFinder.find_spec(name, path) if name == "ishmem.dpex.kernels" else None
+        return PathFinder.find_spec(name, path) if name == "ishmem.dpex.decorators" else None
 
 
 sys.meta_path.insert(0, Hook())

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from store import Store  # a copy of ishmem.dpex.store
+from store import Store  # a copy of ishmem.dpex.cache.store
 
 store, made = Store(Path(sys.argv[1]), 20_000), 0
 for n in range(60):

@@ -6,7 +6,7 @@ from pathlib import Path
 import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.dpex.store import Store
+from ishmem.dpex.cache.store import Store
 
 
 @dpex.kernel

@@ -13,7 +13,7 @@ from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType as
 from numba_dpex.core.utils.itanium_mangler import mangle_ext as mangle
 from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC as SPIR_FUNC, SPIRV_TARGET_NAME as TARGET
 
-from ishmem.dpex import closures
+from ishmem.dpex.compile import closures
 
 from . import (
     build_errors,
@@ -22,9 +22,9 @@ from . import (
     compile_errors,
     compile_speed,
     constants,
+    duplicate_returns,
     failed_launches,
     in_order_queues,
-    shared_ends,
     slices,  # noqa: F401  # it registers its functions
     translation,
 )
@@ -70,7 +70,7 @@ def install() -> None:
     constants.install()
     failed_launches.install()
     in_order_queues.install()
-    shared_ends.install()
+    duplicate_returns.install()
     translation.install()
 
 

@@ -15,8 +15,8 @@ from numba_dpex.core.utils.call_kernel_builder import SPIRVKernelModule
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
 
-from ishmem.dpex import stores
-from ishmem.dpex.cache_key import NoKeyError
+from ishmem.dpex.cache import locations
+from ishmem.dpex.cache.cache_key import NoKeyError
 from ishmem.dpex.extension import installed
 
 from . import function_cache
@@ -45,7 +45,7 @@ _compile = SPIRVKernelDispatcher.get_compile_result
 
 @functools.wraps(_compile)
 def _get_compile_result(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
-    arguments, store = tuple(sig.args), stores.kernels
+    arguments, store = tuple(sig.args), locations.kernels
     is_kernel = kernel.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL
     if not is_kernel or arguments in kernel.overloads or not kernel._can_compile:
         return _compile(kernel, sig)

@@ -15,16 +15,16 @@ from numba_dpex.core.types.kernel_api.index_space_ids import GroupType, ItemType
 from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher
 
-from ishmem.dpex.cache_key import NoKeyError, Walk, digest, settings, versions
+from ishmem.dpex.cache.cache_key import NoKeyError, Walk, digest, settings, versions
+from ishmem.dpex.cache.type_key import NUMBERS, described
 from ishmem.dpex.extension import installed
-from ishmem.dpex.type_key import NUMBERS, described
 
 PACKAGES = ("numba", "numba-dpex", "llvmlite", "numpy", "dpctl", "dpnp", "dpcpp-llvm-spirv")
 ARRAYS = (USMNdArray, DpnpNdArray, LocalAccessorType)
 
 
 class _Language:
-    """What keys depend on in numba-dpex: see `ishmem.dpex.cache_key.Language`."""
+    """What keys depend on in numba-dpex: see `ishmem.dpex.cache.cache_key.Language`."""
 
     dispatcher = SPIRVKernelDispatcher
     package = "numba_dpex"

@@ -18,8 +18,8 @@ from numba_dpex.core.exceptions import InternalError
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher, _SPIRVKernelCompiler
 from numba_dpex.kernel_api_impl.spirv.target import CompilationMode, SPIRVTypingContext
 
-from ishmem.dpex import constructs
-from ishmem.dpex.compile_errors import refuse_function
+from ishmem.dpex.compile import constructs
+from ishmem.dpex.compile.compile_errors import refuse_function
 from ishmem.dpex.errors import COPY, UnsupportedKernelArgumentError, call_refused
 from ishmem.dpex.extension import installed
 

@@ -15,7 +15,7 @@ from numba_dpex.core.utils.call_kernel_builder import KernelLaunchIRBuilder
 from numba_dpex.dpctl_iface import libsyclinterface_bindings as sycl
 
 from ishmem.common.errors import LevelZeroError
-from ishmem.dpex import events
+from ishmem.dpex.launch import events
 
 _COMPLETE = 3  # of dpctl's enumeration of an event's states
 _LOST = "zeDeviceGetStatus", 0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST"

@@ -9,7 +9,7 @@ from typing import Any
 from llvmlite import binding as llvm
 from numba_dpex.kernel_api_impl.spirv.dispatcher import _SPIRVKernelCompiler
 
-from ishmem.dpex.function_cache import FunctionCache
+from ishmem.dpex.cache.function_cache import FunctionCache
 
 from . import cache_key
 

@@ -1,0 +1,216 @@
+"""The cache keys of compiled code: a hash of everything that the code depends on.
+
+The key of a kernel covers the bytecode of the kernel and of the device functions it calls, the values of the names they
+use, the types of the arguments, and what the compiler adds: options, device, settings and versions. An object of a
+library is identified by its name and the library's version. A kernel that depends on anything else has no key.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import enum
+import functools
+import hashlib
+import importlib.metadata
+import platform
+import sys
+import types as python
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..extension import Extension
+
+LIBRARIES = frozenset({"builtins", "math", "cmath", "operator", "numpy", "numba", "dpctl", "dpnp"})
+NOT_CODE = ("THREAD", "CACHE", "CUDA", "COLOR")  # words in names of numba's settings that do not affect kernels
+SKIPPED = {"EXTENDED_ARG", "CACHE", "PRECALL"}
+
+
+class NoKeyError(Exception):
+    """A kernel depends on something that cannot be hashed reliably."""
+
+
+class Language(Protocol):
+    """What keys depend on in a compiler of kernels.
+
+    Attributes:
+        dispatcher: The class of kernels and device functions.
+        package: The package of the language, whose objects are identified by their names.
+    """
+
+    dispatcher: type
+    package: str
+
+    def options(self, function: Any) -> dict[str, Any]:
+        """Return the options with which a kernel or device function is compiled.
+
+        Raises:
+            NoKeyError: It is compiled in a way that options do not describe.
+        """
+
+
+def digest(parts: Any) -> str:
+    """Return the hash of plain values."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@functools.cache
+def versions(packages: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return the versions of Python and of packages, and the architecture of the host."""
+    found = tuple(importlib.metadata.version(package) for package in packages)
+    return sys.version, platform.machine(), found
+
+
+def settings(*modules: python.ModuleType) -> tuple[Any, ...]:
+    """Return the settings in modules, which can change while the process runs."""
+    found = {name: value for module in modules for name, value in vars(module).items()}
+    plain = ((name, str(value)) for name, value in found.items() if isinstance(value, (bool, int, float, str)))
+    return tuple(sorted(item for item in plain if item[0].isupper() and not any(word in item[0] for word in NOT_CODE)))
+
+
+class Walk:
+    """One pass over a kernel and everything it refers to; a description is a nested tuple of plain values.
+
+    Attributes:
+        uses_extension: Whether the kernel refers to an object of the extension.
+        has_debug: Whether a function is compiled with the option ``debug``, so that its lines are in the code.
+        lines: Where the functions stand.
+    """
+
+    def __init__(self, language: Language, extension: Extension) -> None:
+        self.language, self.extension = language, extension
+        self.uses_extension = self.has_debug = False
+        self.lines: list[tuple[Any, ...]] = []
+        self._open: list[Any] = []
+
+    def dispatcher(self, kernel: Any) -> tuple[Any, ...]:
+        """Describe a kernel or device function.
+
+        Raises:
+            NoKeyError: It depends on something that the key does not cover.
+        """
+        if (described := self._of_extension(kernel)) is not None:
+            return described
+        options = self.language.options(kernel)
+        self.has_debug |= bool(options.get("debug"))
+        if any(kernel is other for other in self._open):
+            raise NoKeyError(f"{kernel.__name__} calls itself")
+        self._open.append(kernel)
+        values = tuple((name, self._value(name, value)) for name, value in sorted(options.items()))
+        described = self._function(kernel.py_func), values
+        self._open.pop()
+        return described
+
+    def _function(self, function: Any) -> tuple[Any, ...]:
+        code = function.__code__
+        self.lines.append(_lines(code))
+        defaults = (function.__defaults__, tuple(sorted((function.__kwdefaults__ or {}).items())))
+        return (
+            function.__qualname__,
+            code.co_code,
+            getattr(code, "co_exceptiontable", b""),
+            (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_nlocals, code.co_flags),
+            (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
+            tuple(self._value("a constant", value) for value in code.co_consts),
+            self._value("defaults", defaults),
+            tuple((name, self._value(name, value)) for name, value in _referenced(function)),
+        )
+
+    def _value(self, name: str, value: Any) -> tuple[Any, ...]:
+        kind = type(value)
+        if value is None or kind in (bool, int, float, complex, str, bytes):
+            return kind.__name__, repr(value)
+        if isinstance(value, np.generic) and not value.dtype.hasobject:
+            return "numpy", value.dtype.str, value.tobytes()
+        if kind is np.dtype and not value.hasobject:
+            return "dtype", repr(value)
+        if isinstance(value, enum.Enum):
+            return "enum", tuple(map(str, kind.__mro__)), value.name, self._value(name, value.value)
+        if kind is tuple:
+            return "tuple", tuple(self._value(name, item) for item in value)
+        if kind is slice:
+            return "slice", tuple(self._value(name, part) for part in (value.start, value.stop, value.step))
+        if _is_number_type(value):
+            return "type", str(value)
+        if isinstance(value, self.language.dispatcher):
+            return "device_func", _unchanged(value, self.dispatcher(value))
+        if (described := self._of_extension(value)) is not None:
+            return described
+        return "library", self._library(name, value)
+
+    def _of_extension(self, value: Any) -> tuple[Any, ...] | None:
+        described = self.extension.described(value)
+        self.uses_extension |= described is not None
+        return described
+
+    def _library(self, name: str, value: Any) -> str:
+        """Return the qualified name of an object that a library exports under that name."""
+        value = self.extension.unwrapped(value)
+        module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
+        path = str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
+        root = module.split(".")[0]
+        found: Any = sys.modules.get(module)
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        is_language = f"{module}.".startswith(f"{self.language.package}.")
+        is_extension = not is_language and root == self.extension.package
+        if found is not value or not (root in LIBRARIES or is_language or is_extension):
+            raise NoKeyError(f"{name} is a {type(value).__name__}, which cannot be hashed")
+        self.uses_extension |= is_extension
+        return f"{module}.{path}"
+
+
+def _is_number_type(value: Any) -> bool:
+    types = sys.modules.get("numba.core.types")
+    return types is not None and (isinstance(value, types.Number) or value is types.boolean)
+
+
+def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of each global or closure variable that a function reads; ``module.name`` is one name."""
+    code = function.__code__
+    scope = {**vars(builtins), **function.__globals__}
+    cells = dict(zip(code.co_freevars, function.__closure__ or ()))
+    steps = [step for step in dis.get_instructions(code) if step.opname not in SKIPPED]
+    for at, step in enumerate(steps):
+        name = step.argval
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if name not in scope:
+                raise NoKeyError(f"{name} is not defined")
+            value = scope[name]
+        elif step.opname in ("LOAD_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF") and name in cells:
+            value = cells[name].cell_contents
+        else:
+            continue
+        for after in steps[at + 1 :]:
+            if after.opname not in ("LOAD_ATTR", "LOAD_METHOD") or not isinstance(value, (python.ModuleType, type)):
+                break
+            if not hasattr(value, after.argval):
+                raise NoKeyError(f"{name}.{after.argval} is not defined")
+            value, name = getattr(value, after.argval), f"{name}.{after.argval}"
+        yield name, value
+
+
+def _lines(code: Any) -> tuple[Any, ...]:
+    table = code.co_linetable if hasattr(code, "co_linetable") else code.co_lnotab
+    return Path(code.co_filename).name, code.co_firstlineno, table
+
+
+_compiled: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+
+
+def _unchanged(function: Any, description: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the description of a device function; raise if it has changed since numba compiled it.
+
+    numba compiles a device function once per signature, with the values its variables had at that time.
+    """
+    found = digest(description)
+    if not function.overloads:
+        _compiled[function] = found
+    elif _compiled.get(function) != found:
+        _compiled[function] = "changed"
+        raise NoKeyError(f"{function.__name__} was compiled earlier, possibly with other values of its variables")
+    return description

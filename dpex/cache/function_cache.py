@@ -1,0 +1,127 @@
+"""Device functions on disk: a device function of the extension that any process has compiled before is loaded.
+
+A kernel that calls the extension is compiled together with tens of device functions. They depend on the types of the
+arguments and on the options of the job, but not on the kernel, so a new kernel loads them. Each file holds one function
+with all that it calls.
+"""
+
+from __future__ import annotations
+
+import abc
+import itertools
+import logging
+import pickle
+import zlib
+from typing import Any, Callable
+
+from numba.core import typing
+from numba.core.bytecode import FunctionIdentity
+from numba.core.compiler import CompileResult, Flags, compile_result
+from numba.core.funcdesc import PythonFunctionDescriptor
+
+from ..extension import Origin, installed
+from . import locations
+from .cache_key import NoKeyError, digest
+
+log = logging.getLogger(__package__)
+
+
+class FunctionCache(abc.ABC):
+    """The part of the cache that differs between compilers."""
+
+    @abc.abstractmethod
+    def described(self, kind: Any) -> tuple[Any, ...]:
+        """Return the type of an argument as plain values.
+
+        Raises:
+            NoKeyError: The type is not covered.
+        """
+
+    @abc.abstractmethod
+    def surroundings(self) -> tuple[Any, ...]:
+        """Return versions and settings that compiled code depends on."""
+
+    @abc.abstractmethod
+    def code(self, result: CompileResult, key: str) -> Any:
+        """Return the code of a function and of all that it calls, to be pickled."""
+
+    @abc.abstractmethod
+    def library(self, target_context: Any, name: str, code: Any) -> Any:
+        """Return the library of code from the cache."""
+
+    def result(self, compiler: Any, arguments: tuple[Any, ...], compile: Callable[[], CompileResult]) -> CompileResult:
+        """Return the result of compiling a function: loaded, or that of ``compile``, which is stored.
+
+        Args:
+            compiler: numba's compiler of the function.
+            arguments: The types of its arguments.
+            compile: Compiles it for them.
+        """
+        origin = installed().origin(compiler.py_func) if locations.functions else None
+        key = self._key(origin, arguments, _flags(compiler)) if origin else None
+        if locations.functions is None or origin is None or key is None:
+            return compile()
+        stored = locations.functions.get(key)
+        if stored is not None:
+            return self._loaded(compiler, arguments, key, pickle.loads(zlib.decompress(stored)))
+        log.debug("device function %s is compiled", origin.name)
+        result = _numbered(_number(key), compile)
+        value = result.signature.return_type, result.fndesc.mangled_name, self.code(result, key)
+        locations.functions.put(key, zlib.compress(pickle.dumps(value), 1))
+        return result
+
+    def _key(self, origin: Origin, arguments: tuple[Any, ...], flags: Flags) -> str | None:
+        try:
+            types = self._types(origin, arguments)
+            extension = installed()
+            surroundings = self.surroundings(), extension.sources, extension.surroundings(())
+        except NoKeyError as reason:
+            log.debug("device function %s is not cached: %s", origin.name, reason)
+            return None
+        return digest([origin.name, types, repr(flags), *surroundings])
+
+    def _types(self, origin: Origin, arguments: tuple[Any, ...]) -> list[Any]:
+        named = [(name, self.described(each)) for name, each in sorted(origin.named.items())]
+        return [[*map(self.described, origin.arguments)], named, [*map(self.described, arguments)]]
+
+    def _loaded(self, compiler: Any, arguments: tuple[Any, ...], key: str, stored: tuple[Any, ...]) -> CompileResult:
+        """Return what compiling the function would return, without its intermediate forms."""
+        return_type, symbol, code = stored
+        target, function, number = compiler.targetdescr, compiler.py_func, _number(key)
+        name = f"{function.__qualname__}${number}"
+        descriptor = PythonFunctionDescriptor(
+            True, function.__module__, name, name, "", {}, return_type, {}, tuple(compiler.pysig.parameters), (),
+            mangler=lambda *_names, **_tags: symbol, argtypes=arguments, uid=number,
+        )  # fmt: skip
+        return compile_result(
+            typing_context=target.typing_context,
+            target_context=target.target_context,
+            signature=typing.signature(return_type, *arguments),
+            fndesc=descriptor,
+            library=self.library(target.target_context, name, code),
+            objectmode=False,
+        )
+
+
+def _flags(compiler: Any) -> Flags:
+    flags = Flags()
+    compiler.targetdescr.options.parse_as_flags(flags, compiler.targetoptions)
+    return flags
+
+
+def _number(key: str) -> int:
+    """Return the number of a function, with 19 digits: more than numba counts to."""
+    return 10**18 + int(key, 16) % 10**18
+
+
+def _numbered(number: int, compile: Callable[[], CompileResult]) -> CompileResult:
+    """Compile a function under a number that is the same in all processes.
+
+    Otherwise numba counts the functions of a process, and functions of two processes could have one name.
+    """
+    counted = FunctionIdentity._unique_ids
+    FunctionIdentity._unique_ids = itertools.chain([number], counted)
+    try:
+        return compile()
+    finally:
+        FunctionIdentity._unique_ids = counted

@@ -1,0 +1,144 @@
+"""From the LLVM code of a kernel to SPIR-V: link, optimise, translate.
+
+LLVM ends the process where its SPIR-V back end finds an error, so all of this runs in another process.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import types
+
+from ..language import mathematics
+from . import line_tables, worker
+from .code import Code
+from .spirv_calls import SPIR_FUNC, SPIR_KERNEL
+from .target import new_machine, target
+
+EXTENSIONS = ("SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float_min_max", "SPV_KHR_bfloat16")
+"""Extensions of SPIR-V that kernels may use."""
+
+llvm.set_option("", "--spirv-ext=" + ",".join(f"+{name}" for name in EXTENSIONS))
+
+
+# The closed form of a sum over a loop takes integers of 65 bits, which SPIR-V does not have.
+llvm.set_option("", "--replexitval=never")
+
+# Strength reduction makes integers of 4 bits, as of ``x & 15`` in a loop, which the back end gets wrong: see `_ODD`.
+llvm.set_option("", "--disable-lsr")
+
+# A condition that does not change in a loop is decided before it, even where the other branch stays in the loop.
+llvm.set_option("", "--enable-nontrivial-unswitch")
+
+_QUOTED = re.compile(r'"[^"]*"')
+_ODD = re.compile(r"i(?<![\w.%@$-]i)(?!(?:1|8|16|32|64)\b)(\d+)(?![\w.$-])")
+"""An integer type of another width than SPIR-V has: the back end takes the next wider one and keeps the upper bits.
+
+The pattern begins with a letter, which is searched for faster than a place that a look-behind allows.
+"""
+
+_FROM_BIT = re.compile(r" = sitofp i1 (\S+) to (half|float|double)\b")
+"""A real made of -1 or 0, such as ``-(a < b)``: the back end makes it 1 or 0."""
+
+
+class TranslationError(Exception):
+    """LLVM ends or crashes while it makes the SPIR-V of a kernel; the message is what it printed."""
+
+
+_ELEMENTS = {
+    "char": ir.IntType(8), "short": ir.IntType(16), "int": ir.IntType(32), "long": ir.IntType(64),
+    "half": ir.HalfType(), "float": ir.FloatType(), "double": ir.DoubleType(),
+}  # fmt: skip
+"""The types of OpenCL C whose vectors have names such as ``int4``."""
+
+
+def start_worker() -> None:
+    """Start the process that `translate` uses; it starts beside what comes before the translation."""
+    worker.start(_spirv_of)
+
+
+def translate(name: str, result: Any, *, hint: str = "", keep_llvm: bool = False) -> Code:
+    """Return the code of a compiled function as a kernel.
+
+    Args:
+        name: The name that the kernel gets.
+        result: numba's result of compiling the function; it returns nothing.
+        hint: The type of the vectors in which a work-item computes, such as ``int4``; empty if it does not.
+        keep_llvm: Whether to return the LLVM code, too.
+
+    Raises:
+        TranslationError: LLVM fails.
+        ValueError: ``hint`` is no vector type of OpenCL C.
+    """
+    texts = [library.get_llvm_str() for library in result.library.whole()] + [str(_entry(name, result, hint))]
+    try:
+        spirv, text = worker.call(_spirv_of, name, texts, keep_llvm)
+    except worker.WorkerError as error:
+        raise TranslationError(str(error)) from None
+    return Code(name, spirv, text)
+
+
+def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> tuple[bytes, str]:
+    linked = llvm.parse_assembly(texts[-1])
+    for text in texts[:-1]:
+        linked.link_in(llvm.parse_assembly(text))
+    mathematics.link(linked)
+    for each in [*linked.functions, *linked.global_variables]:
+        if not each.is_declaration and each.name != name:
+            each.linkage = "internal"
+    for each in linked.functions:
+        if each.is_declaration:
+            each.add_function_attribute("willreturn")  # so that what follows, such as a load, can leave a loop
+        else:
+            each.add_function_attribute("convergent")  # LLVM takes it back where no barrier or atomic is called
+    linked.verify()
+    machine = new_machine()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(linked, builder)
+    text = str(linked)
+    if odd := _ODD.search(_QUOTED.sub("", text)):
+        raise ValueError(f"LLVM makes an integer of {odd[1]} bits, which its back end for SPIR-V gets wrong")
+    if _FROM_BIT.search(text):
+        text = _FROM_BIT.sub(r" = select i1 \1, \2 -1.0, \2 0.0", text)
+        linked = llvm.parse_assembly(text)
+    has_lines = any("!DILocation(" in each for each in texts)
+    return _with_lines(machine, text) if has_lines else machine.emit_object(linked), text if keep_llvm else ""
+
+
+def _with_lines(machine: Any, text: str) -> bytes:
+    marked, files = line_tables.marked(text)
+    return line_tables.with_lines(machine.emit_object(llvm.parse_assembly(marked)), files)
+
+
+def _set_hint(function: Any, hint: str) -> None:
+    kind, lanes = hint.rstrip("0123456789"), hint.lstrip("abcdefghijklmnopqrstuvwxyz")
+    if kind not in _ELEMENTS or lanes not in ("2", "4", "8", "16"):
+        raise ValueError(f"vec_type_hint is {hint!r}; allowed are {', '.join(_ELEMENTS)} with 2, 4, 8 or 16 elements")
+    sample = ir.Constant(ir.VectorType(_ELEMENTS[kind], int(lanes)), ir.Undefined)
+    function.set_metadata("vec_type_hint", function.module.add_metadata([sample, ir.Constant(ir.IntType(32), 1)]))
+
+
+def _entry(name: str, result: Any, hint: str) -> Any:
+    """Return the module of the kernel: it builds the arrays from flat parameters and calls the compiled function."""
+    from ..launch import arguments
+
+    context, kinds = target.target_context, result.fndesc.argtypes
+    module = context.create_module("kernel")
+    inner = ir.Function(module, context.call_conv.get_function_type(types.none, kinds), result.fndesc.llvm_func_name)
+    inner.calling_convention = SPIR_FUNC
+    parameters = [each for kind in kinds for each in arguments.parameters(context, kind)]
+    outer = ir.Function(module, ir.FunctionType(ir.VoidType(), parameters), name)
+    outer.calling_convention = SPIR_KERNEL
+    if hint:
+        _set_hint(outer, hint)
+    builder = ir.IRBuilder(outer.append_basic_block())
+    given = iter(outer.args)
+    values = [arguments.value(context, builder, kind, given) for kind in kinds]
+    context.call_conv.call_function(builder, inner, types.none, kinds, values)
+    builder.ret_void()
+    return module

@@ -1,0 +1,217 @@
+"""The types of kernel arguments and of `kernel_api` objects, and how the device represents them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.core import datamodel, types
+from numba.core.datamodel import models
+from numba.np.numpy_support import from_dtype
+
+from ..launch.kinds import ArrayKind, ItemKind, LocalKind, TupleKind
+
+PRIVATE, GLOBAL, CONSTANT, LOCAL, GENERIC = range(5)
+"""Address spaces of the SPIR-V target."""
+
+
+class USMNdArray(types.Array):  # type: ignore[misc]
+    """An array in the memory of a device: ``dpnp.ndarray`` or ``usm_ndarray``.
+
+    Attributes:
+        addrspace: The address space of the elements.
+    """
+
+    def __init__(self, ndim: int, dtype: Any, layout: str = "C", addrspace: int = GLOBAL, readonly: bool = False):
+        self.addrspace = addrspace
+        name = f"{type(self).__name__}({dtype}, {ndim}d, {layout}, space {addrspace}{', readonly' if readonly else ''})"
+        super().__init__(dtype, ndim, layout, readonly=readonly, name=name)
+
+    def copy(self, dtype: Any = None, ndim: Any = None, layout: Any = None, readonly: Any = None) -> USMNdArray:
+        """Return the type of a view: the same kind of array with other properties."""
+        return type(self)(
+            ndim=self.ndim if ndim is None else ndim,
+            dtype=dtype or self.dtype,
+            layout=layout or self.layout,
+            addrspace=self.addrspace,
+            readonly=(not self.mutable) if readonly is None else readonly,
+        )
+
+    @property
+    def key(self) -> Any:
+        """Return what distinguishes this type from others."""
+        return (*super().key, self.addrspace)
+
+    @property
+    def as_array(self) -> Any:
+        """Return the type that numba's own implementations take."""
+        return self
+
+    def unify(self, typingctx: Any, other: Any) -> Any:
+        """Return the type that holds both arrays: of the layout ``A`` where their layouts differ."""
+        same = isinstance(other, USMNdArray) and (other.ndim, other.dtype) == (self.ndim, self.dtype)
+        if not same or other.addrspace != self.addrspace:
+            return None
+        layout = self.layout if self.layout == other.layout else "A"
+        return self.copy(layout=layout, readonly=not (self.mutable and other.mutable))
+
+    def can_convert_to(self, typingctx: Any, other: Any) -> Any:
+        """Return how safely this array converts to another type: to the same with the layout ``A``."""
+        from numba.core.typeconv import Conversion
+
+        if not isinstance(other, USMNdArray) or other.addrspace != self.addrspace:
+            return None
+        fits = (other.ndim, other.dtype) == (self.ndim, self.dtype) and other.layout in ("A", self.layout)
+        return Conversion.safe if fits and (self.mutable or not other.mutable) else None
+
+
+class DpnpNdArray(USMNdArray):
+    """A ``dpnp.ndarray``."""
+
+
+class LocalAccessorType(USMNdArray):
+    """A `kernel_api.LocalAccessor`: an array that the work-items of a group share."""
+
+    def __init__(self, ndim: int, dtype: Any, layout: str = "C", addrspace: int = LOCAL, readonly: bool = False):
+        super().__init__(ndim, dtype, layout, addrspace, readonly)
+
+
+class PrivateArrayType(USMNdArray):
+    """A `kernel_api.PrivateArray`: an array of one work-item.
+
+    Attributes:
+        extents: Its shape; empty for a view of one, whose shape is not known when the kernel compiles.
+    """
+
+    def __init__(
+        self, ndim: int, dtype: Any, layout: str = "C", addrspace: int = PRIVATE, readonly: bool = False,
+        extents: tuple[int, ...] = (),
+    ):  # fmt: skip
+        self.extents = extents
+        super().__init__(ndim, dtype, layout, addrspace, readonly)
+
+    @property
+    def key(self) -> Any:
+        """Return what distinguishes this type from others."""
+        return (*super().key, self.extents)
+
+    def can_convert_to(self, typingctx: Any, other: Any) -> Any:
+        """Return how safely this array converts to another type: also to one whose shape is not known."""
+        if isinstance(other, PrivateArrayType) and other.extents not in ((), self.extents):
+            return None
+        return super().can_convert_to(typingctx, other)
+
+
+class IndexSpaceType(types.Type):  # type: ignore[misc]
+    """A `kernel_api` object that tells where a work-item is; the device needs no data for it."""
+
+    def __init__(self, ndim: int):
+        self.ndim = ndim
+        super().__init__(name=f"{type(self).__name__}({ndim})")
+
+
+class ItemType(IndexSpaceType):
+    """`kernel_api.Item`."""
+
+
+class NdItemType(IndexSpaceType):
+    """`kernel_api.NdItem`."""
+
+
+class GroupType(IndexSpaceType):
+    """`kernel_api.Group`."""
+
+
+class SubGroupType(IndexSpaceType):
+    """`kernel_api.SubGroup`."""
+
+
+class AtomicRefType(types.Type):  # type: ignore[misc]
+    """`kernel_api.AtomicRef`."""
+
+    def __init__(self, dtype: Any, memory_order: int, memory_scope: int, address_space: int):
+        self.dtype, self.address_space = dtype, address_space
+        self.memory_order, self.memory_scope = memory_order, memory_scope
+        super().__init__(name=f"AtomicRef({dtype}, {memory_order}, {memory_scope}, {address_space})")
+
+
+def numba_type(kind: Any) -> Any:
+    """Return numba's type of an argument of a kind."""
+    if isinstance(kind, ItemKind):
+        return (NdItemType if kind.has_groups else ItemType)(kind.ndim)
+    if isinstance(kind, ArrayKind):
+        family = DpnpNdArray if kind.is_dpnp else USMNdArray
+        return family(kind.ndim, numba_type(kind.dtype), kind.layout, readonly=not kind.writable)
+    if isinstance(kind, LocalKind):
+        return LocalAccessorType(kind.ndim, numba_type(kind.dtype))
+    if isinstance(kind, TupleKind):
+        return types.Tuple([numba_type(part) for part in kind.parts])
+    return from_dtype(np.dtype(kind)) if isinstance(kind, str) else kind
+
+
+class _PointerModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, dmm: Any, fe_type: Any):
+        pointee = dmm.lookup(fe_type.dtype).get_data_type()
+        super().__init__(dmm, fe_type, pointee.as_pointer(fe_type.addrspace or 0))
+
+
+class _ArrayModel(models.StructModel):  # type: ignore[misc]
+    """The members of numba's arrays, so that numba's own implementations serve; those about memory are null."""
+
+    def __init__(self, dmm: Any, fe_type: Any):
+        extents = types.UniTuple(types.intp, fe_type.ndim)
+        members = [
+            ("meminfo", types.MemInfoPointer(fe_type.dtype)),
+            ("parent", types.pyobject),
+            ("nitems", types.intp),
+            ("itemsize", types.intp),
+            ("data", types.CPointer(fe_type.dtype, addrspace=fe_type.addrspace)),
+            ("shape", extents),
+            ("strides", extents),
+        ]
+        super().__init__(dmm, fe_type, members)
+
+
+class _FlatIteratorModel(models.StructModel):  # type: ignore[misc]
+    """The members of numba's ``a.flat`` of an array that is not contiguous, with pointers in its address space."""
+
+    def __init__(self, dmm: Any, fe_type: Any):
+        array = fe_type.array_type
+        pointer = types.CPointer(array.dtype, addrspace=getattr(array, "addrspace", 0))
+        members = [
+            ("array", array),
+            ("pointers", types.EphemeralArray(pointer, array.ndim)),
+            ("indices", types.EphemeralArray(types.intp, array.ndim)),
+            ("exhausted", types.EphemeralPointer(types.boolean)),
+        ]
+        super().__init__(dmm, fe_type, members)
+
+
+def _flat_iterator(dmm: Any, fe_type: Any) -> Any:
+    if fe_type.array_type.layout == "C":
+        return models.CContiguousFlatIter(dmm, fe_type, need_indices=False)
+    return _FlatIteratorModel(dmm, fe_type)
+
+
+class _EmptyModel(models.StructModel):  # type: ignore[misc]
+    def __init__(self, dmm: Any, fe_type: Any):
+        super().__init__(dmm, fe_type, [])
+
+
+class _AtomicRefModel(models.StructModel):  # type: ignore[misc]
+    def __init__(self, dmm: Any, fe_type: Any):
+        pointer = types.CPointer(fe_type.dtype, addrspace=fe_type.address_space)
+        super().__init__(dmm, fe_type, [("ref", pointer), ("fits", types.boolean)])
+
+
+def device_models() -> Any:
+    """Return the manager of the data models of the device target."""
+    manager = datamodel.default_manager.copy()
+    manager.register(types.CPointer, _PointerModel)
+    for kind in (USMNdArray, DpnpNdArray, LocalAccessorType, PrivateArrayType):
+        manager.register(kind, _ArrayModel)
+    manager.register(types.NumpyFlatType, _flat_iterator)
+    for space in (ItemType, NdItemType, GroupType, SubGroupType):
+        manager.register(space, _EmptyModel)
+    manager.register(AtomicRefType, _AtomicRefModel)
+    return manager

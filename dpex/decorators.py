@@ -1,0 +1,282 @@
+"""Functions that are compiled for the device: `device_func` and `kernel`.
+
+Nothing here needs numba. Its dispatcher of a function is made when the function is compiled.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import gc
+import inspect
+import io
+import logging
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any, Callable
+
+from .cache import kernel_cache, keys
+from .compile.code import Code
+from .errors import call_refused
+from .extension import installed
+from .launch import call_arguments
+
+log = logging.getLogger(__package__)
+
+
+HINT = "vec_type_hint"
+"""The option of a kernel that numba does not know."""
+
+
+class DeviceFunction:
+    """A function that kernels call.
+
+    It is compiled for each combination of argument types, or for those of given signatures only.
+
+    Attributes:
+        py_func: The function in Python.
+        targetoptions: The options of the decorator.
+    """
+
+    def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any] | None = None):
+        self.py_func, self.targetoptions = py_func, targetoptions or {}
+        functools.update_wrapper(self, py_func)
+        self.__name__: str = py_func.__name__
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.__name__}>"
+
+    def __call__(self, *_arguments: Any, **_named: Any) -> Any:
+        """Refuse: only kernels call device functions.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError(f"a device function is called in kernels; {self.__name__}.py_func(...) runs it in Python")
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """The dispatcher of numba."""
+        from .compile.dispatcher import DeviceDispatcher
+
+        installed().load()
+        return DeviceDispatcher(self.py_func, {k: v for k, v in self.targetoptions.items() if k != HINT})
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type of the function in a kernel, for numba."""
+        return self.dispatcher._numba_type_
+
+    @property
+    def overloads(self) -> dict[tuple[Any, ...], Any]:
+        """What numba has compiled, for each combination of argument types."""
+        return self.dispatcher.overloads if "dispatcher" in vars(self) else {}
+
+    @property
+    def is_specialised(self) -> bool:
+        """Whether the function was compiled for given signatures and is compiled for no others."""
+        return "dispatcher" in vars(self) and not self.dispatcher._can_compile
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for a signature, unless it has been; return the key under which the target knows the result.
+
+        Raises:
+            NumbaError: The function does not compile.
+            RuntimeError: The function was compiled for given signatures only.
+        """
+        return self.dispatcher.compile(sig)
+
+    def disable_compile(self) -> None:
+        """Compile for no more signatures."""
+        self.dispatcher.disable_compile()
+
+
+keys.LANGUAGE.dispatcher = DeviceFunction
+
+
+class Kernel(DeviceFunction):
+    """A kernel. Other kernels and device functions may call it, too.
+
+    Attributes:
+        hint: The option ``vec_type_hint``, or nothing.
+        codes: The code for each combination of argument types that it has been compiled for, or loaded.
+        parameters: The number of parameters of the function.
+        has_options: Whether launches may leave out arguments, or name them only.
+        programs: The code built for devices; `dpex.launch.submission` keeps it.
+    """
+
+    def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any] | None = None):
+        super().__init__(py_func, targetoptions)
+        self.hint: str = self.targetoptions.get(HINT, "")
+        self.parameters = py_func.__code__.co_argcount + py_func.__code__.co_kwonlyargcount
+        self.has_options = call_arguments.has_options(py_func)
+        self.codes: dict[tuple[Any, ...], Code] = {}
+        self.programs: dict[Any, Any] = {}
+        _kernels.add(self)
+
+    def __call__(self, *_arguments: Any, **_named: Any) -> None:
+        """Refuse: a kernel is launched.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError(call_refused(self.__name__))
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for a signature given ahead.
+
+        Raises:
+            NumbaError: The kernel does not compile.
+            KernelHasReturnValueError: The signature has a return type.
+            InvalidKernelSpecializationError: An array in the signature is not one of a device.
+        """
+        from .compile.compilation import without_result
+
+        return super().compile(without_result(self, sig))
+
+    def code_for(self, kinds: tuple[Any, ...]) -> Code:
+        """Return the code for arguments of these kinds, of which the first is an item's; compile it if need be.
+
+        Raises:
+            KernelCompileError: The kernel does not compile.
+            KernelHasReturnValueError: It returns a value.
+            MissingSpecializationError: It was compiled for given signatures only, and not for these types.
+            KernelBuildError: LLVM fails.
+        """
+        with _lock:
+            if kinds not in self.codes:
+                self.codes[kinds] = kernel_cache.code_of(self, kinds, self._compiled)
+            return self.codes[kinds]
+
+    def _compiled(self, kinds: tuple[Any, ...]) -> Code:
+        log.debug("kernel %s is compiled", self.__name__)
+        with _without_collections():
+            from .compile.compilation import compiled
+
+            code: Code = compiled(self, kinds)
+        return code
+
+
+_lock = threading.RLock()
+_kernels: weakref.WeakSet[Kernel] = weakref.WeakSet()
+
+
+def forget_programs() -> None:
+    """Let each kernel be built for the device anew: the extension transforms its code to another one from now on."""
+    for kernel in list(_kernels):
+        kernel.programs.clear()
+
+
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """Collect no garbage for a while: a compilation makes many objects that stay, and would be searched many times.
+
+    Afterwards they are among the old objects, which only a full collection searches; there is none at the exit.
+    """
+    global _has_compiled, _has_frozen
+    _has_compiled = True
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            _has_frozen = _has_frozen or bool(gc.get_freeze_count())  # it counts one by one: tens of milliseconds
+            if not _has_frozen:
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
+
+
+_has_compiled = False
+_has_frozen = False
+"""Whether the program was seen to have frozen objects, which stay frozen."""
+_WRITTEN = io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper
+
+
+def _end_without_collections() -> None:
+    """Leave out the full collections at the exit after a compilation, which take some tenths of a second.
+
+    They would close files that only a cycle of references keeps: here these are written.
+    """
+    if not _has_compiled:
+        return
+    for each in gc.get_objects():
+        if issubclass(type(each), _WRITTEN):
+            with contextlib.suppress(Exception):
+                each.flush()
+    gc.freeze()
+
+
+atexit.register(_end_without_collections)
+
+
+Signatures = list[Any]
+
+WITHOUT_EFFECT = (
+    "release_gil", "no_compile", "no_cpython_wrapper", "no_cfunc_wrapper", "experimental", "inline_threshold",
+)  # fmt: skip
+"""Options of numba-dpex that this compiler has no use for."""
+
+
+def _split(first: Any) -> tuple[Callable[..., Any] | None, Signatures]:
+    """Return the function and the signatures that a decorator's first argument stands for."""
+    if inspect.isfunction(first) or first is None:
+        return first, []
+    from numba.core import sigutils
+
+    if isinstance(first, list):
+        return None, first
+    if sigutils.is_signature(first):
+        return None, [first]
+    raise ValueError(f"kernel and device_func decorate a function or take signatures, got {first!r}")
+
+
+def _decorator(make: type[DeviceFunction]) -> Callable[..., Any]:
+    """Return a decorator, used as ``@name``, ``@name(signature)``, ``@name([signatures])`` or ``@name(option=...)``."""
+
+    def decorate(function_or_signature: Any = None, **options: Any) -> Any:
+        function, signatures = _split(function_or_signature)
+        options = {name: value for name, value in options.items() if name not in WITHOUT_EFFECT}
+        if any(isinstance(signature, str) for signature in signatures):
+            raise NotImplementedError("signatures as strings are not supported; pass types, such as types.void(int64)")
+
+        def wrap(py_func: Callable[..., Any]) -> DeviceFunction:
+            made = make(py_func, options)
+            for signature in signatures:
+                made.compile(signature)
+            if signatures:
+                made.disable_compile()
+            return made
+
+        return wrap(function) if function else wrap
+
+    return decorate
+
+
+device_func = _decorator(DeviceFunction)
+"""Decorate a function that kernels and other device functions call; it may return values.
+
+Args:
+    function_or_signature: The function, or a signature or a list of them: then it is compiled for these at once, and
+        for no others.
+    **options: ``inline``, ``fastmath``, ``error_model``, ``debug``, as numba's ``jit`` takes them. ``boundscheck``
+        leaves out accesses to arrays out of bounds: a load gives 0, a store does nothing. ``debug`` keeps the lines of
+        the program in the SPIR-V.
+"""
+
+kernel = _decorator(Kernel)
+"""Decorate a function that `call_kernel` launches; its first argument is an item, and it returns nothing.
+
+Its other parameters may have defaults, and launches may name them.
+
+Args:
+    function_or_signature: The function, or a signature or a list of them: then it is compiled for these at once, and
+        for no others.
+    **options: ``inline``, ``fastmath``, ``error_model``, ``debug``, as numba's ``jit`` takes them. ``boundscheck``
+        leaves out accesses to arrays out of bounds: a load gives 0, a store does nothing. ``debug`` keeps the lines of
+        the program in the SPIR-V. ``vec_type_hint="int4"`` is OpenCL's: the code of a work-item is written in vectors
+        of this type, so that compilers need not make vectors of several work-items.
+"""

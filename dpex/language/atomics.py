@@ -1,0 +1,257 @@
+"""`kernel_api.AtomicRef` in kernels."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+
+from ..compile.spirv_calls import CROSS_WORKGROUP_MEMORY, I1, I32, VOID, WORKGROUP_MEMORY, call
+from ..compile.types import GENERIC, GLOBAL, LOCAL, AtomicRefType, USMNdArray
+from ..kernel_api import AddressSpace, AtomicRef
+from . import indexing
+from .barriers import ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, literal, order_of, scope_of
+from .routines import add_function, add_method
+
+_STORAGE = {
+    GLOBAL: CROSS_WORKGROUP_MEMORY,
+    LOCAL: WORKGROUP_MEMORY,
+    GENERIC: CROSS_WORKGROUP_MEMORY | WORKGROUP_MEMORY,
+}
+
+_INTEGERS = (types.int32, types.uint32, types.int64, types.uint64)
+_FLOATS = (types.float32, types.float64)
+_SIGNED, _UNSIGNED, _FLOATING = range(3)
+
+_UPDATES = {
+    "fetch_add": ("AtomicIAdd", "AtomicIAdd", "AtomicFAddEXT"),
+    "fetch_sub": ("AtomicISub", "AtomicISub", "AtomicFAddEXT"),
+    "fetch_min": ("AtomicSMin", "AtomicUMin", "AtomicFMinEXT"),
+    "fetch_max": ("AtomicSMax", "AtomicUMax", "AtomicFMaxEXT"),
+    "fetch_and": ("AtomicAnd", "AtomicAnd", None),
+    "fetch_or": ("AtomicOr", "AtomicOr", None),
+    "fetch_xor": ("AtomicXor", "AtomicXor", None),
+}
+"""The instructions of the updates, for signed and unsigned integers and floats."""
+
+
+def semantics_of(ref: AtomicRefType, order: int | None = None) -> Any:
+    """Return the memory semantics of an operation: the order of the reference, or another one, and where it holds."""
+    order = order_of(ref.memory_order) if order is None else order
+    return I32(order | _STORAGE[ref.address_space] if order else RELAXED)
+
+
+def _pointer(context: Any, builder: Any, kind: AtomicRefType, value: Any) -> Any:
+    return cgutils.create_struct_proxy(kind)(context, builder, value).ref
+
+
+def _word(dtype: Any) -> Any:
+    """Return the integer type of the width of a dtype: loads, stores and exchanges move bits."""
+    return types.int32 if dtype.bitwidth == 32 else types.int64
+
+
+def _moved(context: Any, builder: Any, kind: AtomicRefType, value: Any) -> tuple[Any, Any, Any]:
+    """Return the integer type of an element, its LLVM type, and the pointer to the element as one to an integer."""
+    integer = _word(kind.dtype)
+    word = context.get_value_type(integer)
+    return integer, word, builder.bitcast(_pointer(context, builder, kind, value), word.as_pointer(kind.address_space))
+
+
+def _pointer_type(kind: AtomicRefType, dtype: Any) -> Any:
+    return types.CPointer(dtype, addrspace=kind.address_space)
+
+
+def _signature(kind: AtomicRefType, dtype: Any, semantics: int, values: int) -> list[Any]:
+    """Return the parameter types of an atomic instruction: pointer, scope, semantics, values."""
+    return [_pointer_type(kind, dtype), *[types.int32] * (1 + semantics), *[dtype] * values]
+
+
+def _same_dtype(ref: AtomicRefType, val: Any, what: str) -> None:
+    if val != ref.dtype and not (isinstance(val, types.IntegerLiteral) and isinstance(ref.dtype, types.Integer)):
+        raise TypingError(
+            f"Type of value to {what}: {val} does not match the type of the reference: {ref.dtype} stored in the "
+            f"atomic ref; convert it, as in numpy.{ref.dtype}(value)"
+        )
+
+
+def _update(method: str) -> Callable[..., Any]:
+    """Return the rule of a method that updates the element and returns its old value."""
+
+    def rule(ref: Any, val: Any) -> Any:
+        dtype = ref.dtype
+        _same_dtype(ref, val, method.removeprefix("fetch_"))
+        kind = _FLOATING if dtype in _FLOATS else _SIGNED if dtype.signed else _UNSIGNED
+        name = _UPDATES[method][kind]
+        if name is None:
+            raise TypingError(f"{method} operation only supported on int32 and int64 dtypes, got {dtype}.")
+
+        def emit(context: Any, builder: Any, arguments: Any) -> Any:
+            value = context.cast(builder, arguments[1], val, dtype)
+            if method == "fetch_sub" and kind == _FLOATING:
+                value = builder.fneg(value)
+            words = [_pointer(context, builder, ref, arguments[0]), I32(scope_of(ref.memory_scope)), semantics_of(ref)]
+            kinds = _signature(ref, dtype, 1, 1)
+            return call(builder, f"__spirv_{name}", value.type, kinds, [*words, value], convergent=True)
+
+        return dtype, emit
+
+    return rule
+
+
+def _load(ref: Any) -> Any:
+    # A load has nothing to release.
+    order = {RELEASE: RELAXED, ACQUIRE_RELEASE: ACQUIRE}.get(order_of(ref.memory_order))
+
+    def emit(context: Any, builder: Any, arguments: Any) -> Any:
+        integer, word, pointer = _moved(context, builder, ref, arguments[0])
+        words = [pointer, I32(scope_of(ref.memory_scope)), semantics_of(ref, order)]
+        bits = call(builder, "__spirv_AtomicLoad", word, _signature(ref, integer, 1, 0), words, convergent=True)
+        return builder.bitcast(bits, context.get_value_type(ref.dtype))
+
+    return ref.dtype, emit
+
+
+def _store(ref: Any, val: Any) -> Any:
+    _same_dtype(ref, val, "store")
+    # A store has nothing to acquire.
+    order = {ACQUIRE: RELAXED, ACQUIRE_RELEASE: RELEASE}.get(order_of(ref.memory_order))
+
+    def emit(context: Any, builder: Any, arguments: Any) -> None:
+        integer, word, pointer = _moved(context, builder, ref, arguments[0])
+        bits = builder.bitcast(context.cast(builder, arguments[1], val, ref.dtype), word)
+        words = [pointer, I32(scope_of(ref.memory_scope)), semantics_of(ref, order), bits]
+        call(builder, "__spirv_AtomicStore", VOID, _signature(ref, integer, 1, 1), words, convergent=True)
+
+    return types.void, emit
+
+
+def _exchange(ref: Any, val: Any) -> Any:
+    _same_dtype(ref, val, "exchange")
+
+    def emit(context: Any, builder: Any, arguments: Any) -> Any:
+        integer, word, pointer = _moved(context, builder, ref, arguments[0])
+        bits = builder.bitcast(context.cast(builder, arguments[1], val, ref.dtype), word)
+        words = [pointer, I32(scope_of(ref.memory_scope)), semantics_of(ref), bits]
+        old = call(builder, "__spirv_AtomicExchange", word, _signature(ref, integer, 1, 1), words, convergent=True)
+        return builder.bitcast(old, context.get_value_type(ref.dtype))
+
+    return ref.dtype, emit
+
+
+def _compare_exchange(ref: Any, expected: Any, desired: Any, expected_idx: Any) -> Any:
+    if not isinstance(expected, USMNdArray) or expected.dtype != ref.dtype:
+        raise TypingError(
+            f"compare_exchange: expected_ref[expected_idx] is a {ref.dtype}, got {expected}; "
+            "its type does not match the type of the reference"
+        )
+    _same_dtype(ref, desired, "compare_exchange")
+
+    def emit(context: Any, builder: Any, arguments: Any) -> Any:
+        place, fits = _element(context, builder, expected, arguments[1], expected_idx, arguments[3])
+        new = context.cast(builder, arguments[2], desired, ref.dtype)
+
+        def exchange() -> Any:
+            return _exchanged_if_equal(context, builder, ref, arguments[0], new, place)
+
+        checked = context.checks_bounds
+        return indexing.value_if(context, builder, fits, types.boolean, exchange) if checked else exchange()
+
+    return types.boolean, emit
+
+
+def _exchanged_if_equal(context: Any, builder: Any, ref: AtomicRefType, value: Any, new: Any, place: Any) -> Any:
+    """Emit the exchange of an element that equals the one at ``place``, and else the load of it to there."""
+    integer, word, pointer = _moved(context, builder, ref, value)
+    wanted = builder.bitcast(builder.load(place), word)
+    order = order_of(ref.memory_order)
+    failed = {RELEASE: RELAXED, ACQUIRE_RELEASE: ACQUIRE}.get(order, order)  # a failed exchange stores nothing
+    words = [pointer, I32(scope_of(ref.memory_scope)), semantics_of(ref), semantics_of(ref, failed)]
+    words += [builder.bitcast(new, word), wanted]
+    kinds = _signature(ref, integer, 2, 2)
+    old = call(builder, "__spirv_AtomicCompareExchange", word, kinds, words, convergent=True)
+    swapped = builder.icmp_unsigned("==", old, wanted)
+    with builder.if_then(builder.not_(swapped)):
+        builder.store(builder.bitcast(old, place.type.pointee), place)
+    return swapped
+
+
+def _element(context: Any, builder: Any, kind: USMNdArray, array: Any, index: Any, at: Any) -> tuple[Any, Any]:
+    """Return the pointer to an element, and whether it lies in the array, for which other code does not look.
+
+    ``index`` is the type of ``at``, or its value if it is known.
+    """
+    kinds, parts = (index,), (at,)
+    if isinstance(index, types.BaseTuple):
+        kinds, parts = tuple(index), cgutils.unpack_tuple(builder, at)
+    indices = [
+        context.get_constant(types.intp, its) if isinstance(its, int) else context.cast(builder, part, its, types.intp)
+        for part, its in zip(parts, kinds)
+    ]
+    fits: Any = I1(1)
+    if context.checks_bounds:
+        fits = indexing.all_inside(context, builder, kind, array, [types.intp] * len(indices), indices)
+    whole = context.make_array(kind)(context, builder, array)
+    return cgutils.get_item_pointer(context, builder, kind, whole, indices, wraparound=True), fits
+
+
+def _unless_outside(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the rule of a method that does nothing, and gives 0, for a reference to an element out of bounds."""
+
+    def checked(ref: Any, *given: Any) -> Any:
+        result, emit = rule(ref, *given)
+
+        def guarded(context: Any, builder: Any, arguments: Any) -> Any:
+            if not context.checks_bounds:
+                return emit(context, builder, arguments)
+            fits = cgutils.create_struct_proxy(ref)(context, builder, arguments[0]).fits
+            return indexing.value_if(context, builder, fits, result, lambda: emit(context, builder, arguments))
+
+        return result, guarded
+
+    return checked
+
+
+def _atomic_ref(ref: Any, index: Any, memory_order: Any, memory_scope: Any, address_space: Any) -> Any:
+    _check_ref(ref, index)
+    space = ref.addrspace
+    if address_space is not None and address_space is not types.none:
+        space = literal("Address space argument to AtomicRef constructor", address_space)
+    if space == AddressSpace.PRIVATE:
+        raise TypingError(f"Unsupported address space value {space}: atomics are for global and local memory")
+    if space not in (ref.addrspace, GENERIC):
+        raise TypingError(
+            f"The address_space specified via the AtomicRef constructor {space} does not match the address space "
+            f"{ref.addrspace} of the referred object for which the AtomicRef is to be constructed."
+        )
+    order = literal("Memory order argument to AtomicRef constructor", memory_order)
+    scope = literal("Memory scope argument to AtomicRef constructor", memory_scope)
+    order_of(order), scope_of(scope)
+    kind = AtomicRefType(ref.dtype, order, scope, ref.addrspace)
+
+    def emit(context: Any, builder: Any, arguments: Any) -> Any:
+        proxy = cgutils.create_struct_proxy(kind)(context, builder)
+        proxy.ref, proxy.fits = _element(context, builder, ref, arguments[0], index, arguments[1])
+        return proxy._getvalue()
+
+    return kind, emit
+
+
+def _check_ref(ref: Any, index: Any) -> None:
+    if not isinstance(ref, USMNdArray):
+        raise TypingError(f"Cannot create an AtomicRef from {ref}: it refers to an element of an array")
+    if ref.dtype not in (*_INTEGERS, *_FLOATS):
+        allowed = ", ".join(map(str, (*_INTEGERS, *_FLOATS)))
+        raise TypingError(f"Cannot create an AtomicRef of elements of type {ref.dtype}, allowed: {allowed}")
+    count = len(index) if isinstance(index, types.BaseTuple) else 1
+    if count != ref.ndim:
+        raise TypingError(f"AtomicRef takes an index for each dimension: got {count} for an array of {ref.ndim}")
+
+
+for _method in _UPDATES:
+    add_method(AtomicRefType, getattr(AtomicRef, _method), _unless_outside(_update(_method)))
+add_method(AtomicRefType, AtomicRef.load, _unless_outside(_load))
+add_method(AtomicRefType, AtomicRef.store, _unless_outside(_store))
+add_method(AtomicRefType, AtomicRef.exchange, _unless_outside(_exchange))
+add_method(AtomicRefType, AtomicRef.compare_exchange, _unless_outside(_compare_exchange))
+add_function(AtomicRef, _atomic_ref)

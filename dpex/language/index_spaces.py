@@ -1,0 +1,128 @@
+"""Items and groups in kernels: the methods of `kernel_api.Item`, `NdItem` and `Group`."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from numba.core import types
+from numba.core.errors import TypingError
+
+from .. import kernel_api
+from ..compile.spirv_calls import I32, I64, built_in
+from ..compile.types import GroupType, ItemType, NdItemType
+from .routines import WrongConstantError, add_attribute, add_method
+
+GLOBAL_ID, GLOBAL_SIZE, LOCAL_ID = "get_global_id", "get_global_size", "get_local_id"
+LOCAL_SIZE, GROUP_ID, GROUPS = "get_local_size", "get_group_id", "get_num_groups"
+"""Functions of OpenCL that the back end turns into built-in variables."""
+
+_CLASSES = {ItemType: kernel_api.Item, NdItemType: kernel_api.NdItem, GroupType: kernel_api.Group}
+
+_BY_DIMENSION = {
+    ItemType: {"get_id": GLOBAL_ID, "get_range": GLOBAL_SIZE},
+    NdItemType: {
+        "get_global_id": GLOBAL_ID, "get_global_range": GLOBAL_SIZE, "get_local_id": LOCAL_ID,
+        "get_local_range": LOCAL_SIZE,
+    },
+    GroupType: {"get_group_id": GROUP_ID, "get_group_range": GROUPS, "get_local_range": LOCAL_SIZE},
+}  # fmt: skip
+"""Methods with a dimension as argument, and the variables that they read."""
+
+_NUMBERS = {
+    ItemType: {"get_linear_id": (GLOBAL_ID, GLOBAL_SIZE)},
+    NdItemType: {"get_global_linear_id": (GLOBAL_ID, GLOBAL_SIZE), "get_local_linear_id": (LOCAL_ID, LOCAL_SIZE)},
+    GroupType: {"get_group_linear_id": (GROUP_ID, GROUPS)},
+}
+"""Methods that return a number, from ids and sizes."""
+
+_COUNTS = {
+    ItemType: {"get_linear_range": GLOBAL_SIZE},
+    NdItemType: {"get_global_linear_range": GLOBAL_SIZE, "get_local_linear_range": LOCAL_SIZE},
+    GroupType: {"get_group_linear_range": GROUPS, "get_local_linear_range": LOCAL_SIZE},
+}
+"""Methods that return the product of sizes."""
+
+
+def linear_id(builder: Any, ids: str, sizes: str, ndim: int) -> Any:
+    """Emit the number of a work-item or group, the last dimension the fastest."""
+    number = _component(builder, ids, ndim, 0)
+    for dim in range(1, ndim):
+        scaled = builder.mul(number, _component(builder, sizes, ndim, dim))
+        number = builder.add(scaled, _component(builder, ids, ndim, dim))
+    return number
+
+
+def linear_size(builder: Any, sizes: str, ndim: int) -> Any:
+    """Emit the number of work-items or groups."""
+    number = _component(builder, sizes, ndim, 0)
+    for dim in range(1, ndim):
+        number = builder.mul(number, _component(builder, sizes, ndim, dim))
+    return number
+
+
+def _component(builder: Any, variable: str, ndim: int, dim: int) -> Any:
+    """Emit a component; SYCL counts dimensions from the slowest, SPIR-V from the fastest."""
+    return built_in(builder, variable, I32(ndim - 1 - dim))
+
+
+def _of_dimension(method: str, variable: str) -> Callable[..., Any]:
+    def rule(space: Any, dim: Any) -> Any:
+        if not isinstance(dim, types.Integer):
+            raise TypingError(f"{method} takes the number of a dimension, got {dim}")
+        value = getattr(dim, "literal_value", None)
+        if value is not None and not 0 <= value < space.ndim:
+            raise WrongConstantError(f"{method}({value}): this index space has the dimensions 0 to {space.ndim - 1}")
+
+        def emit(context: Any, builder: Any, arguments: Any) -> Any:
+            if value is not None:
+                return _component(builder, variable, space.ndim, value)
+            number = context.cast(builder, arguments[1], dim, types.int32)
+            return built_in(builder, variable, builder.sub(I32(space.ndim - 1), number))
+
+        return types.int64, emit
+
+    return rule
+
+
+def _plain(result: Any, emit_for: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """Return the rule of a method without arguments; ``emit_for`` takes the builder and the type of the receiver."""
+
+    def rule(space: Any) -> Any:
+        return result, lambda _context, builder, _arguments: emit_for(builder, space)
+
+    return rule
+
+
+def _number(ids: str, sizes: str) -> Callable[[Any, Any], Any]:
+    return lambda builder, space: linear_id(builder, ids, sizes, space.ndim)
+
+
+def _count(sizes: str) -> Callable[[Any, Any], Any]:
+    return lambda builder, space: linear_size(builder, sizes, space.ndim)
+
+
+def _group_of(item: Any) -> Any:
+    group = GroupType(item.ndim)
+    return group, lambda context, _builder, _arguments: context.get_constant_null(group)
+
+
+def _leader(_context: Any, builder: Any, group: Any, _value: Any) -> Any:
+    return builder.icmp_unsigned("==", linear_id(builder, LOCAL_ID, LOCAL_SIZE, group.ndim), I64(0))
+
+
+def _register() -> None:
+    for kind, methods in _BY_DIMENSION.items():
+        for name, variable in methods.items():
+            add_method(kind, getattr(_CLASSES[kind], name), _of_dimension(name, variable))
+    for kind, numbers in _NUMBERS.items():
+        for name, pair in numbers.items():
+            add_method(kind, getattr(_CLASSES[kind], name), _plain(types.int64, _number(*pair)))
+    for kind, counts in _COUNTS.items():
+        for name, sizes in counts.items():
+            add_method(kind, getattr(_CLASSES[kind], name), _plain(types.int64, _count(sizes)))
+        add_attribute(kind, "dimensions", types.int64, lambda _context, _builder, space, _value: I64(space.ndim))
+    add_method(NdItemType, kernel_api.NdItem.get_group, _group_of)
+    add_attribute(GroupType, "leader", types.boolean, _leader)
+
+
+_register()

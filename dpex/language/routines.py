@@ -1,0 +1,111 @@
+"""Adds functions and methods that kernels may call, each with its type rule and its code.
+
+A rule takes the types of all parameters, with literals as literal types and defaults as their values, and returns a
+type and a function that emits the code. Unlike numba's ``overload``, nothing is compiled for a call.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, Callable
+
+from numba.core import types
+from numba.core.errors import TypingError
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, fold_arguments
+
+from ..compile.target import registry, typing_registry
+
+Emit = Callable[[Any, Any, Any], Any]
+"""Takes the target context, the builder and the argument values; returns the value of the call, or None."""
+
+Rule = Callable[..., tuple[Any, Emit]]
+"""Takes the argument types; returns the type of the call and its code."""
+
+
+class WrongConstantError(TypingError):  # type: ignore[misc]
+    """A constant argument has a value that is not allowed; a rule raises it.
+
+    numba tries a call again with the types of constants in place of their values. This error ends the call.
+    """
+
+
+def add_function(function: Callable[..., Any], rule: Rule) -> None:
+    """Let kernels call a function or a class by its name in Python; it gives names and defaults of the parameters."""
+    template = _template(f"{function.__name__}", inspect.signature(function), rule)
+    typing_registry.register_global(function, types.Function(template))
+
+
+def add_method(kind: type, method: Callable[..., Any], rule: Rule) -> None:
+    """Let kernels call a method of a type; the rule takes the type itself first."""
+    plain = inspect.signature(method)
+    pysig = plain.replace(parameters=list(plain.parameters.values())[1:])
+    name = method.__name__
+
+    @functools.cache
+    def template(receiver: Any) -> Any:
+        return _template(f"{kind.__name__}.{name}", pysig, rule, receiver)
+
+    def resolve(self: Any, receiver: Any) -> Any:
+        return types.BoundFunction(template(receiver), receiver)
+
+    _add_attribute(kind, name, resolve)
+
+
+def add_attribute(kind: type, name: str, result: Any, emit: Callable[[Any, Any, Any, Any], Any]) -> None:
+    """Let kernels read an attribute of a type; ``emit`` takes context, builder, the type and the value."""
+    _add_attribute(kind, name, lambda self, receiver: result)
+
+    @registry.lower_getattr(kind, name)  # type: ignore[untyped-decorator, unused-ignore]
+    def code(context: Any, builder: Any, receiver: Any, value: Any) -> Any:
+        return emit(context, builder, receiver, value)
+
+
+def _add_attribute(kind: type, name: str, resolve: Callable[[Any, Any], Any]) -> None:
+    members = {"key": kind, f"resolve_{name}": resolve}
+    typing_registry.register_attr(type(f"{kind.__name__}_{name}", (AttributeTemplate,), members))
+
+
+def _template(name: str, pysig: inspect.Signature, rule: Rule, *receiver: Any) -> type[AbstractTemplate]:
+    codes: dict[Any, Emit] = {}
+
+    class Template(AbstractTemplate):  # type: ignore[misc]
+        key = name, receiver, rule
+        prefer_literal = True
+        _refused: WrongConstantError | None = None
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            if self._refused:  # in the attempt before, of the same call
+                raise self._refused
+            folded = _folded(pysig, args, kws)
+            try:
+                result, emit = rule(*receiver, *(_constant_or_type(each) for each in folded))
+            except WrongConstantError as error:
+                self._refused = error
+                raise
+            kinds = (*receiver, *folded)
+            codes[kinds] = emit
+            return signature(result, *folded, recvr=receiver[0] if receiver else None).replace(pysig=pysig)
+
+    @registry.lower(Template.key, types.VarArg(types.Any))  # type: ignore[untyped-decorator, unused-ignore]
+    def code(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
+        result = codes[made.args](context, builder, arguments)
+        return context.get_dummy_value() if result is None else result
+
+    return Template
+
+
+def _folded(pysig: inspect.Signature, args: Any, kws: Any) -> tuple[Any, ...]:
+    return tuple(
+        fold_arguments(
+            pysig, args, kws,
+            lambda _index, _parameter, given: given,
+            lambda _index, _parameter, default: types.Omitted(default),
+            lambda _index, _parameter, given: types.StarArgTuple(given),
+        )
+    )  # fmt: skip
+
+
+def _constant_or_type(kind: Any) -> Any:
+    return kind.value if isinstance(kind, types.Omitted) else kind

@@ -1,0 +1,58 @@
+"""dpctl's waits, with what SYCL's lack.
+
+``dpctl.SyclEvent.wait`` returns as if failed commands had succeeded; here it raises. While SYCL waits for a command
+that a host task holds back, it lets no other thread submit; the `Extension` waits before SYCL does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from typing import Any
+
+import dpctl
+
+from ..errors import DeviceLostError
+from ..extension import installed
+
+_members: dict[str, Any] = gc.get_referents(dpctl.SyclEvent.__dict__)[0]
+_of_queue: dict[str, Any] = gc.get_referents(dpctl.SyclQueue.__dict__)[0]
+_wait, _wait_for, _wait_for_queue = _members["wait"], dpctl.SyclEvent.wait_for, _of_queue["wait"]
+
+
+def wait(event: dpctl.SyclEvent) -> None:
+    """Wait until the command of an event has ended.
+
+    Raises:
+        LevelZeroError: It has failed; in a job of ishmem.
+        DeviceLostError: It has failed.
+    """
+    installed().settle(event)
+    with installed().waiting():
+        _wait(event)
+    if event.execution_status is not dpctl.event_status_type.complete:
+        installed().raise_problems()
+        raise DeviceLostError()
+
+
+def wait_for(events: Any) -> None:
+    """Wait until the commands of some events have ended."""
+    for event in (events,) if isinstance(events, dpctl.SyclEvent) else events:
+        installed().settle(event)
+    with installed().waiting():
+        _wait_for(events)
+
+
+def wait_for_queue(queue: dpctl.SyclQueue) -> None:
+    """Wait until all commands of a queue have ended."""
+    installed().settle_queue(queue)
+    with installed().waiting():
+        _wait_for_queue(queue)
+
+
+def install() -> None:
+    """Make these functions the methods of dpctl's classes: dpctl takes no objects of subclasses."""
+    _members.update(wait=wait, wait_for=staticmethod(wait_for))
+    _of_queue["wait"] = wait_for_queue
+    for kind in (dpctl.SyclEvent, dpctl.SyclQueue):
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
