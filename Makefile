@@ -31,7 +31,7 @@ PROBE := import os, sys, sysconfig; \
 help:
 	@echo "make demo    denoise a photograph on 4 PEs (real GPUs where there are any, else simulated ones)"
 	echo "make test    the tests, on simulated GPUs; ARGS='-k put' passes arguments to pytest"
-	echo "make test-slow   the tests of tests/slow.py, which check the same again on more PEs, nodes, settings and sizes"
+	echo "make test-slow   the tests marked slow, which check the same again on more PEs, nodes, settings and sizes"
 	echo "make test-card   the tests of the chapters on emulated cards, below Intel's driver; CARD=max1550 for others than b580, MEMORY=weak:7 for weak memory"
 	echo "make test-numba-dpex   the tests of the chapters, and of what is special to it, with numba-dpex"
 	echo "make test-torch   the tests with torch, which it installs in build/torch-pypi (0.6 GB to download)"
@@ -56,7 +56,7 @@ help:
 demo: $(VENV)/.installed
 	@$(VENV)/bin/ishmem run -n 4 examples/denoise.py
 
-# Those of tests/slow.py are not among them.
+# Those marked slow are not among them.
 TESTS := not slow
 test: $(VENV)/.installed
 	@kernels="$(CURDIR)/build/kernels/$(STACK)" && mkdir -p "$$kernels" && touch build/begun
@@ -71,8 +71,8 @@ test-slow:
 CARD := b580
 # weak:SEED
 MEMORY :=
-CARD_TESTS = $(CHAPTERS:%=tests/test_%.py) tests/test_beside_waiting_kernels.py \
-  tests/test_execution_units.py tests/test_queue_waits.py tests/test_inference.py tests/test_moe.py
+CARD_TESTS = $(CHAPTERS:%=tests/chapters/test_%.py) tests/device/test_beside_waiting_kernels.py \
+  tests/emulator/test_execution_units.py tests/chapters/test_queue_waits.py tests/libraries/test_inference.py tests/libraries/test_moe.py
 test-card: $(VENV)/.installed
 	@.ci/card
 	kernels="$(CURDIR)/build/kernels/$(CARD)" && mkdir -p "$$kernels"
@@ -83,10 +83,10 @@ test-card: $(VENV)/.installed
 CHAPTERS := query rma amo signals strided wait wait_sets order teams active_sets locks memory_extras collectives reductions \
   kernels_collectives kernels_reductions on_queue on_queue_collectives
 
-OF_NUMBA_DPEX := tests/of_numba_dpex $(CHAPTERS:%=tests/test_%.py) tests/test_function_cache.py \
-  tests/test_kernel_cache.py tests/test_kernel_sizes.py tests/test_interop.py tests/test_torch.py \
-  tests/test_process_group.py tests/test_inference.py tests/test_indexed.py tests/test_atomic_orders.py \
-  tests/test_work_groups.py
+OF_NUMBA_DPEX := tests/of_numba_dpex $(CHAPTERS:%=tests/chapters/test_%.py) tests/device/test_function_cache.py \
+  tests/device/test_kernel_cache.py tests/device/test_kernel_sizes.py tests/libraries/test_interop.py tests/libraries/test_torch.py \
+  tests/libraries/test_process_group.py tests/libraries/test_inference.py tests/chapters/test_indexed.py tests/chapters/test_atomic_orders.py \
+  tests/chapters/test_work_groups.py
 # On 2 PEs, where a test does not name its number: what depends on the number is the same with both compilers.
 test-numba-dpex:
 	@$(MAKE) --no-print-directory STACK=numba-dpex test ARGS="-o ishmem_npes=2 $(OF_NUMBA_DPEX) $(ARGS)"
@@ -94,7 +94,7 @@ test-numba-dpex:
 # Downloads 0.6 GB, for 1.1 GB in build/torch-pypi.
 test-torch: $(VENV)/.installed
 	@.ci/torch-pypi $(VENV)/bin/python
-	$(VENV)/bin/python -m pytest tests/test_torch.py tests/test_process_group.py tests/test_interop.py $(ARGS)
+	$(VENV)/bin/python -m pytest tests/libraries/test_torch.py tests/libraries/test_process_group.py tests/libraries/test_interop.py $(ARGS)
 
 test-clients: $(VENV)/.installed
 	@$(VENV)/bin/python tests/clients $(ARGS)
@@ -117,9 +117,9 @@ ON_NODES := $(if $(MPI),build/mpi/$(MPI)/.made,$(VENV)/.installed)
 test-mpi: $(ON_NODES)
 	@python=$(dir $(ON_NODES))bin/python
 	for nodes in $(NODES); do
-	  $$python -m pytest --nodes $$nodes --pes 4 $(CHAPTERS:%=tests/test_%.py) $(ARGS)
+	  $$python -m pytest --nodes $$nodes --pes 4 $(CHAPTERS:%=tests/chapters/test_%.py) $(ARGS)
 	done
-	$$python -m pytest tests/test_network.py tests/test_chapters_on_nodes.py tests/test_network_faults.py $(ARGS)
+	$$python -m pytest tests/nodes/test_network.py tests/nodes/test_chapters_on_nodes.py tests/nodes/test_network_faults.py $(ARGS)
 
 # The environment with another MPI library, whose wheel would overwrite files of MPICH's.
 MPI_WHEEL_impi := impi-rt==2021.18.1

@@ -22,7 +22,7 @@ extensions = [
 exclude_patterns = ["_ext"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
-nb_execution_mode = "off"  # tests/test_docs.py runs the notebooks
+nb_execution_mode = "off"  # tests/tools/test_docs.py runs the notebooks
 autodoc_typehints = "none"  # the signature has the names, the docstring the dtypes
 trim_doctest_flags = True
 # The build needs no network: it reads the names that it links to from docs/_ext/inventories.txt.

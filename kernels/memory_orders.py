@@ -1,7 +1,7 @@
 """Memory order of each operation in kernels: the weakest that OpenSHMEM 1.6 allows.
 
 docs/architecture-order.md has a table with the reasons. The models in tests/models show that weaker orders are
-incorrect; tests/test_memory_orders.py checks that kernels compile to the instructions in `EMITTED`. The scope is
+incorrect; tests/device/test_memory_orders.py checks that kernels compile to the instructions in `EMITTED`. The scope is
 cross-device.
 """
 

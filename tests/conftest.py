@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -28,9 +29,9 @@ from hypothesis import settings
 
 from ishmem.testing import Pes, fork_server
 
-sys.path.insert(0, str(Path(__file__).with_name("reliability")))
-
-import slow
+HERE = Path(__file__).parent
+sys.path += [str(each) for each in HERE.iterdir() if any(each.glob("test_*.py"))]  # tests use functions of other files
+sys.path.insert(0, str(HERE / "reliability"))
 
 if TYPE_CHECKING:
     from trials import Trial
@@ -54,6 +55,10 @@ if "ISHMEM_ZE_LOADER" not in os.environ:
     import common  # noqa: F401
 
 
+_OF_EACH_KIND = {"bool", "uint8", "int64", "float32", "complex64"}
+_TYPE = re.compile(r"\b(?:bool|u?int\d+|b?float\d+|complex\d+)\b")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nodes", dest="ishmem_nodes", help="the same as --ishmem-nodes", metavar="N+N")
     parser.addoption("--pes", dest="ishmem_npes", help="the same as --ishmem-npes", metavar="N[,N]")
@@ -65,14 +70,27 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = os.environ["ISHMEM_KERNEL_CACHE"] = tempfile.mkdtemp()
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     config.addinivalue_line("markers", "one_node: the test is about PEs that reach each other's memory")
-    config.addinivalue_line("markers", "slow: `make test-slow` runs the test; see tests/slow.py")
+    config.addinivalue_line("markers", "slow(instead): `make test-slow` runs the test; `make test` has another instead")
+    config.addinivalue_line("markers", "slow_cases(instead, *ids): so for these ids; one that ends in - is a beginning")
+    config.addinivalue_line("markers", "slow_types: so for all types but one of each kind, to compile less")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m deselects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if slow.is_slow(item.nodeid.removeprefix("tests/")):
+        case = item.name.partition("[")[2].rstrip("]")
+        if _is_slow_case(item, case) or _is_slow_type(item, case):
             item.add_marker(pytest.mark.slow)
+
+
+def _is_slow_case(item: pytest.Item, case: str) -> bool:
+    named = [each for mark in item.iter_markers("slow_cases") for each in mark.args[1:]]
+    return case in named or any(case.startswith(each) for each in named if each.endswith("-"))
+
+
+def _is_slow_type(item: pytest.Item, case: str) -> bool:
+    types = _TYPE.findall(case)
+    return item.get_closest_marker("slow_types") is not None and bool(types) and _OF_EACH_KIND.isdisjoint(types)
 
 
 def pytest_collection_finish() -> None:

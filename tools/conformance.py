@@ -50,7 +50,7 @@ def routines(chapter: Chapter) -> Iterator[c_map.Row]:
 
 @functools.cache
 def _texts() -> dict[str, str]:
-    return {path.name: path.read_text() for path in sorted(TESTS.glob("test_*.py"))}
+    return {f"{path.parent.name}/{path.name}": path.read_text() for path in sorted(TESTS.glob("*/test_*.py"))}
 
 
 def test_of(name: str) -> str:
@@ -59,7 +59,7 @@ def test_of(name: str) -> str:
     Raises:
         LookupError: None names it.
     """
-    own = f"test_{getattr(ishmem, name).__module__.rpartition('.')[2]}.py"
+    own = f"chapters/test_{getattr(ishmem, name).__module__.rpartition('.')[2]}.py"
     if re.search(rf"\b{name}\b", _texts().get(own, "")):
         return own
     counts = {file: len(re.findall(rf"\b{name}\b", text)) for file, text in _texts().items()}

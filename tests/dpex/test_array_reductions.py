@@ -39,6 +39,7 @@ def elements(dtype: Any) -> Any:
     return st.integers(0, 1) if dtype is np.bool_ else st.integers(0 if np.dtype(dtype).kind == "u" else -3, 3)
 
 
+@pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint16, np.int64, np.float32, np.float64])
 @pytest.mark.parametrize("form", ["line", "every second", "tile", "transposed"])
 def test_reductions(dtype: Any, form: str) -> None:

@@ -44,6 +44,7 @@ def test_another_process_loads(tmp_path: Path) -> None:
     assert not others
 
 
+@pytest.mark.slow("test_kernel_cache.py")
 @pytest.mark.parametrize(
     ("changed", "result", "compiled"),
     [
@@ -60,12 +61,14 @@ def test_what_differs_is_compiled(tmp_path: Path, changed: str, result: list[int
     assert lines[-1].startswith(str(result))
 
 
+@pytest.mark.slow("test_kernel_cache.py::test_pes_share_kernels")
 def test_processes_at_once_compile_once(tmp_path: Path) -> None:
     lines = [line for process in [start(tmp_path) for _ in range(3)] for line in lines_of(process)]
     assert [lines.count(line) for line in COMPILED] == [1, 1]
     assert len([line for line in lines if line.startswith("[1, 2, 3, 4, 0]")]) == 3
 
 
+@pytest.mark.slow("test_kernel_cache.py::test_store_ignores_damage")
 def test_damaged_files_are_ignored(tmp_path: Path) -> None:
     run(tmp_path)
     first, second = kept(tmp_path)
@@ -88,6 +91,7 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert run(tmp_path)[:2] == LOADED
 
 
+@pytest.mark.slow("test_kernel_cache.py: the same store")
 def test_old_kernels_make_room(tmp_path: Path) -> None:
     run(tmp_path)
     sizes = sum(path.stat().st_size for path in kept(tmp_path))

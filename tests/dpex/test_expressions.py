@@ -104,6 +104,7 @@ def check(source: str, dtypes: tuple[str, str], is_wide: bool) -> None:
         assert found[:, place].tolist() == [int(each) % (1 << 64) for each in wanted[:, place]], source
 
 
+@pytest.mark.slow_cases("fewer random expressions", "small-many", "uint64-many")
 @pytest.mark.parametrize("count", [3, 60], ids=["few", "many"])
 @pytest.mark.parametrize("is_wide", [True, False], ids=["uint64", "small"])
 def test_same_values(is_wide: bool, count: int) -> None:

@@ -71,6 +71,7 @@ def check(expressions: list[str], a: np.ndarray, b: np.ndarray) -> None:
                 assert real[number, place] == float(value), shown
 
 
+@pytest.mark.slow("test_some_operators")
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_operators(left: str, right: str) -> None:
     expressions = [each for each in OPERATORS if compiles(each, left, right)]
@@ -111,6 +112,7 @@ def test_signs_and_reals(dtype: str) -> None:
         assert bits.tolist() == [~each % WORD for each in values]
 
 
+@pytest.mark.slow("test_with_constants, test_signs_and_reals")
 @pytest.mark.parametrize("dtype", [each for each in INTEGERS if each not in TYPES])
 def test_other_types(dtype: str) -> None:
     test_with_constants(dtype)

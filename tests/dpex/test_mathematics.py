@@ -55,6 +55,7 @@ def test_functions_of_math(dtype: Any) -> None:
     assert (apply(["math.nextafter(a, b)"], {"math": math}, dtype, x, y)[0] == np.nextafter(x, y)).all()
 
 
+@pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64])
 def test_functions_of_math_of_integers(dtype: Any) -> None:
     x = np.array([1, 2, 3, 5], dtype)
@@ -86,6 +87,7 @@ def test_parts_of_a_number() -> None:
     assert (got == [mantissas, exponents, x * 8]).all()
 
 
+@pytest.mark.slow("test_functions_of_numpy")
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_complex_numbers(dtype: Any) -> None:
     x = np.array([0.3 + 0.1j, 0.5 - 0.2j, -0.9 + 2j, 1.5 + 0j], dtype)
@@ -110,6 +112,7 @@ def test_complex_numbers(dtype: Any) -> None:
         close(values, [eval(expression, {"cmath": cmath, "a": complex(a)}) for a in x], dtype)
 
 
+@pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint32, np.int64, np.float32, np.float64, np.complex64])
 def test_functions_of_numpy(dtype: Any) -> None:
     x, y = np.array([1, 1, 2, 3]), np.array([2, 1, 1, 3])

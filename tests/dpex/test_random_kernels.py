@@ -31,6 +31,7 @@ def in_plain_python(program: Program) -> list[Any]:
     return whole
 
 
+@pytest.mark.slow_cases("fewer random kernels", "many")
 @pytest.mark.parametrize("count", [10, 40], ids=["few", "many"])
 def test_same_results(devices: list[Device], count: int) -> None:
     @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))

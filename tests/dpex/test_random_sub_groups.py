@@ -49,6 +49,7 @@ def check(devices: list[Device], program: Program) -> None:
         np.testing.assert_array_equal(out, in_model(program, most), f"{program.source}{program.group}")
 
 
+@pytest.mark.slow_cases("fewer random kernels", "many")
 @pytest.mark.parametrize("count", [15, 60], ids=["few", "many"])
 def test_random_kernels(devices: list[Device], count: int) -> None:
     @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))

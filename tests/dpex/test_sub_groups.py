@@ -42,6 +42,7 @@ def test_numbers() -> None:
     assert sorted(zip(group[:GROUP], place[:GROUP])) == [(g, n) for g in range(groups[0]) for n in range(extent[0])]
 
 
+@pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_exchanges(dtype: Any) -> None:
     def exchanges(item, values, out):
@@ -60,6 +61,7 @@ def test_exchanges(dtype: Any) -> None:
     assert (got[3][:, 1:] == rows[:, :-1]).all() and (got[4][:, :-1] == rows[:, 1:]).all()
 
 
+@pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_reductions(dtype: Any) -> None:
     def reductions(item, values, out):

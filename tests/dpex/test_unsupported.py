@@ -217,6 +217,7 @@ FUNCTIONS = sorted(
 )
 
 
+@pytest.mark.slow("test_a_construct_is_named")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_of_python_works_or_is_named(name: str, tmp_path: Path) -> None:
     """With whatever it is called, no message is of numba's inside."""
@@ -227,6 +228,7 @@ def test_every_function_of_python_works_or_is_named(name: str, tmp_path: Path) -
         says_what_it_refuses(call, tmp_path)
 
 
+@pytest.mark.slow("test_a_construct_is_named")
 @pytest.mark.parametrize("name", [name for name in dir(math) if callable(getattr(math, name)) and name[0] != "_"])
 def test_every_function_of_math_works_or_is_named(name: str, tmp_path: Path) -> None:
     for call in (f"math.{name}(a[0])", f"math.{name}(a[0], a[1])", f"math.{name}((1, 2))", f"math.{name}(n[0])"):

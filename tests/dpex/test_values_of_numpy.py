@@ -58,6 +58,7 @@ def compare(names: list[str], a: np.ndarray, b: np.ndarray) -> None:
             assert not bad.any(), (expression, str(a.dtype), str(b.dtype), shown)
 
 
+@pytest.mark.slow("test_some_functions")
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_functions(left: str, right: str) -> None:
     compare(OF_TWO, *pairs(left, right))

@@ -1,4 +1,4 @@
-"""Cache keys of kernels: what is special to numba-dpex; the rest is in tests/test_kernel_cache.py."""
+"""Cache keys of kernels: what is special to numba-dpex; the rest is in tests/device/test_kernel_cache.py."""
 
 from __future__ import annotations
 

@@ -20,21 +20,21 @@ BUILD = ROOT / "build" / "sanitize"
 COMPILER = os.environ.get("CXX") or "c++"
 
 IPC = [
-    "test_ipc.py::test_two_processes_share_heaps[tiles]",
-    "test_ipc.py::test_a_heap_in_a_pool_of_sycl[pool]",
-    "test_simulator.py::test_ipc_handles[opaque-hello-hello]",
-    "test_simulator.py::test_memory",
-    "test_simulator.py::test_events_and_time_limits",
+    "host/test_ipc.py::test_two_processes_share_heaps[tiles]",
+    "host/test_ipc.py::test_a_heap_in_a_pool_of_sycl[pool]",
+    "simulator/test_simulator.py::test_ipc_handles[opaque-hello-hello]",
+    "simulator/test_simulator.py::test_memory",
+    "simulator/test_simulator.py::test_events_and_time_limits",
 ]
 ATOMICS = [
-    "test_amo.py::test_host[2pes-int32]",
-    "test_amo.py::test_host[2pes-float64]",
-    "test_amo.py::test_contention[2pes-everyone]",
-    "test_threads.py::test_many_threads",
-    "test_threads.py::test_many_threads_on_shared_elements",
-    "test_threads.py::test_threads_beside_allocation",
+    "chapters/test_amo.py::test_host[2pes-int32]",
+    "chapters/test_amo.py::test_host[2pes-float64]",
+    "chapters/test_amo.py::test_contention[2pes-everyone]",
+    "job/test_threads.py::test_many_threads",
+    "job/test_threads.py::test_many_threads_on_shared_elements",
+    "job/test_threads.py::test_threads_beside_allocation",
 ]
-READERS = ["test_fuzz.py::test_damaged_modules_in_the_simulator"]
+READERS = ["job/test_fuzz.py::test_damaged_modules_in_the_simulator"]
 
 
 @dataclass

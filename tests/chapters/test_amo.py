@@ -1,0 +1,522 @@
+"""Atomic operations, on the host and in kernels, alone and under contention."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, edges, kapi, pattern, same, symmetric
+
+import ishmem
+from ishmem.common.type_tables import ATOMICS, BITWISE, EXTENDED, RMA_TYPES, STANDARD, Atomic, Rmw
+from ishmem.testing import Pes
+
+FLOATS = tuple(sorted(set(EXTENDED) - set(STANDARD)))
+CELLS = 5
+"""Elements around and including the one that an operation is for."""
+
+
+def model(atomic: Atomic, dtype: str, old: Any, *operands: Any) -> Any:
+    """Return what an operation leaves in memory, by numpy, whose integers wrap around as well."""
+    old, *given = (np.array([value], dtype) for value in (old, *operands))
+    one = np.ones(1, dtype)
+    new = {
+        Rmw.FETCH: lambda: old,
+        Rmw.SWAP: lambda: given[0],
+        Rmw.COMPARE_SWAP: lambda: given[1] if old[0] == given[0][0] else old,
+        Rmw.ADD: lambda: old + (given[0] if given else one),
+        Rmw.AND: lambda: old & given[0],
+        Rmw.OR: lambda: old | given[0],
+        Rmw.XOR: lambda: old ^ given[0],
+        Rmw.MIN: lambda: np.minimum(old, given[0]),
+        Rmw.MAX: lambda: np.maximum(old, given[0]),
+    }[atomic.rmw]
+    with np.errstate(all="ignore"):
+        return new()[0].item()
+
+
+def equal(seen: Any, wanted: Any) -> bool:
+    return seen == wanted or (seen != seen and wanted != wanted)  # NaN, as the sum of infinities
+
+
+def values_of(dtype: str) -> list[Any]:
+    if np.dtype(dtype).kind == "f":
+        limits = np.finfo(dtype)
+        return [0.0, -0.0, 1.5, float(limits.min), float(limits.max), float(limits.tiny), np.inf, -np.inf]
+    return [*edges(dtype), *pattern(dtype, 2, 1).tolist()]
+
+
+def operands_of(atomic: Atomic, dtype: str, old: Any) -> list[tuple[Any, ...]]:
+    values = values_of(dtype)
+    if atomic.rmw is Rmw.COMPARE_SWAP:
+        return [(cond, value) for cond in (old, values[0], values[-1]) for value in (values[1], values[-2])]
+    return [(value,) for value in values] if atomic.operands else [()]
+
+
+def check_host(dtype: str) -> None:
+    """Each routine of the dtype, with values and operands at the limits, on every PE; neighbours are unchanged."""
+    me = ishmem.my_pe()
+    guard = pattern(dtype, ishmem.n_pes() * CELLS, 99)
+    dest, fetch = symmetric(guard), symmetric(pattern(dtype, 3, 98))
+    place = me * CELLS + 2
+    for atomic in [atomic for atomic in ATOMICS.values() if dtype in atomic.types]:
+        for pe in range(ishmem.n_pes()):
+            for old in values_of(dtype)[::2]:
+                for operands in operands_of(atomic, dtype, old):
+                    host_case(atomic, dest, fetch, pe, place, old, operands)
+    for pe in range(ishmem.n_pes()):
+        ishmem.p(dest, guard[place], pe, place)
+    ishmem.barrier_all()
+    same(dest, guard)
+    same(fetch[1:], pattern(dtype, 3, 98)[1:])
+
+
+def host_case(atomic: Atomic, dest: Any, fetch: Any, pe: int, place: int, old: Any, operands: tuple[Any, ...]) -> None:
+    wanted = model(atomic, str(dest.dtype), old, *operands)
+    ishmem.p(dest, old, pe, place)
+    ishmem.quiet()
+    result = getattr(ishmem, atomic.name)(dest, *operands, pe, place)
+    assert result == (old if atomic.fetches else None), (atomic, old, operands)
+    ishmem.quiet()
+    assert equal(ishmem.g(dest, pe, place), wanted), (atomic, old, operands)
+    if atomic.fetches:
+        ishmem.p(dest, old, pe, place)
+        ishmem.quiet()
+        getattr(ishmem, f"{atomic.name}_nbi")(fetch, dest, *operands, pe, place)
+        ishmem.quiet()
+        assert ishmem.g(fetch, ishmem.my_pe()) == old
+        assert equal(ishmem.g(dest, pe, place), wanted), (atomic, old, operands)
+
+
+@pytest.mark.ishmem
+@pytest.mark.parametrize("dtype", EXTENDED)
+def test_host(dtype: str) -> None:
+    check_host(dtype)
+
+
+@pytest.mark.ishmem
+def test_fetch_destinations() -> None:
+    """The fetched value goes to numpy and dpnp arrays, of any shape; index counts in C order."""
+    me, pe = ishmem.my_pe(), ishmem.n_pes() - 1
+    dest = symmetric(np.arange(24, dtype="int64").reshape(4, 6))
+    ishmem.barrier_all()
+    for fetch in (np.full(2, -1), dpnp.full((2, 2), -1), np.full((), -1), ishmem.full(3, -1, dtype="int64")):
+        ishmem.atomic_fetch_nbi(fetch, dest, pe, 6 + me)
+        ishmem.quiet()
+        seen = np.ravel(fetch if isinstance(fetch, np.ndarray) else fetch.asnumpy()).tolist()
+        assert seen == [6 + me] + [-1] * (len(seen) - 1)
+    assert ishmem.atomic_fetch(dest[2], pe, 3) == 15
+
+
+# --- in kernels: every routine once per row of a table of old values and operands, each in a cell of its own
+
+
+@dpex.kernel
+def run_standard(item: kapi.Item, dest, old, fetch, cond, value, pe):  # type: ignore
+    row = item.get_id(0)
+    c, v, first = cond[row], value[row], row * 28
+    old[first] = ishmem.atomic_fetch(dest, pe, first)
+    ishmem.atomic_set(dest, v, pe, first + 1)
+    old[first + 2] = ishmem.atomic_swap(dest, v, pe, first + 2)
+    old[first + 3] = ishmem.atomic_compare_swap(dest, c, v, pe, first + 3)
+    ishmem.atomic_inc(dest, pe, first + 4)
+    old[first + 5] = ishmem.atomic_fetch_inc(dest, pe, first + 5)
+    ishmem.atomic_add(dest, v, pe, first + 6)
+    old[first + 7] = ishmem.atomic_fetch_add(dest, v, pe, first + 7)
+    ishmem.atomic_and(dest, v, pe, first + 8)
+    old[first + 9] = ishmem.atomic_fetch_and(dest, v, pe, first + 9)
+    ishmem.atomic_or(dest, v, pe, first + 10)
+    old[first + 11] = ishmem.atomic_fetch_or(dest, v, pe, first + 11)
+    ishmem.atomic_xor(dest, v, pe, first + 12)
+    old[first + 13] = ishmem.atomic_fetch_xor(dest, v, pe, first + 13)
+    ishmem.atomic_min(dest, v, pe, first + 14)
+    old[first + 15] = ishmem.atomic_fetch_min(dest, v, pe, first + 15)
+    ishmem.atomic_max(dest, v, pe, first + 16)
+    old[first + 17] = ishmem.atomic_fetch_max(dest, v, pe, first + 17)
+    ishmem.atomic_fetch_nbi(fetch[first + 18 :], dest, pe, first + 18)
+    ishmem.atomic_swap_nbi(fetch[first + 19 :], dest, v, pe, first + 19)
+    ishmem.atomic_compare_swap_nbi(fetch[first + 20 :], dest, c, v, pe, first + 20)
+    ishmem.atomic_fetch_inc_nbi(fetch[first + 21 :], dest, pe, first + 21)
+    ishmem.atomic_fetch_add_nbi(fetch[first + 22 :], dest, v, pe, first + 22)
+    ishmem.atomic_fetch_and_nbi(fetch[first + 23 :], dest, v, pe, first + 23)
+    ishmem.atomic_fetch_or_nbi(fetch[first + 24 :], dest, v, pe, first + 24)
+    ishmem.atomic_fetch_xor_nbi(fetch[first + 25 :], dest, v, pe, first + 25)
+    ishmem.atomic_fetch_min_nbi(fetch[first + 26 :], dest, v, pe, first + 26)
+    ishmem.atomic_fetch_max_nbi(fetch[first + 27 :], dest, v, pe, first + 27)
+    ishmem.quiet()
+
+
+@dpex.kernel
+def run_extended(item: kapi.Item, dest, old, fetch, cond, value, pe):  # type: ignore
+    row = item.get_id(0)
+    v, first = value[row], row * 14
+    old[first] = ishmem.atomic_fetch(dest, pe, first)
+    ishmem.atomic_set(dest, v, pe, first + 1)
+    old[first + 2] = ishmem.atomic_swap(dest, v, pe, first + 2)
+    ishmem.atomic_add(dest, v, pe, first + 3)
+    old[first + 4] = ishmem.atomic_fetch_add(dest, v, pe, first + 4)
+    ishmem.atomic_min(dest, v, pe, first + 5)
+    old[first + 6] = ishmem.atomic_fetch_min(dest, v, pe, first + 6)
+    ishmem.atomic_max(dest, v, pe, first + 7)
+    old[first + 8] = ishmem.atomic_fetch_max(dest, v, pe, first + 8)
+    ishmem.atomic_fetch_nbi(fetch[first + 9 :], dest, pe, first + 9)
+    ishmem.atomic_swap_nbi(fetch[first + 10 :], dest, v, pe, first + 10)
+    ishmem.atomic_fetch_add_nbi(fetch[first + 11 :], dest, v, pe, first + 11)
+    ishmem.atomic_fetch_min_nbi(fetch[first + 12 :], dest, v, pe, first + 12)
+    ishmem.atomic_fetch_max_nbi(fetch[first + 13 :], dest, v, pe, first + 13)
+    ishmem.quiet()
+
+
+def columns(kind: tuple[str, ...]) -> list[tuple[Atomic, bool]]:
+    """Give the routines in the order of the kernels above, and whether it is the form ``_nbi``."""
+    atomics = [atomic for atomic in ATOMICS.values() if set(kind) & set(atomic.types)]
+    return [(a, False) for a in atomics] + [(a, True) for a in atomics if a.fetches]
+
+
+def check_kernel(dtype: str) -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    routines = columns((dtype,))
+    values = values_of(dtype)
+    rows = [(old, cond, value) for old in values for cond in (old, values[0]) for value in values]
+    before = np.repeat(np.array([old for old, _, _ in rows], dtype), len(routines))
+    dest = symmetric(before)
+    cond, value = (dpnp.asarray(np.array(column, dtype)) for column in list(zip(*rows))[1:])
+    untouched = pattern(dtype, before.size, 99)
+    old, fetch = dpnp.asarray(untouched), dpnp.asarray(untouched)
+    kernel = run_extended if dtype in FLOATS else run_standard
+    dpex.call_kernel(kernel, kapi.Range(len(rows)), dest, old, fetch, cond, value, (me + 1) % n)
+    ishmem.barrier_all()
+    after = [model(a, dtype, row[0], *row[3 - len(a.operands) :]) for row in rows for a, _ in routines]
+    same(dest, np.array(after, dtype))
+    for seen, is_nbi in ((old, False), (fetch, True)):
+        written = np.tile([a.fetches and nbi == is_nbi for a, nbi in routines], len(rows))
+        same(seen, np.where(written, before, untouched))
+
+
+@pytest.mark.slow_types
+@pytest.mark.parametrize("dtype", EXTENDED)
+@pytest.mark.ishmem(2)
+def test_kernel_types(dtype: str) -> None:
+    check_kernel(dtype)
+
+
+@pytest.mark.ishmem([1, 3, 4])
+def test_kernel() -> None:
+    check_kernel("uint32")
+
+
+# --- NaN wins, as in reductions
+
+NAN_PAIRS = [(np.nan, 1.0), (1.0, np.nan), (np.nan, np.nan)]
+
+
+@dpex.kernel
+def run_extrema(item: kapi.Item, dest, value, pe):  # type: ignore
+    row = item.get_id(0)
+    ishmem.atomic_min(dest, value[row], pe, 2 * row)
+    ishmem.atomic_fetch_max(dest, value[row], pe, 2 * row + 1)
+
+
+@pytest.mark.parametrize("where", ["host", "kernel"])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.ishmem(2)
+def test_nan(dtype: str, where: str) -> None:
+    pe = (ishmem.my_pe() + 1) % ishmem.n_pes()
+    old, given = (np.array(column, dtype) for column in zip(*NAN_PAIRS))
+    dest = symmetric(np.repeat(old, 2))
+    if where == "kernel":
+        dpex.call_kernel(run_extrema, kapi.Range(len(given)), dest, dpnp.asarray(given), pe)
+    else:
+        for row, value in enumerate(given):
+            ishmem.atomic_min(dest, value, pe, 2 * row)
+            ishmem.atomic_fetch_max(dest, value, pe, 2 * row + 1)
+    ishmem.barrier_all()
+    same(dest, np.full(2 * len(given), np.nan, dtype))
+
+
+# --- contention: everyone works on the same few elements at once
+
+ROUNDS = 200
+ITEMS = 64
+
+
+def host_storm(counters: Any, bits: Any, limits: Any, pes: list[int], repeat: int = ROUNDS) -> list[int]:
+    """Count on every PE; give what ``fetch_inc`` saw on PE 0."""
+    me = ishmem.my_pe()
+    seen = []
+    for _ in range(repeat):
+        for pe in pes:
+            ishmem.atomic_inc(counters, pe, 0)
+            ishmem.atomic_add(counters, me + 1, pe, 1)
+            ishmem.atomic_fetch_add(counters, -(me + 1), pe, 2)
+            ticket = ishmem.atomic_fetch_inc(counters, pe, 3)
+            ishmem.atomic_xor(bits, 1 << (3 * me), pe, 0)
+            ishmem.atomic_or(bits, 2 << (3 * me), pe, 1)
+            ishmem.atomic_and(bits, ~(4 << (3 * me)), pe, 2)
+            ishmem.atomic_min(limits, -ticket, pe, 0)
+            ishmem.atomic_max(limits, ticket, pe, 1)
+            if pe == 0:
+                seen.append(ticket)
+    return seen
+
+
+@dpex.kernel
+def kernel_storm(item: kapi.Item, counters, bits, limits, tickets, repeat):  # type: ignore
+    k, me = item.get_id(0), ishmem.my_pe()
+    shift = 3 * me
+    for r in range(repeat):
+        for pe in range(ishmem.n_pes()):
+            ishmem.atomic_inc(counters, pe, 0)
+            ishmem.atomic_add(counters, me + 1, pe, 1)
+            ishmem.atomic_fetch_add(counters, -(me + 1), pe, 2)
+            ticket = ishmem.atomic_fetch_inc(counters, pe, 3)
+            ishmem.atomic_xor(bits, 1 << shift, pe, 0)
+            ishmem.atomic_or(bits, 2 << shift, pe, 1)
+            ishmem.atomic_and(bits, ~(4 << shift), pe, 2)
+            ishmem.atomic_min(limits, -ticket, pe, 0)
+            ishmem.atomic_max(limits, ticket, pe, 1)
+            if pe == 0:
+                tickets[k * repeat + r] = ticket
+
+
+def storm(host: bool, kernel: bool, repeat: int = ROUNDS, expect: bool = True) -> tuple[int, list[int]]:
+    """Let this PE's host, its kernels or both count on every PE; check this PE's totals."""
+    n, share = ishmem.n_pes(), repeat // ITEMS + 1
+    counters = ishmem.zeros(4, dtype="int64")
+    bits, limits = symmetric(np.array([0, 0, -1], "int64")), ishmem.zeros(2, dtype="float64")
+    tickets = dpnp.zeros(ITEMS * share, dtype="int64")
+    times = (repeat if host else 0) + (ITEMS * share if kernel else 0)
+    mine = ishmem.zeros(n, dtype="int64")
+    if kernel:  # compile before the others start
+        dpex.call_kernel(kernel_storm, kapi.Range(1), counters, bits, limits, tickets, 0)
+    for pe in range(n):
+        ishmem.p(mine, times, pe, ishmem.my_pe())
+    ishmem.barrier_all()
+    event = dpex.call_kernel_async if kernel else None
+    pending = event(kernel_storm, kapi.Range(ITEMS), (), counters, bits, limits, tickets, share) if event else ()
+    seen = host_storm(counters, bits, limits, list(range(n)), repeat) if host else []
+    for one in pending:
+        one.wait()
+    ishmem.barrier_all()
+    check_totals(counters.asnumpy(), bits.asnumpy(), mine.asnumpy())
+    last = float(mine.asnumpy().sum() - 1)
+    same(limits, np.array([-last, last]))
+    return int(mine.asnumpy().sum()), seen + (tickets.asnumpy().tolist() if kernel else [])
+
+
+def check_totals(counters: np.ndarray, bits: np.ndarray, times: np.ndarray) -> None:
+    weighted = int(sum(count * (pe + 1) for pe, count in enumerate(times)))
+    same(counters, np.array([times.sum(), weighted, -weighted, times.sum()]))
+    flips = sum(int(count) % 2 << 3 * pe for pe, count in enumerate(times))
+    ors = sum(2 << 3 * pe for pe, count in enumerate(times) if count)
+    ands = ~sum(4 << 3 * pe for pe, count in enumerate(times) if count)
+    same(bits, np.array([flips, ors, ands]))
+
+
+def all_hosts() -> tuple[int, list[int]]:
+    return storm(host=True, kernel=False)
+
+
+def all_kernels() -> tuple[int, list[int]]:
+    return storm(host=False, kernel=True)
+
+
+def hosts_against_kernels() -> tuple[int, list[int]]:
+    return storm(host=ishmem.my_pe() % 2 == 0, kernel=ishmem.my_pe() % 2 == 1)
+
+
+def everyone() -> tuple[int, list[int]]:
+    return storm(host=True, kernel=True)
+
+
+@pytest.mark.parametrize("who", [all_hosts, all_kernels, hosts_against_kernels, everyone])
+def test_contention(pes: Pes, who: Callable[[], Any]) -> None:
+    check_tickets(pes.run(who))
+
+
+def check_tickets(results: list[tuple[int, list[int]]]) -> None:
+    """All ``fetch_inc`` of one element together return every number once."""
+    tickets = [ticket for _, seen in results for ticket in seen]
+    assert sorted(tickets) == list(range(results[0][0]))
+
+
+@pytest.mark.ishmem
+def test_host_lock() -> None:
+    """compare_swap and set as a lock around ordinary reads and writes of a counter."""
+    me, n, repeat = ishmem.my_pe(), ishmem.n_pes(), 100
+    lock, counter = ishmem.zeros(1, dtype="uint32"), ishmem.zeros(2, dtype="int64")
+    ishmem.barrier_all()
+    for _ in range(repeat):
+        while ishmem.atomic_compare_swap(lock, 0, me + 1, n - 1):
+            pass
+        for k in range(2):
+            ishmem.p(counter, ishmem.g(counter, n - 1, k) + k + 1, n - 1, k)
+        ishmem.quiet()
+        assert ishmem.atomic_swap(lock, 0, n - 1) == me + 1
+    ishmem.barrier_all()
+    same(counter, np.array([1, 2]) * (repeat * n if me == n - 1 else 0))
+
+
+@dpex.kernel
+def count_with_lock(item: kapi.Item, lock, counter, repeat, home):  # type: ignore
+    me = ishmem.my_pe()
+    for _ in range(repeat):
+        while ishmem.atomic_compare_swap(lock, 0, me + 1, home) != 0:
+            pass
+        for k in range(2):
+            ishmem.p(counter, ishmem.g(counter, home, k) + k + 1, home, k)
+        ishmem.quiet()
+        ishmem.atomic_set(lock, 0, home)
+
+
+@pytest.mark.ishmem([2, 3])
+def test_kernel_lock() -> None:
+    repeat = 500
+    n = ishmem.n_pes()
+    lock, counter = ishmem.zeros(1, dtype="uint32"), ishmem.zeros(2, dtype="int64")
+    dpex.call_kernel(count_with_lock, kapi.Range(1), lock, counter, 0, n - 1)
+    ishmem.barrier_all()
+    dpex.call_kernel(count_with_lock, kapi.Range(1), lock, counter, repeat, n - 1)
+    ishmem.barrier_all()
+    same(counter, np.array([1, 2]) * (repeat * n if ishmem.my_pe() == n - 1 else 0))
+
+
+# --- host atomics done by kernels
+
+
+@pytest.fixture(scope="module", params=["setting", "device"])
+def kernel_route(request: pytest.FixtureRequest) -> Iterator[Pes]:
+    by = {"setting": {"ISHMEM_HOST_ATOMICS": "kernel"}, "device": {"ISHMEM_SIM_HOST_ATOMICS": "0"}}
+    pool = Pes(2, by[request.param])
+    yield pool
+    pool.stop()
+
+
+def check_route(by_kernel: bool) -> None:
+    from ishmem.runtime import host_atomics
+
+    cell = ishmem.zeros(1, dtype="int32")
+    before = host_atomics._kernel.cache_info()
+    assert ishmem.atomic_fetch_add(cell, 5, ishmem.my_pe()) == 0
+    after = host_atomics._kernel.cache_info()
+    assert (after.hits + after.misses > before.hits + before.misses) == by_kernel
+    same(cell, np.array([5], "int32"))
+
+
+def check_every_routine(dtype: str) -> None:
+    """Each routine with one set of operands, because each compiles a kernel."""
+    dest, fetch = ishmem.zeros(CELLS, dtype=dtype), ishmem.zeros(1, dtype=dtype)
+    ishmem.barrier_all()
+    if ishmem.my_pe() == 0:
+        for atomic in [atomic for atomic in ATOMICS.values() if dtype in atomic.types]:
+            old = values_of(dtype)[-1]
+            for operands in operands_of(atomic, dtype, old)[-2:]:
+                host_case(atomic, dest, fetch, 1, 2, old, operands)
+    ishmem.barrier_all()
+
+
+def kernel_route_storm() -> tuple[int, list[int]]:
+    return storm(host=True, kernel=True, repeat=6)
+
+
+@pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only: see test_route")
+def test_kernel_route(kernel_route: Pes) -> None:
+    kernel_route.run(check_route, True)
+    check_tickets(kernel_route.run(kernel_route_storm))
+
+
+@pytest.mark.slow_types
+@pytest.mark.parametrize("kernel_route", ["setting"], indirect=True)
+@pytest.mark.parametrize("dtype", ["uint64", "float32"])
+def test_kernel_route_types(kernel_route: Pes, dtype: str) -> None:
+    kernel_route.run(check_every_routine, dtype)
+
+
+@pytest.mark.ishmem(2)
+def test_route() -> None:
+    """By a kernel only where host and kernels are not atomic to each other, and the kernels leave nothing to hosts."""
+    check_reported_route()
+
+
+def check_reported_route() -> None:
+    from ishmem.runtime import job, routes
+
+    heap = job.current().heap
+    check_route(not (routes.shares_atomics(heap.device) or heap.atomics_by_host[ishmem.my_pe()]))
+
+
+def test_locked_route() -> None:
+    """Where hosts do all atomics under a lock, no kernel asks them to. The settings are for the simulator."""
+    with Pes(2, {"ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_PEERS": "access"}) as pool:
+        pool.run(check_reported_route)
+        check_tickets(pool.run(kernel_route_storm))
+
+
+# --- what is refused
+
+
+def refused(call: Callable[[], Any], kind: type[BaseException], *words: str) -> None:
+    with pytest.raises(kind) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value), (word, str(caught.value))
+
+
+def check_types() -> None:
+    """Every routine refuses each dtype that is not in its table, and names the allowed ones."""
+    for name, atomic in ATOMICS.items():
+        allowed = ", ".join(atomic.types)
+        for dtype in sorted(set(RMA_TYPES) - set(atomic.types)):
+            cell = ishmem.zeros(2, dtype=dtype)
+            operands = [cell[0:1].asnumpy()[0]] * len(atomic.operands)
+            routine, words = getattr(ishmem, name), (name, dtype, f"allowed are {allowed}")
+            refused(lambda: routine(cell, *operands, 0), TypeError, *words)  # noqa: B023
+            if atomic.fetches:
+                nbi = getattr(ishmem, f"{name}_nbi")
+                refused(lambda: nbi(cell, cell, *operands, 0), TypeError, *words)  # noqa: B023
+            same(cell, np.zeros(2, dtype))
+
+
+def check_values() -> None:
+    cell, n = ishmem.zeros(3, dtype="int32"), ishmem.n_pes()
+    small, host = ishmem.zeros(3, dtype="uint64"), np.zeros(3, "int32")
+    refused(lambda: ishmem.atomic_add(cell, 1.5, 0), TypeError, "value", "1.5", "int32")
+    refused(lambda: ishmem.atomic_add(cell, None, 0), TypeError, "value", "None")
+    refused(lambda: ishmem.atomic_add(cell, 2**31, 0), ValueError, str(2**31), "int32")
+    refused(lambda: ishmem.atomic_set(cell, 2**80, 0), ValueError, str(2**80), "int32")
+    refused(lambda: ishmem.atomic_set(small, -1, 0), ValueError, "-1", "uint64")
+    refused(lambda: ishmem.atomic_compare_swap(cell, "x", 1, 0), TypeError, "'x'")
+    refused(lambda: ishmem.atomic_inc(cell, n), IndexError, f"pe is {n}", f"0 to {n - 1}")
+    refused(lambda: ishmem.atomic_inc(cell, -1), IndexError, "pe is -1")
+    refused(lambda: ishmem.atomic_inc(cell, "0"), TypeError, "pe", "str")
+    refused(lambda: ishmem.atomic_inc(cell, 0, 3), IndexError, "index is 3", "0 to 2")
+    refused(lambda: ishmem.atomic_inc(cell, 0, -1), IndexError, "index is -1")
+    refused(lambda: ishmem.atomic_inc(cell[::2], 0), ValueError, "not contiguous")
+    refused(lambda: ishmem.atomic_inc(host, 0), ishmem.SymmetryError, "dest", "symmetric heap")
+    refused(lambda: ishmem.atomic_fetch(host, 0), ishmem.SymmetryError, "source", "symmetric heap")
+    refused(lambda: ishmem.atomic_inc([1], 0), TypeError, "list")
+    frozen = np.zeros(1, "int32")
+    frozen.flags.writeable = False
+    none = np.zeros(0, "int32")
+    for fetch, kind in ((np.zeros(1), TypeError), (frozen, ValueError), (None, TypeError), (none, ValueError)):
+        refused(lambda: ishmem.atomic_fetch_inc_nbi(fetch, cell, ishmem.my_pe()), kind, "fetch")  # noqa: B023
+    same(cell, np.zeros(3, "int32"))
+
+
+@pytest.mark.ishmem(2)
+def test_refused() -> None:
+    check_types()
+    check_values()
+
+
+def test_tables() -> None:
+    """The tables of Intel SHMEM, with additions and extrema of floats."""
+    assert {name: a.types for name, a in ATOMICS.items() if a.types != STANDARD} == dict.fromkeys(
+        ("atomic_fetch", "atomic_set", "atomic_swap", "atomic_add", "atomic_fetch_add",
+         "atomic_min", "atomic_fetch_min", "atomic_max", "atomic_fetch_max"), EXTENDED
+    )  # fmt: skip
+    assert set(BITWISE) == {"int32", "int64", "uint32", "uint64"}
+    assert set(FLOATS) == {"float32", "float64"}

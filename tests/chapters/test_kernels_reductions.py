@@ -1,0 +1,207 @@
+"""Reductions and scans in kernels, against numpy in the order of the PEs."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import collective_calls as calls
+import collective_model as model
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi, pattern, same, symmetric
+
+import ishmem
+from ishmem.common.layout import RENDEZVOUS_SLOT, RendezvousSlot
+from ishmem.common.type_tables import REDUCTIONS
+from ishmem.testing import Pes
+
+LARGE = 4099
+GUARD = 3
+
+
+@dpex.kernel
+def reduce_all(item: kapi.Item, a, b, c, d, e, f, g, h, i, source, n, team, code):  # type: ignore
+    code[0] = ishmem.and_reduce(a, source, team, n)
+    code[1] = ishmem.or_reduce(b, source, team, n)
+    code[2] = ishmem.xor_reduce(c, source, team, n)
+    code[3] = ishmem.max_reduce(d, source, team, n)
+    code[4] = ishmem.min_reduce(e, source, team, n)
+    code[5] = ishmem.sum_reduce(f, source, team, n)
+    code[6] = ishmem.prod_reduce(g, source, team, n)
+    code[7] = ishmem.sum_inscan(h, source, team, n)
+    code[8] = ishmem.sum_exscan(i, source, team, n)
+
+
+@dpex.kernel
+def reduce_all_by_group(item: kapi.NdItem, a, b, c, d, e, f, g, h, i, source, n, team, code):  # type: ignore
+    group = item.get_group()
+    code[0] = ishmem.and_reduce_work_group(a, source, group, team, n)
+    code[1] = ishmem.or_reduce_work_group(b, source, group, team, n)
+    code[2] = ishmem.xor_reduce_work_group(c, source, group, team, n)
+    code[3] = ishmem.max_reduce_work_group(d, source, group, team, n)
+    code[4] = ishmem.min_reduce_work_group(e, source, group, team, n)
+    code[5] = ishmem.sum_reduce_work_group(f, source, group, team, n)
+    code[6] = ishmem.prod_reduce_work_group(g, source, group, team, n)
+    code[7] = ishmem.sum_inscan_work_group(h, source, group, team, n)
+    code[8] = ishmem.sum_exscan_work_group(i, source, group, team, n)
+
+
+@dpex.kernel
+def reduce_numbers(item: kapi.Item, f, g, source, n, team, code):  # type: ignore
+    code[0] = ishmem.sum_reduce(f, source, team, n)
+    code[1] = ishmem.prod_reduce(g, source, team, n)
+
+
+@dpex.kernel
+def reduce_reals(item: kapi.Item, d, e, f, h, i, source, n, team, code):  # type: ignore
+    code[0] = ishmem.max_reduce(d, source, team, n)
+    code[1] = ishmem.min_reduce(e, source, team, n)
+    code[2] = ishmem.sum_reduce(f, source, team, n)
+    code[3] = ishmem.sum_inscan(h, source, team, n)
+    code[4] = ishmem.sum_exscan(i, source, team, n)
+
+
+@dpex.kernel
+def reduce_few_by_group(item: kapi.NdItem, f, h, source, n, team, code):  # type: ignore
+    group = item.get_group()
+    code[0] = ishmem.sum_reduce_work_group(f, source, group, team, n)
+    code[1] = ishmem.sum_exscan_work_group(h, source, group, team, n)
+
+
+ALL = tuple(REDUCTIONS)
+KERNELS = {
+    "single": (reduce_all, kapi.Range(1), ALL),
+    "group": (reduce_all_by_group, kapi.NdRange((24,), (24,)), ALL),
+    "few by group": (reduce_few_by_group, kapi.NdRange((24,), (24,)), ("sum_reduce", "sum_exscan")),
+    "numbers": (reduce_numbers, kapi.Range(1), ("sum_reduce", "prod_reduce")),
+    "reals": (reduce_reals, kapi.Range(1), ("max_reduce", "min_reduce", "sum_reduce", "sum_inscan", "sum_exscan")),
+}
+
+
+def values(dtype: str, count: int, *seed: int) -> np.ndarray:
+    """Return values whose sums are exact, so that they can be compared to the bit; with NaN and infinities."""
+    made = pattern(dtype, count, *seed)
+    if made.dtype.kind in "fc":
+        made = np.round(made * 4).astype(dtype)
+        made[seed[-1] :: 17] = np.nan
+        made[seed[-1] + 3 :: 19] = np.inf
+    return made
+
+
+def shapes(size: int) -> list[tuple[int, int, int]]:
+    """Return teams: the world, the world in the other order, and one with gaps."""
+    return [(0, 1, size), (size - 1, -1, size), (0, 2, (size + 1) // 2)][: 3 if size > 2 else size]
+
+
+def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
+    kernel, space, routines = KERNELS[form]
+    me, size, room = ishmem.my_pe(), ishmem.n_pes(), max(sizes) + 2 * GUARD
+    source, dests = ishmem.empty(room, dtype=dtype), [ishmem.empty(room, dtype=dtype) for _ in routines]
+    code, round_ = dpnp.zeros(len(routines), dtype="i8"), 0
+    for shape in shapes(size):
+        team = ishmem.TEAM_WORLD.split_strided(*shape)
+        for n in sizes:
+            round_ += 1
+            sources = [values(dtype, room, round_, pe) for pe in range(size)]
+            before = pattern(dtype, room, 99)
+            ishmem.sync_all()
+            source[:] = dpnp.asarray(sources[me])
+            for dest in dests:
+                dest[:] = dpnp.asarray(before)
+            ishmem.sync_all()
+            moved = [dest[k % GUARD :] for k, dest in enumerate(dests)]
+            dpex.call_kernel(kernel, space, *moved, source[1:], n, team.handle, code)
+            same(code, np.full(len(routines), 0 if team else -1))
+            ishmem.sync_all()
+            pes = [shape[0] + k * shape[1] for k in range(shape[2])]
+            members = [sources[pe][1 : n + 1] for pe in pes]
+            large = source[:n].nbytes > RENDEZVOUS_SLOT - RendezvousSlot.at("payload")
+            for k, routine in enumerate(routines):
+                wanted = before.copy()
+                if team and "scan" not in routine:
+                    total = model.combined_by_nodes(routine, members, calls.nodes_of(pes), large)
+                    wanted[k % GUARD : k % GUARD + n] = total
+                elif team:
+                    wanted[k % GUARD : k % GUARD + n] = model.combined(routine, members, team.my_pe())
+                same(dests[k], wanted, f"{routine} {dtype} {shape} {n}")
+        team.destroy()
+
+
+# These kernels take long to compile: so not each form on each number of PEs.
+@pytest.mark.ishmem([1, 2, 3])
+def test_all() -> None:
+    check_all("int32", "single", (0, 1, 3, 1000, LARGE))
+
+
+@pytest.mark.ishmem([2, 4])
+def test_all_by_group() -> None:
+    check_all("int32", "group", (0, 1, 3, 1000, LARGE) if ishmem.n_pes() < 4 else (1, 1000))
+
+
+@pytest.mark.slow_types
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize(
+    ("dtype", "form"),
+    [("float64", "reals"), ("float32", "reals"), ("int64", "reals"), ("complex64", "numbers"),
+     ("complex128", "numbers")],
+)  # fmt: skip
+def test_types(dtype: str, form: str) -> None:
+    check_all(dtype, form, (1, 33, LARGE))
+
+
+OTHERS = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
+
+
+@dpex.kernel
+def each_type(item: kapi.Item, a, b, c, d, e, f):  # type: ignore
+    ishmem.sum_reduce(a, a)
+    ishmem.sum_reduce(b, b)
+    ishmem.sum_reduce(c, c)
+    ishmem.prod_reduce(d, d)
+    ishmem.min_reduce(e, e)
+    ishmem.max_reduce(f, f)
+
+
+@pytest.mark.ishmem(2)
+def test_other_types() -> None:
+    """In place, too."""
+    me, size = ishmem.my_pe(), ishmem.n_pes()
+    for count in (40, LARGE):
+        arrays = [symmetric(pattern(dtype, count, me)) for dtype in OTHERS]
+        ishmem.sync_all()
+        dpex.call_kernel(each_type, kapi.Range(1), *arrays)
+        operations = (np.add, np.add, np.add, np.multiply, np.minimum, np.maximum)
+        for array, dtype, operation in zip(arrays, OTHERS, operations):
+            same(array, reduce(operation, [pattern(dtype, count, pe) for pe in range(size)]))
+        ishmem.sync_all()
+
+
+@dpex.kernel
+def scan_in_place(item: kapi.Item, a, b):  # type: ignore
+    ishmem.sum_inscan(a, a)
+    ishmem.sum_exscan(b, b)
+
+
+def check_bits() -> list[bytes]:
+    """Return sums that are not exact, and scan in place."""
+    me, size = ishmem.my_pe(), ishmem.n_pes()
+    results = []
+    for count in (10, 5001):
+        a, b, c = (symmetric(pattern("float64", count, me)) for _ in range(3))
+        sources = [pattern("float64", count, pe) for pe in range(size)]
+        ishmem.sync_all()
+        dpex.call_kernel(scan_in_place, kapi.Range(1), a, b)
+        np.testing.assert_allclose(a.asnumpy(), model.combined("sum_inscan", sources, me), rtol=1e-14, atol=1e-14)
+        np.testing.assert_allclose(b.asnumpy(), model.combined("sum_exscan", sources, me), rtol=1e-14, atol=1e-14)
+        dpex.call_kernel(reduce_numbers, kapi.Range(1), c, a, c, count, 0, dpnp.zeros(2, dtype="i8"))
+        total = model.combined_by_nodes("sum_reduce", sources, calls.nodes_of(), count > 10)
+        np.testing.assert_array_equal(c.asnumpy(), total)
+        ishmem.sync_all()
+        results.append(c.asnumpy().tobytes())
+    return results
+
+
+@pytest.mark.ishmem([2, 3])
+def test_all_have_the_same_bits(pes: Pes) -> None:
+    results = [result for _ in range(2) for result in pes.run(check_bits)]
+    assert all(result == results[0] for result in results)

@@ -1,0 +1,317 @@
+"""fence and quiet: when a flag has arrived, the payload before it has arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from common import CHECKING, dpex, dpnp, kapi, same, symmetric
+
+import ishmem
+from ishmem.testing import Pes
+
+ROUNDS = 4000
+WORDS = 5
+"""Elements of a payload: more than a cache line holds at some offsets, and no multiple of 16 bytes."""
+
+
+def send_from_host(slots: Any, flag: Any, sources: list[Any], pe: int, rounds: int) -> None:
+    """Put each payload into a slot of its own, by every kind of operation, then the number of slots."""
+    for r in range(rounds):
+        slot = slice(r * WORDS, (r + 1) * WORDS)
+        if r % 7 == 0:
+            for k in range(slot.start, slot.stop):
+                ishmem.p(slots, k, pe, k)
+        else:
+            # An off-heap dpnp array takes the copy engine's route, which is slower by far.
+            source = sources[2 if r % 50 == 1 else r % 2]
+            (ishmem.put, ishmem.put_nbi)[r // 2 % 2](slots[slot], source[slot], pe)
+        (ishmem.fence, ishmem.quiet)[r // 4 % 2]()
+        if r % 3:
+            ishmem.p(flag, r + 1, pe)
+        else:
+            ishmem.atomic_add(flag, 1, pe)
+
+
+def receive_on_host(slots: Any, flag: Any, rounds: int) -> None:
+    """Read each payload as soon as the flag says that it is there."""
+    me, seen = ishmem.my_pe(), np.empty(WORDS, "int64")
+    for r in range(rounds):
+        ishmem.wait_until(flag, ishmem.CMP_GT, r, timeout=60)
+        ishmem.get(seen, slots[r * WORDS : (r + 1) * WORDS], me)
+        same(seen, np.arange(r * WORDS, (r + 1) * WORDS))
+
+
+@dpex.kernel
+def send(item: kapi.Item, slots, flag, source, pe, words, rounds):  # type: ignore
+    for r in range(rounds):
+        first, last = r * words, (r + 1) * words
+        # No chain of comparisons with one number: the OpenCL CPU runtime crashes on a 64-bit switch.
+        if r & 1:
+            ishmem.put(slots[first:last], source[first:last], pe)
+        elif r & 2:
+            ishmem.put_nbi(slots[first:], source[first:], pe, nelems=words)
+        else:
+            for k in range(first, last):
+                ishmem.p(slots, source[k], pe, k)
+        if r & 4:
+            ishmem.fence()
+        else:
+            ishmem.quiet()
+        if r % 5:
+            ishmem.p(flag, r + 1, pe)
+        else:
+            ishmem.atomic_set(flag, r + 1, pe)
+
+
+@dpex.kernel
+def send_by_group(item: kapi.NdItem, slots, flag, source, pe, words, rounds):  # type: ignore
+    group, rank = item.get_group(), item.get_local_id(0)
+    for r in range(rounds):
+        first, last = r * words, (r + 1) * words
+        if r % 2:
+            ishmem.put_work_group(slots[first:last], source[first:last], pe, group)
+        else:
+            for k in range(first + rank, last, item.get_local_range(0)):
+                ishmem.p(slots, source[k], pe, k)
+        if r % 3:
+            ishmem.fence_work_group(group)
+        else:
+            ishmem.quiet_work_group(group)
+        if rank == 0:
+            ishmem.p(flag, r + 1, pe)
+
+
+@dpex.kernel
+def receive(item: kapi.Item, slots, flag, wrong, words, rounds):  # type: ignore
+    for r in range(rounds):
+        ishmem.wait_until(flag, ishmem.CMP_GT, r)
+        for k in range(r * words, (r + 1) * words):
+            if slots[k] != k:
+                wrong[0] += 1
+
+
+def check_order(sender: str, receiver: str, rounds: int) -> None:
+    """PE 0 sends to the last PE; the others wait, out of the way."""
+    me, last = ishmem.my_pe(), ishmem.n_pes() - 1
+    slots = ishmem.full(rounds * WORDS, -1, dtype="int64")
+    flag, wrong = ishmem.zeros(1, dtype="int64"), dpnp.zeros(1, dtype="int64")
+    source, on_heap = dpnp.arange(rounds * WORDS, dtype="int64"), ishmem.arange(rounds * WORDS, dtype="int64")
+    shape = kapi.NdRange((3,), (3,)) if sender == "group" else kapi.Range(1)
+    kernel = send_by_group if sender == "group" else send
+    if me == 0 and sender != "host":
+        dpex.call_kernel(kernel, shape, slots, flag, source, last, WORDS, 0)
+    if me == last and receiver == "kernel":
+        dpex.call_kernel(receive, kapi.Range(1), slots, flag, wrong, WORDS, 0)
+    events = []
+    ishmem.barrier_all()
+    if me == last and receiver == "kernel":
+        events += dpex.call_kernel_async(receive, kapi.Range(1), (), slots, flag, wrong, WORDS, rounds)
+    if me == 0 and sender != "host":
+        events += dpex.call_kernel_async(kernel, shape, (), slots, flag, source, last, WORDS, rounds)
+    if me == 0 and sender == "host":
+        send_from_host(slots, flag, [np.arange(rounds * WORDS), on_heap, source], last, rounds)
+    if me == last and receiver == "host":
+        receive_on_host(slots, flag, rounds)
+    for event in events:
+        event.wait()
+    ishmem.barrier_all()
+    same(wrong, np.zeros(1, "int64"))
+    same(slots, np.arange(rounds * WORDS) if me == last else np.full(rounds * WORDS, -1))
+
+
+@pytest.mark.ishmem([2, 3])
+def test_host_to_host() -> None:
+    check_order("host", "host", ROUNDS)
+
+
+@pytest.mark.ishmem([1, 2, 4])
+def test_kernel_to_host() -> None:
+    check_order("kernel", "host", ROUNDS)
+
+
+@pytest.mark.ishmem([1, 2])
+def test_host_to_kernel() -> None:
+    if ishmem.n_pes() == 1 and not ishmem.runtime.job.current().heap.host_adds(0):
+        pytest.skip("the host's atomics are kernels here: the device may not begin them beside the one that waits")
+    check_order("host", "kernel", ROUNDS // 4)
+
+
+@pytest.mark.ishmem([2, 3])
+def test_kernel_to_kernel() -> None:
+    check_order("kernel", "kernel", ROUNDS)
+
+
+@pytest.mark.ishmem(2)
+def test_group_to_kernel() -> None:
+    check_order("group", "kernel", ROUNDS // 2)
+
+
+def check_quiet() -> None:
+    """After quiet a nonblocking get has its data, by either route, and the source buffer of a put may be reused."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, count = (me + 1) % n, 3001
+    slots = ishmem.array(np.arange(count) + me)
+    for _ in range(50):
+        host, device = np.full(count, -1), dpnp.full(count, -1, dtype="int64")
+        ishmem.get_nbi(host, slots, right)
+        ishmem.get_nbi(device, slots, right)
+        ishmem.quiet()
+        same(host, np.arange(count) + right)
+        same(device, np.arange(count) + right)
+    ishmem.barrier_all()
+    source = dpnp.full(count, me, dtype="int64")
+    ishmem.put_nbi(slots, source, right)
+    ishmem.quiet()
+    source[...] = -1
+    ishmem.barrier_all()
+    same(slots, np.full(count, (me - 1) % n))
+
+
+@pytest.mark.ishmem
+def test_quiet() -> None:
+    check_quiet()
+
+
+@dpex.kernel
+def put_and_quiet(item: kapi.Item, dest, source, flag, pe, pes):  # type: ignore
+    ishmem.put_nbi(dest, source, pe)
+    ishmem.pe_quiet(pe)
+    ishmem.pe_quiet((pe, pe))
+    ishmem.pe_quiet(pes)
+    ishmem.atomic_set(flag, 1, pe)
+
+
+@pytest.mark.ishmem
+@pytest.mark.parametrize("where", ["host", "kernel"])
+def test_pe_quiet(where: str) -> None:
+    """What was put on the PE has arrived when a flag that follows has."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    dest, flag, source = ishmem.zeros(300), ishmem.zeros(1, dtype="i8"), np.full(300, me + 1.0)
+    if where == "kernel":
+        pes = dpnp.asarray(np.array([right, me], "i4"))
+        dpex.call_kernel(put_and_quiet, kapi.Range(1), dest, dpnp.asarray(source), flag, right, pes)
+    else:
+        ishmem.put_nbi(dest, source, right)
+        for pes in (right, [right], (me, right), np.array([right]), dpnp.asarray([right]), range(n), []):
+            ishmem.pe_quiet(pes)
+        ishmem.atomic_set(flag, 1, right)
+    ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
+    same(dest, np.full(300, left + 1.0))
+
+
+@dpex.kernel
+def quiet_of(item: kapi.Item, a, pes):  # type: ignore
+    ishmem.pe_quiet(pes)
+
+
+@dpex.kernel
+def quiet_of_two(item: kapi.Item, a, first, second):  # type: ignore
+    ishmem.pe_quiet((first, second))
+
+
+def check_wrong_pes(checked: bool) -> None:
+    n = ishmem.n_pes()
+    for wrong, kind in ((n, IndexError), ([0, -1], IndexError), ("0", TypeError), (1.5, TypeError), ([0.5], TypeError)):
+        with pytest.raises(kind):
+            ishmem.pe_quiet(wrong)
+    a = dpnp.zeros(1)
+    for kernel, wrong in ((quiet_of, (1.5,)), (quiet_of_two, (0.5, 0.5)), (quiet_of, (a,))):
+        with pytest.raises(Exception, match="target_pes is a PE number, or a tuple or an array"):
+            dpex.call_kernel(kernel, kapi.Range(1), a, *wrong)
+    wrong_pes = ((quiet_of, (n,)), (quiet_of_two, (0, n)), (quiet_of, (dpnp.asarray([0, n]),)))
+    for kernel, pes in wrong_pes if checked else ():
+        dpex.call_kernel(kernel, kapi.Range(1), a, *pes)
+        with pytest.raises(IndexError, match=f"pe_quiet in a kernel.*pe is {n}; PEs are numbered 0 to {n - 1}"):
+            ishmem.quiet()
+
+
+@pytest.mark.ishmem(2)
+def test_wrong_pes() -> None:
+    check_wrong_pes(False)
+
+
+@CHECKING
+@pytest.mark.one_node
+def test_wrong_pes_are_checked() -> None:
+    check_wrong_pes(True)
+
+
+@dpex.kernel
+def put_and_change(item: kapi.Item, dest, source, back, got, pe):  # type: ignore
+    ishmem.put_nbi(dest, source, pe)
+    ishmem.get_nbi(got, back, pe)
+    ishmem.flush()
+    for k in range(source.size):
+        source[k] = -1
+    ishmem.quiet()
+
+
+@dpex.kernel
+def put_and_change_by_group(item: kapi.NdItem, dest, source, back, got, pe):  # type: ignore
+    group, rank = item.get_group(), item.get_local_id(0)
+    ishmem.put_nbi_work_group(dest, source, pe, group)
+    ishmem.get_nbi_work_group(got, back, pe, group)
+    ishmem.flush_work_group(group)
+    for k in range(rank, source.size, 8):
+        source[k] = -1
+        got[k] += 1
+    ishmem.quiet_work_group(group)
+
+
+def check_flush(where: str, count: int, on_heap: bool) -> None:
+    """Flush: source buffers may be reused and the data of a get are there; those of a put arrive unchanged."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % n, (me - 1) % n
+    dest, back = ishmem.zeros(count), ishmem.full(count, me + 0.5)
+    source, got = np.full(count, me + 1.0), np.zeros(count)
+    if on_heap or where != "host":
+        source, got = ((symmetric if on_heap else dpnp.asarray)(each) for each in (source, got))
+    ishmem.barrier_all()
+    if where == "kernel":
+        dpex.call_kernel(put_and_change, kapi.Range(1), dest, source, back, got, right)
+    elif where == "group":
+        dpex.call_kernel(put_and_change_by_group, kapi.NdRange((8,), (8,)), dest, source, back, got, right)
+    elif where == "context":
+        with ishmem.ctx_create() as ctx:
+            ctx.put_nbi(dest, source, right)
+            ctx.get_nbi(got, back, right)
+            ishmem.ctx_flush(ctx)
+            source[:] = -1
+    else:
+        ishmem.put_nbi(dest, source, right)
+        ishmem.get_nbi(got, back, right)
+        ishmem.flush()
+        source[:] = -1
+    same(got, np.full(count, right + (1.5 if where == "group" else 0.5)))
+    ishmem.barrier_all()
+    same(dest, np.full(count, left + 1.0))
+
+
+FLUSHES = [
+    ("host", 5, True), ("host", 200_000, False), ("host", 200_000, True), ("kernel", 300, True), ("kernel", 7, False),
+    ("group", 300, True), ("group", 7, False), ("context", 200_000, False), ("context", 5, True),
+]  # fmt: skip
+"""Where it is called, elements, and whether the arrays of this PE are symmetric."""
+
+
+@pytest.mark.ishmem
+@pytest.mark.parametrize(("where", "count", "on_heap"), FLUSHES)
+def test_flush(where: str, count: int, on_heap: bool) -> None:
+    check_flush(where, count, on_heap)
+
+
+@pytest.fixture(scope="module", params=[{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
+def other_routes(request: pytest.FixtureRequest) -> Iterator[Pes]:
+    pool = Pes(2, request.param)
+    yield pool
+    pool.stop()
+
+
+@pytest.mark.slow_cases("test_flush", "{'ISHMEM_SIM_PEERS': 'none'}")
+def test_flush_of_other_routes(other_routes: Pes) -> None:
+    for case in FLUSHES:
+        other_routes.run(check_flush, *case)

@@ -1,0 +1,150 @@
+"""What ``make gpu-compile`` makes of kept kernels, with a compiler that is not there."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ishmem.common import spirv
+from tools import spirv_validator
+from tools.gpu_compiler import Binary, Refused, find, find_newer, renamed
+
+PROGRAM = Path(__file__).parents[1] / "gpu_compile" / "__main__.py"
+SPEC = importlib.util.spec_from_file_location("gpu_compile_program", PROGRAM)
+program: Any = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(program)
+
+KERNEL = program.Kernel("module.kernel", b"code", "ab" * 32)
+MADE = Binary(32, 128, 0)
+NO_DOUBLE = "error: Double type is not supported on this platform."
+
+
+class Compiler:
+    devices: dict[str, str]
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+
+    def compile(self, code: bytes, device: str) -> Binary:
+        answer = self.answers.pop(0)
+        if isinstance(answer, Binary):
+            return answer
+        raise Refused(answer)
+
+
+def test_a_second_run_compiles_nothing(tmp_path: Path) -> None:
+    compiler = Compiler(MADE)
+    found = [program.result(compiler, tmp_path, KERNEL, "pvc") for _ in range(2)]
+    assert found == [program.Result(32, 128, 0)] * 2
+
+
+def test_damaged_results_are_made_again(tmp_path: Path) -> None:
+    (tmp_path / f"{KERNEL.hash[:32]}-pvc.json").write_text('{"simd": ')
+    assert program.result(Compiler(MADE), tmp_path, KERNEL, "pvc").simd == 32
+
+
+def _compilers() -> list[Any]:
+    compilers = [Compiler(), Compiler()]
+    for compiler, devices in zip(compilers, (program.DEVICES, program.NEWER_DEVICES)):
+        compiler.devices = devices
+    return compilers
+
+
+def test_the_newest_compiler_of_each_device_is_chosen() -> None:
+    older, newer = _compilers()
+    assert program.chosen([older, newer], []) == [older, newer]
+    assert program.chosen([older, newer], ["pvc", "bmg-g21"]) == [newer]
+    assert set(newer.devices) == {"pvc", "bmg-g21"}
+    with pytest.raises(SystemExit, match="no compiler is known for tpu; allowed: pvc"):
+        program.chosen(_compilers(), ["tpu"])
+
+
+@pytest.mark.parametrize(
+    ("device", "said", "status"), [("pvc", "crashed", 1), ("pvc", NO_DOUBLE, 1), ("dg2", NO_DOUBLE, 0)]
+)
+def test_a_kernel_that_does_not_compile(
+    device: str, said: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = program.result(Compiler(said), tmp_path, KERNEL, device)
+    assert program.tell({(KERNEL, device): found}) == status
+    printed = capsys.readouterr().out
+    assert ("FAILED: module.kernel" in printed, "known: module.kernel" in printed) == (status == 1, status == 0)
+    assert "does not compile" in program.table({(KERNEL, device): found})
+
+
+def test_no_kernel_is_a_failure() -> None:
+    assert program.tell({}) == 1
+
+
+def test_names() -> None:
+    mangled = "_ZN8__main__11pass_on_242B70c8tJTIcFKzyF2ILShI4CrgQElUaPP8ItemTypeILi1EE"
+    assert program.readable(mangled) == "__main__.pass_on"
+    inner = "_ZN4test9check_all12_3clocals_3e10kernel_243B70c8t"
+    assert program.readable(inner) == "test.check_all.kernel"
+    assert program.readable("strange") == "strange"
+
+
+def test_the_kernel_gets_a_short_name() -> None:
+    long_name = (*tuple(int.from_bytes(b"name", "little") for _ in range(9)), 0)
+    module = [(15, (6, 77, *long_name, 12, 13)), (5, (77, *long_name)), (54, (1, 77, 0, 2))]
+    code = spirv.assembled(bytes([3, 2, 35, 7]) + bytes(16), module, 100)
+    entry, function = spirv.instructions(renamed(code))
+    kernel = tuple(int.from_bytes(part, "little") for part in (b"kern", b"el\0\0"))
+    assert entry == (15, (6, 77, *kernel, 12, 13))
+    assert function == module[2]
+
+
+def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find(tmp_path) is None
+
+
+def test_a_newer_compiler_runs_by_the_loader_of_its_own_c_library(tmp_path: Path) -> None:
+    libraries = tmp_path / "usr/lib/x86_64-linux-gnu"
+    for file in (tmp_path / "usr/bin/ocloc-26.1", libraries / "ld-linux-x86-64.so.2"):
+        file.parent.mkdir(parents=True)
+        file.write_text('#!/bin/sh\necho "$@" > said\nexit 3\n')
+        file.chmod(0o755)
+    compiler = find_newer(tmp_path)
+    assert compiler is not None
+    assert "bmg-g21" in compiler.devices
+    with pytest.raises(Refused, match="ocloc compile: exit status 3"):
+        compiler._run(tmp_path, "compile", "-device", "pvc")
+    said = (tmp_path / "said").read_text().split()
+    assert said[0] == "--library-path"
+    assert said[1].split(":")[0] == str(libraries)
+    assert said[2:] == [str(tmp_path / "usr/bin/ocloc-26.1"), "compile", "-device", "pvc"]
+    assert find_newer(tmp_path / "usr") is None
+
+
+def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for module, name in (
+        (program.gpu_compiler, "find"), (program.gpu_compiler, "find_newer"), (program.spirv_validator, "find"),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, lambda _folder: None)
+    assert program.main() == 0
+    assert capsys.readouterr().out.count("SKIPPED") == 2
+
+
+def test_a_module_that_is_not_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    validator = tmp_path / "spirv-val"
+    validator.write_text("#!/bin/sh\ngrep -q valid && exit 0; echo error: line 5; exit 1\n")
+    validator.chmod(0o755)
+    assert spirv_validator.find(tmp_path) == str(validator)
+    valid = KERNEL._replace(code=b"valid")
+    assert program.validate(str(validator), [valid]) == 0
+    assert program.validate(str(validator), [valid, KERNEL]) == 1
+    assert "2 kernels; 1 are not valid\n  FAILED: module.kernel, abab" in capsys.readouterr().out
+
+
+def test_the_validator_knows_a_damaged_module() -> None:
+    validator = spirv_validator.find(PROGRAM.parents[2] / spirv_validator.FETCHED)
+    if not validator:
+        pytest.skip("no spirv-val: run .ci/spirv-val")
+    header = bytes([3, 2, 35, 7, 0, 4, 1, 0]) + bytes(4) + bytes([9, 0, 0, 0]) + bytes(4)
+    module = [(17, (4,)), (17, (5,)), (17, (6,)), (14, (2, 2))]  # Addresses, Linkage and Kernel, then the memory model
+    assert spirv_validator.fault(validator, spirv.assembled(header, module, 9)) == ""
+    assert "OpMemoryModel" in spirv_validator.fault(validator, spirv.assembled(header, module[:-1], 9))

@@ -1,0 +1,125 @@
+"""The memory orders of operations in kernels: those compiled, of ``ishmem.kernels.memory_orders``, and of the docs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi
+from numba import typeof, types
+
+import ishmem
+from ishmem.kernels import front_end, memory_orders
+from ishmem.kernels.memory_orders import EMITTED, Order
+from ishmem.testing import Pes
+
+CONSTANT, NULL = 43, 46
+# Of each instruction its name, and where among its operands the scope is, and the orders.
+ORDERED = {
+    225: ("MemoryBarrier", 0, slice(1, 2)),
+    227: ("AtomicLoad", 3, slice(4, 5)),
+    228: ("AtomicStore", 1, slice(2, 3)),
+    229: ("AtomicExchange", 3, slice(4, 5)),
+    230: ("AtomicCompareExchange", 3, slice(4, 6)),
+    234: ("AtomicIAdd", 3, slice(4, 5)),
+    236: ("AtomicSMin", 3, slice(4, 5)),
+    237: ("AtomicUMin", 3, slice(4, 5)),
+    238: ("AtomicSMax", 3, slice(4, 5)),
+    239: ("AtomicUMax", 3, slice(4, 5)),
+    240: ("AtomicAnd", 3, slice(4, 5)),
+    241: ("AtomicOr", 3, slice(4, 5)),
+    242: ("AtomicXor", 3, slice(4, 5)),
+}
+CROSS_DEVICE, CROSS_WORKGROUP = 0, 0x200
+
+Found = list[tuple[str, Order]]
+
+
+def instructions(code: bytes) -> Iterator[tuple[int, list[int]]]:
+    """Give number and operands of each instruction."""
+    words, at = np.frombuffer(code, "<u4").tolist(), 5
+    while at < len(words):
+        yield words[at] & 0xFFFF, words[at + 1 : at + (words[at] >> 16)]
+        at += words[at] >> 16
+
+
+def emitted(code: bytes) -> Found:
+    """Return the memory barriers and atomics of a module, once where the compiler has repeated them for a loop."""
+    constants = {operands[1]: operands[2] for op, operands in instructions(code) if op == CONSTANT}
+    constants.update((operands[1], 0) for op, operands in instructions(code) if op == NULL)
+    found: Found = []
+    for op, operands in instructions(code):
+        if op not in ORDERED:
+            continue
+        name, scope, places = ORDERED[op]
+        assert constants[operands[scope]] == CROSS_DEVICE
+        (semantics,) = {constants[operand] for operand in operands[places]}
+        assert semantics & ~0x1F == CROSS_WORKGROUP
+        found.append((name, Order(semantics & 0x1F)))
+    return [one for one, _same in groupby(found)]
+
+
+def kernel_of(name: str) -> Callable[..., Any]:
+    """Make the kernel that calls an operation once."""
+    calls = {
+        "p": "ishmem.p(words, 1, pe)",
+        "g": "words[1] = ishmem.g(words, pe)",
+        "put": "ishmem.put(words, words[1:2], pe, 1)",
+        "get": "ishmem.get(words[1:2], words, pe, 1)",
+        "atomic_fetch": "words[1] = ishmem.atomic_fetch(words, pe)",
+        "atomic_set": "ishmem.atomic_set(words, 1, pe)",
+        "atomic_add": "ishmem.atomic_add(words, 1, pe)",
+        "atomic_fetch_add": "words[1] = ishmem.atomic_fetch_add(words, 1, pe)",
+        "atomic_min": "ishmem.atomic_min(words, 1, pe)",
+        "atomic_compare_swap": "words[1] = ishmem.atomic_compare_swap(words, 0, 1, pe)",
+        "atomic_add with release": "ishmem.atomic_add(words, 1, pe, order=ishmem.ORDER_RELEASE)",
+        "atomic_fetch with acquire": "words[1] = ishmem.atomic_fetch(words, pe, order=ishmem.ORDER_ACQUIRE)",
+        "atomic_compare_swap with both":
+            "words[1] = ishmem.atomic_compare_swap(words, 0, 1, pe, 0, ishmem.ORDER_ACQ_REL)",
+        "put_signal": "ishmem.put_signal(words, words[1:2], signal, 1, ishmem.SIGNAL_SET, pe, 1)",
+        "signal_add": "ishmem.signal_add(signal, 1, pe)",
+        "signal_fetch": "signal[1] = ishmem.signal_fetch(signal)",
+        "signal_wait_until": "signal[1] = ishmem.signal_wait_until(signal, ishmem.CMP_EQ, 1)",
+        "wait_until": "ishmem.wait_until(words, ishmem.CMP_EQ, 1)",
+        "test": "words[1] = ishmem.test(words, ishmem.CMP_EQ, 1)",
+        "set_lock": "ishmem.set_lock(words)",
+        "test_lock": "words[1] = ishmem.test_lock(words)",
+        "clear_lock": "ishmem.clear_lock(words)",
+    }
+    scope: dict[str, Any] = {"ishmem": ishmem}
+    exec(f"def operation(item, words, signal, pe):\n    {calls.get(name, f'ishmem.{name}()')}\n", scope)
+    return dpex.kernel(scope["operation"])  # type: ignore[no-any-return]
+
+
+def compiled(name: str) -> bytes:
+    """Return the SPIR-V of a call of an operation."""
+    words, signal = typeof(dpnp.zeros(2, dtype="int64")), typeof(dpnp.zeros(2, dtype="uint64"))
+    return front_end.compiled(kernel_of(name), (front_end.ItemType(1), words, signal, types.int64))
+
+
+@dpex.kernel
+def nothing(item: kapi.Item, words):  # type: ignore
+    words[0] = 0
+
+
+def find(names: list[str]) -> dict[str, Found]:
+    dpex.call_kernel(nothing, kapi.Range(1), ishmem.zeros(1, dtype="int64"))  # numba-dpex sets itself up
+    return {name: emitted(compiled(name)) for name in names}
+
+
+@pytest.mark.ishmem(1)
+def test_emitted_orders(pes: Pes) -> None:
+    (found,) = pes.run(find, list(EMITTED))
+    for name, expected in EMITTED.items():
+        assert found[name] == expected, name
+
+
+def test_the_documented_orders() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "architecture-order.md").read_text()
+    rows = re.findall(r"^\| `([A-Z_]+)` \| (\w+) \|", text, re.MULTILINE)
+    assert dict(rows) == {name: value.name for name, value in vars(memory_orders).items() if isinstance(value, Order)}

@@ -1,0 +1,378 @@
+"""Jobs whose devices do not reach each other, or not by atomics: the same operations with the same results.
+
+The simulator imitates such machines. The checks are those of the tests of the operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+import test_amo
+import test_contexts
+import test_kernels_collectives
+import test_kernels_reductions
+import test_locks
+import test_on_queue
+import test_order
+import test_rma
+import test_signals
+import test_strided
+from common import SAMPLE, dpex, dpnp, kapi
+
+import ishmem
+from ishmem import _core
+from ishmem.common.errors import IshmemError
+from ishmem.runtime import job
+from ishmem.runtime.routes import Route
+from ishmem.testing import Pes
+
+MODES = {
+    "PCIe": {"ISHMEM_SIM_PEERS": "access", "ISHMEM_SIM_HOST_ATOMICS": "0"},
+    "none": {"ISHMEM_SIM_PEERS": "none"},
+    "none, discrete": {"ISHMEM_SIM_PEERS": "none", "ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_STRICT": "1"},
+}
+"""Cards on PCIe; cards that do not reach each other; the same with memory that the host reaches by its mapping only."""
+
+ATOMICS: list[tuple[Any, ...]] = [
+    (test_signals.check_payload, "int32"),
+    (test_amo.check_kernel, "float64"),
+    (test_signals.check_kernel, "float64", 5),
+    (test_locks.check_kernel, 4, 0, False),
+    (test_order.check_order, "kernel", "kernel", 10),
+    (test_on_queue.check_chain, 3),
+]
+GROUP_REDUCTIONS = (test_kernels_reductions.check_all, "float64", "few by group", (3, 700))
+COLLECTIVES: list[tuple[Any, ...]] = [
+    (test_kernels_collectives.check_all, "int32", "group", (1, 300)),
+    (test_kernels_collectives.check_counted, "int16", "group", (1, 300)),
+    (test_kernels_reductions.check_all, "float64", "reals", (3, 700)),
+    GROUP_REDUCTIONS,
+]
+FEW_COLLECTIVES: list[tuple[Any, ...]] = [  # kernels with all of them take long to compile
+    (test_kernels_collectives.check_back_to_back, 300, 20),
+    (test_kernels_reductions.check_all, "float64", "numbers", (3, 150)),
+    GROUP_REDUCTIONS,
+]
+HOST: list[tuple[Any, ...]] = [
+    (test_rma.check_host_cases, "float16", SAMPLE[::3]),
+    (test_rma.check_elements, "complex128"),
+    (test_rma.check_large, "uint8"),
+    (test_rma.check_off_heap, "float64"),
+    (test_rma.check_shapes,),
+    (test_strided.check_host, "int16"),
+    (test_strided.check_not_symmetric, "float64"),
+    (test_contexts.check_operations,),
+    (test_on_queue.check_copies, "int16"),
+    (test_on_queue.check_strided, "int32"),
+]
+KERNELS: list[tuple[Any, ...]] = [
+    (test_rma.check_kernel_cases, "complex128", SAMPLE[::3]),
+    (test_rma.check_group_cases, "float32", SAMPLE[::3], (7,)),
+    (test_rma.check_kernel_large, "uint8", (3 << 20) + 5),
+    (test_rma.check_many_items,),
+    (test_rma.check_kernel_off_heap,),
+    (test_signals.check_group, 3, (7,)),
+    (test_strided.check_kernel, "int16", (7,)),
+    (test_on_queue.check_collectives,),
+]
+CHECKS = {
+    "PCIe": [*ATOMICS, *FEW_COLLECTIVES],
+    "none": [*COLLECTIVES, (test_amo.check_kernel, "uint32"), *KERNELS],
+    "none, discrete": [*HOST, (test_rma.check_kernel_off_heap,)],
+}
+
+
+@pytest.fixture(scope="module")
+def modes() -> Iterator[dict[str, Pes]]:
+    pools = {mode: Pes(2, settings) for mode, settings in MODES.items()}
+    yield pools
+    for pool in pools.values():
+        pool.stop()
+
+
+@pytest.fixture
+def far(request: pytest.FixtureRequest, modes: dict[str, Pes]) -> Pes:
+    """Two PEs of a mode; they serve all tests of the module, which a fixture with parameters of its own would not."""
+    return modes[request.param]
+
+
+def on(*names: str) -> Any:
+    """Run a test in these modes."""
+    return pytest.mark.parametrize("far", names, indirect=True)
+
+
+def check_routes(wanted: int) -> None:
+    heap, me, n = job.current().heap, ishmem.my_pe(), ishmem.n_pes()
+    assert heap.routes == [Route.DIRECT if pe == me else wanted for pe in range(n)]
+    assert heap.needs_proxy
+    a = ishmem.arange(10)
+    for pe in range(n):
+        assert ishmem.pe_accessible(pe)
+        assert (ishmem.ptr(a, pe) is None) == (heap.routes[pe] == Route.STAGED)
+    assert (ishmem.team_ptr(ishmem.TEAM_WORLD, a, 1 - me) is None) == (wanted == Route.STAGED)
+
+
+@pytest.mark.parametrize(
+    ("far", "wanted"),
+    [("PCIe", Route.STORES), ("none", Route.STAGED), ("none, discrete", Route.STAGED)],
+    indirect=["far"],
+)
+def test_routes(far: Pes, wanted: Route) -> None:
+    far.run(check_routes, wanted)
+
+
+@pytest.mark.slow_cases(
+    "the same with other settings",
+    "PCIe-test_kernels_collectives.check_back_to_back",
+    "PCIe-test_kernels_reductions.check_all0",
+    "PCIe-test_kernels_reductions.check_all1",
+    "PCIe-test_locks.check_kernel",
+    "PCIe-test_signals.check_kernel",
+)
+@pytest.mark.slow_cases(
+    "the same by PCIe; by the proxy: test_chapters_on_nodes.py::test_chapter, on two nodes",
+    "none-",
+)
+@pytest.mark.parametrize(
+    ("far", "check", "arguments"),
+    [
+        pytest.param(mode, function, arguments, id=f"{mode}-{function.__module__}.{function.__name__}")
+        for mode, checks in CHECKS.items()
+        for function, *arguments in checks
+    ],
+    indirect=["far"],
+)
+def test_operation(far: Pes, check: Callable[..., None], arguments: list[Any]) -> None:
+    far.run(check, *arguments)
+
+
+@pytest.mark.slow("test_operation, at once")
+@on("PCIe", "none")
+def test_contention(far: Pes) -> None:
+    """Atomics of hosts and kernels, of owners and peers, on the same elements: none is lost."""
+    test_amo.check_tickets(far.run(test_amo.everyone))
+
+
+@on("PCIe")
+def test_views(far: Pes) -> None:
+    far.run(test_rma.check_views, "float64")
+    far.run(test_rma.check_ptr_in_kernel)
+
+
+@dpex.kernel
+def use_ptr(item: kapi.Item, a, pe, seen):
+    view = ishmem.ptr(a, pe)
+    if view.size:
+        seen[0] = view[1]
+    else:
+        ishmem.put(a[2:], a[:1], pe)
+
+
+def check_ptr_in_kernel() -> None:
+    a, me = ishmem.array(np.arange(3) + 10 * ishmem.my_pe()), ishmem.my_pe()
+    seen = dpnp.zeros(1, dtype=a.dtype)
+    dpex.call_kernel(use_ptr, kapi.Range(1), a, me, seen)
+    ishmem.quiet()
+    assert int(seen[0]) == 10 * me + 1
+    seen[0] = -1
+    dpex.call_kernel(use_ptr, kapi.Range(1), a, 1 - me, seen)
+    ishmem.barrier_all()
+    assert int(seen[0]) == -1, "there is no access"
+    np.testing.assert_array_equal(a.asnumpy(), [10 * me, 10 * me + 1, 10 * (1 - me)])
+
+
+@on("none", "none, discrete")
+def test_no_ptr_in_kernels(far: Pes) -> None:
+    far.run(check_ptr_in_kernel)
+
+
+@dpex.device_func
+def store_unless_none(view, value):
+    if view is None:
+        return -1
+    view[0] = value
+    return 1
+
+
+@dpex.kernel
+def compare_with_none(item: kapi.Item, a, b, empty, pe, seen):
+    view, single, part = ishmem.ptr(a, pe), ishmem.ptr(b, pe), ishmem.ptr(a[1:], pe)
+    member = ishmem.team_ptr(ishmem.TEAM_WORLD, a, pe)
+    if view is None:
+        seen[0] = 1
+    else:
+        view[2] = 7
+    if single is not None:
+        single[()] = 8
+    seen[1] = None is single
+    seen[2] = 1 if member is None else 0
+    seen[3] = part is None
+    seen[4] = store_unless_none(view, 9)
+    seen[5] = empty is None or a is None
+
+
+@dpex.kernel
+def compare_by_group(item: kapi.NdItem, a, pe, seen):
+    view = ishmem.ptr(a, pe)
+    seen[item.get_global_id(0)] = view is None
+
+
+def check_none_in_kernels() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, b, empty = ishmem.zeros(3, dtype="i8"), ishmem.zeros((), dtype="i8"), ishmem.zeros(0, dtype="i8")
+    seen, by_group = ishmem.zeros(6, dtype="i8"), ishmem.zeros(8, dtype="i8")
+    right, left = (me + 1) % n, (me - 1) % n
+    for pe in (me, right):
+        a[:] = b[...] = seen[:] = 0
+        ishmem.barrier_all()
+        dpex.call_kernel(compare_with_none, kapi.Range(1), a, b, empty, pe, seen)
+        dpex.call_kernel(compare_by_group, kapi.NdRange((8,), (4,)), a, pe, by_group)
+        ishmem.barrier_all()
+        none = int(ishmem.ptr(a, pe) is None)
+        assert seen.asnumpy().tolist() == [none, none, none, none, -1 if none else 1, 0]
+        assert (by_group.asnumpy() == none).all()
+        none = int(ishmem.ptr(a, me if pe == me else left) is None)
+        assert a.asnumpy().tolist() == ([0, 0, 0] if none else [9, 0, 7]) and int(b) == (0 if none else 8)
+        ishmem.barrier_all()
+    for array in (a, b, empty, seen, by_group):
+        ishmem.free(array)
+
+
+@on("PCIe", "none")
+def test_ptr_is_none_in_kernels(far: Pes) -> None:
+    far.run(check_none_in_kernels)
+
+
+def test_ptr_of_a_pe_on_another_node_is_none_in_kernels() -> None:
+    pool = Pes(3, nodes=[2, 1])
+    try:
+        pool.run(check_none_in_kernels)
+    finally:
+        pool.stop()
+
+
+@dpex.kernel
+def store_to(item: kapi.Item, a, pe):
+    view = ishmem.ptr(a, pe)
+    view[1] = 5
+
+
+@dpex.kernel
+def store_to_single(item: kapi.Item, a, pe):
+    view = ishmem.ptr(a, pe)
+    view[()] = 5
+
+
+def check_empty_access() -> None:
+    a, b, pe = ishmem.zeros(3, dtype="i8"), ishmem.zeros((), dtype="i8"), 1 - ishmem.my_pe()
+    for kernel, array in ((store_to, a), (store_to_single, b)):
+        dpex.call_kernel(kernel, kapi.Range(1), array, pe)
+        words = r"it has no elements; if it is from ptr, .*: test the result with `is None`.* \(store_to"
+        with pytest.raises(IndexError, match=words):
+            ishmem.barrier_all()
+        ishmem.barrier_all()
+    assert not a.asnumpy().any() and not b.asnumpy().any()
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="kernels of numba-dpex have no checks of indices")
+def test_access_through_an_empty_ptr_is_reported() -> None:
+    pool = Pes(2, {**MODES["none"], "ISHMEM_CHECK": "1"})
+    try:
+        pool.run(check_empty_access)
+    finally:
+        pool.stop()
+
+
+# ---- what goes through the proxy, and what does not
+
+
+@dpex.kernel
+def many(item: kapi.Item, a, b, pe):
+    i = item.get_id(0)
+    ishmem.p(a, i + 1, pe, i)
+    ishmem.put(b[i * 4 : i * 4 + 4], a[:4], ishmem.my_pe())
+    ishmem.atomic_add(b, 1, ishmem.my_pe(), 4 * a.size)
+
+
+@dpex.kernel
+def add_to(item: kapi.Item, a, pe):
+    ishmem.atomic_inc(a, pe, 0)
+
+
+def check_counts() -> None:
+    n, pe = 300, 1 - ishmem.my_pe()
+    a, b = ishmem.zeros(n, dtype="int64"), ishmem.zeros(4 * n + 1, dtype="int64")
+    before = _core.proxy_served()
+    dpex.call_kernel(many, kapi.Range(n), a, b, pe)
+    ishmem.quiet()  # completes what the kernel has begun
+    # On PCIe the atomics on this PE's own memory go through the host, otherwise the stores to the peer.
+    assert _core.proxy_served() - before == n
+    ishmem.barrier_all()
+    assert a.asnumpy().tolist() == list(range(1, n + 1))
+    assert int(b[4 * n]) == n
+    ishmem.barrier_all()  # all have looked
+    before = _core.proxy_served()
+    dpex.call_kernel(add_to, kapi.Range(n), a, pe)
+    assert _core.proxy_served() - before == n, "more than the ring has slots"
+    ishmem.barrier_all()
+    assert int(a[0]) == n + 1
+
+
+@on("PCIe", "none")
+def test_only_what_must_goes_through_the_host(far: Pes) -> None:
+    far.run(check_counts)
+
+
+@dpex.kernel
+def store_at(item: kapi.Item, a, pe, index):
+    ishmem.p(a, 1.0, pe, index)
+
+
+def check_bad_requests() -> None:
+    a, pe = ishmem.zeros(4), 1 - ishmem.my_pe()
+    dpex.call_kernel(store_at, kapi.Range(1), a, pe, 1 << 40)
+    with pytest.raises(IshmemError, match="outside the symmetric heap"):
+        ishmem.quiet()
+    ishmem.barrier_all()
+    dpex.call_kernel(store_at, kapi.Range(1), a, pe, 3)
+    ishmem.barrier_all()
+    assert a.asnumpy().tolist() == [0, 0, 0, 1]
+
+
+@on("none", "none, discrete")
+def test_requests_that_make_no_sense(far: Pes) -> None:
+    far.run(check_bad_requests)
+
+
+# ---- four PEs on two cards
+
+
+@pytest.fixture(scope="module")
+def cards() -> Iterator[Pes]:
+    pool = Pes(4, {"ISHMEM_SIM_PEERS": "none", "ISHMEM_SIM_CARD": "2"})
+    yield pool
+    pool.stop()
+
+
+def check_cards() -> None:
+    me = ishmem.my_pe()
+    assert job.current().heap.routes == [Route.DIRECT if pe // 2 == me // 2 else Route.STAGED for pe in range(4)]
+
+
+@pytest.mark.slow("test_operation")
+def test_two_cards(cards: Pes) -> None:
+    cards.run(check_cards)
+    cards.run(test_rma.check_kernel_cases, "int16", SAMPLE[::3])
+    cards.run(test_rma.check_host_cases, "float16", SAMPLE[::3])
+    cards.run(test_order.check_quiet)
+    test_amo.check_tickets(cards.run(test_amo.everyone))
+
+
+@pytest.mark.ishmem(2)
+def test_no_proxy_where_all_is_direct() -> None:
+    heap = job.current().heap
+    assert not heap.needs_proxy
+    assert set(heap.routes) == {Route.DIRECT}

@@ -1,0 +1,229 @@
+"""The loading of the SYCL stack, each time in a process of its own: it can be loaded only once."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from subprocesses import run_program
+
+from ishmem.common.errors import IshmemError
+from ishmem.environment import pinned_libraries, stack
+from ishmem.environment.elf import library_of
+
+OURS = ("LD_LIBRARY_PATH", "OCL_ICD_FILENAMES", "ZE_FLAT_DEVICE_HIERARCHY", "ONEAPI_DEVICE_SELECTOR")
+
+
+def python(code, **env):
+    """Run code in a Python that has none of the variables set, and give what it prints."""
+    clean = {k: v for k, v in os.environ.items() if k not in OURS and not k.startswith("ISHMEM_SIM")}
+    return subprocess.run(
+        [sys.executable, "-c", code], env={**clean, **env}, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def drm(monkeypatch, tmp_path):
+    """A machine with no GPU; ``drm(vendor)`` adds one."""
+    monkeypatch.setattr(stack, "_DRM", tmp_path)
+    monkeypatch.setattr(stack, "loaded_loader", lambda: None)
+    monkeypatch.delenv("ISHMEM_DEVICE", raising=False)
+
+    def add(vendor):
+        device = tmp_path / "renderD128" / "device"
+        device.mkdir(parents=True)
+        (device / "vendor").write_text(vendor + "\n")
+
+    return add
+
+
+@pytest.mark.slow("test_load_when_needed")
+def test_load_in_plain_python():
+    code = """
+from ishmem.environment import pinned_libraries, stack
+assert stack.load() == stack.load() == "sim"
+import dpctl, dpnp
+a = dpnp.ones((8, 8))
+print(len(dpctl.get_devices("level_zero")), dpnp.dot(a, a).sum(), dpnp.linalg.det(a + dpnp.eye(8)))
+"""
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[-3:] == ["1", "512.", "9."]  # MKL may print a warning about the driver first
+
+
+def test_a_second_load_opens_no_file():
+    """Imports of dpctl, dpnp and ishmem call it; it looks again where a variable has changed."""
+    code = """
+import os, sys
+from ishmem.environment import stack
+stack.load()
+opened = []
+sys.addaudithook(lambda event, arguments: event == "open" and opened.append(arguments[0]))
+print(stack.load(), opened)
+os.environ["ISHMEM_DEVICE"] = "gpu"
+stack.load()
+"""
+    done = python(code)
+    assert done.stdout == "sim []\n", done
+    assert "ISHMEM_DEVICE=gpu, but this process has already loaded the Level Zero loader" in done.stderr, done
+
+
+def test_load_when_needed():
+    code = """
+import sys
+from pathlib import Path
+from ishmem.environment import pinned_libraries, stack
+stack.load_when_needed()
+stack.load_when_needed()
+print(stack.loaded_loader())
+import ishmem
+ishmem.init()
+ishmem.barrier_all()
+ishmem.finalize()
+print("libmkl" in Path("/proc/self/maps").read_text())
+import dpnp
+print("libmkl" in Path("/proc/self/maps").read_text())
+print(stack.is_simulator(stack.loaded_loader()), dpnp.zeros(8).sycl_device.filter_string)
+"""
+    mkl_before_dpnp = str(not pinned_libraries.apply())  # arrays are those of dpnp there
+    assert python(code).stdout.split() == ["None", mkl_before_dpnp, "True", "True", "level_zero:gpu:0"]
+
+
+def test_import_after_load_keeps_scipys_blas():
+    """MKL's ``dgemm_`` has 64-bit integers: scipy must not find it."""
+    pytest.importorskip("scipy")
+    code = """
+from ishmem.environment import pinned_libraries, stack
+stack.load()
+import dpnp, numpy, scipy.linalg
+print(scipy.linalg.blas.dgemm(1.0, numpy.ones((3, 3)), numpy.ones((3, 3))).sum())
+"""
+    done = python(code)
+    assert done.stdout == "27.0\n", done.stderr
+
+
+def test_mkl_is_not_visible_to_others():
+    code = """
+import ctypes
+from ishmem.environment import pinned_libraries, stack
+stack.load()
+import dpnp
+print(hasattr(ctypes.CDLL(None), "dgemm_"))
+"""
+    assert python(code).stdout == "False\n"
+
+
+def test_dpnp_before_ishmem_under_ishmrun():
+    code = (
+        "import dpnp; print(dpnp.zeros(8).sycl_device.filter_string); "
+        "from ishmem.environment import stack; stack.load()"
+    )
+    done = run_program(code, 2)
+    assert sorted(done.stdout.splitlines()) == ["[0] level_zero:gpu:0", "[1] level_zero:gpu:0"], done.stderr
+
+
+def test_number_of_devices():
+    code = (
+        "from ishmem.environment import stack; stack.load(); import dpctl; print(len(dpctl.get_devices('level_zero')))"
+    )
+    assert python(code, ISHMEM_SIM_DEVICES="3").stdout == "3\n"
+
+
+def test_the_users_variables_stay(monkeypatch):
+    monkeypatch.setenv("ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE")
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/mine:/yours")
+    got = stack.environment("sim", 4)
+    assert "ZE_FLAT_DEVICE_HIERARCHY" not in got
+    folders = got["LD_LIBRARY_PATH"].split(":")
+    libraries = [str(stack.library_folder())] if pinned_libraries.apply() else []
+    assert folders == [str(stack.simulator().parent), *libraries, "/mine", "/yours"]
+
+
+def test_environment_by_kind(monkeypatch):
+    for name in (*OURS, "ISHMEM_SIM_DEVICES", "ISHMEM_SIM_OPENCL"):
+        monkeypatch.delenv(name, raising=False)
+    simulated, real = stack.environment("sim", 4), stack.environment("gpu")
+    assert simulated["ISHMEM_SIM_DEVICES"] == "4"
+    assert Path(simulated["ISHMEM_SIM_OPENCL"]).exists()
+    assert not any(name.startswith("ISHMEM_SIM") for name in real)
+    assert str(stack.simulator().parent) not in real.get("LD_LIBRARY_PATH", "").split(":")
+
+
+def test_choose_without_gpu(drm, monkeypatch):
+    assert stack.choose() == "sim"
+    monkeypatch.setenv("ISHMEM_DEVICE", "gpu")
+    with pytest.raises(IshmemError, match="no Intel GPU is visible"):
+        stack.choose()
+
+
+def test_choose_with_another_vendors_gpu(drm):
+    drm("0x10de")
+    assert stack.choose() == "sim"
+
+
+def test_choose_with_gpu_but_no_loader(drm, monkeypatch):
+    drm("0x8086")
+    monkeypatch.setattr(stack, "LOADER", "libthere_is_none.so.1")
+    assert stack.choose() == "sim"
+    monkeypatch.setenv("ISHMEM_DEVICE", "gpu")
+    with pytest.raises(IshmemError, match="is not installed"):
+        stack.choose()
+
+
+def test_choose_with_gpu(drm, monkeypatch):
+    drm("0x8086")
+    monkeypatch.setattr(stack, "LOADER", "libc.so.6")
+    assert stack.choose() == "gpu"
+    monkeypatch.setenv("ISHMEM_DEVICE", "sim")
+    assert stack.choose() == "sim"
+
+
+def test_choose_refuses_junk(drm, monkeypatch):
+    monkeypatch.setenv("ISHMEM_DEVICE", "tpu")
+    with pytest.raises(ValueError, match="ISHMEM_DEVICE: got 'tpu', allowed: auto, gpu or sim"):
+        stack.choose()
+
+
+def test_a_loaded_simulator_decides(drm, monkeypatch):
+    monkeypatch.setattr(stack, "loaded_loader", lambda: str(stack.simulator()))
+    assert stack.choose() == "sim"
+    monkeypatch.setenv("ISHMEM_DEVICE", "gpu")
+    with pytest.raises(IshmemError, match="has already loaded"):
+        stack.choose()
+
+
+@pytest.mark.skipif(not pinned_libraries.apply(), reason="the wheels of this stack find their libraries")
+def test_missing_library_is_named(monkeypatch):
+    monkeypatch.setitem(pinned_libraries.LIBRARIES, "libthere_is_none.so.7", "no-such-package==1.0")
+    monkeypatch.setattr(pinned_libraries, "_loaded", set())
+    with pytest.raises(ImportError, match=r"libthere_is_none.so.7 .* pip install 'no-such-package==1.0'"):
+        pinned_libraries.load(stack.library_folder())
+
+
+def test_stack_without_opencl_runtime(monkeypatch):
+    monkeypatch.setattr(stack, "_OPENCL", "libthere_is_none.so.7")
+    with pytest.raises(ImportError, match=r"libthere_is_none.so.7 of intel-opencl-rt is not in .*: install"):
+        stack.variables("sim")
+
+
+def test_libraries_outside_the_prefix_are_found(monkeypatch, tmp_path):
+    expected = stack.library_folder()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert stack.library_folder() == expected
+
+
+def test_group_library_names_what_is_missing(tmp_path):
+    library = tmp_path / "group.so"
+    library.write_bytes(library_of(["libc.so.6", "libm.so.6"], "/nowhere"))
+    ctypes.CDLL(str(library))
+    library = tmp_path / "broken.so"
+    library.write_bytes(library_of(["libthere_is_none.so.7"], "/nowhere"))
+    with pytest.raises(OSError, match="libthere_is_none"):
+        ctypes.CDLL(str(library))
+
+
+def test_stack_is_quick_to_import():
+    done = python("import sys, ishmem.environment.stack; print(*{'numpy', 'dpctl', 'attrs'} & set(sys.modules))")
+    assert done.stdout.strip() == ""

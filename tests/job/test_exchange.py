@@ -1,0 +1,594 @@
+"""The connections among PEs: real processes, deaths, foreign processes, damaged messages."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import gc
+import logging
+import multiprocessing
+import os
+import signal
+import socket
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings, strategies as st
+
+import ishmem  # noqa: F401
+from ishmem.common.errors import IshmemError, PeerLost, StateError
+from ishmem.ipc import hub, wire
+from ishmem.ipc.exchange import Links
+from ishmem.ipc.wire import Kind, Message, MessageError
+
+LIMIT = 20.0  # seconds for what threads of this process do
+OF_JOB = 60.0  # seconds for a job, which starts processes
+NOTICE = 10.0  # a death must be known everywhere within this time, also on a busy machine
+
+context = multiprocessing.get_context("forkserver")
+context.set_forkserver_preload(["ishmem.ipc.exchange", "hypothesis", "pytest"])
+
+
+@pytest.fixture
+def job():
+    return uuid.uuid4().hex
+
+
+def _child(out, target, job, pe, n_pes, args):
+    try:
+        out.send(("ok", target(job, pe, n_pes, *args)))
+    except BaseException as error:
+        out.send((type(error).__name__, str(error)))
+
+
+class Job:
+    """PEs as processes; each runs ``target(job, pe, n_pes, *args)`` and reports the result."""
+
+    def __init__(self, target, name, n_pes, *args, absent=()):
+        self.ends, self.processes = {}, {}
+        for pe in set(range(n_pes)) - set(absent):
+            self.ends[pe], out = context.Pipe(duplex=False)
+            arguments = (out, target, name, pe, n_pes, args)
+            self.processes[pe] = context.Process(target=_child, args=arguments, daemon=True)
+            self.processes[pe].start()
+            out.close()
+
+    def results(self):
+        answers = {}
+        for pe, end in self.ends.items():
+            try:
+                answers[pe] = end.recv() if end.poll(LIMIT) else ("hung", None)
+            except EOFError:
+                answers[pe] = ("died", None)
+        for process in self.processes.values():
+            process.join(5)
+            process.kill()
+        return answers
+
+
+def run(target, job, n_pes, *args, absent=()):
+    return Job(target, job, n_pes, *args, absent=absent).results()
+
+
+def open_files():
+    """Return the open descriptors with what they are; threads of earlier tests may still close some of theirs."""
+    gc.collect()  # or file descriptors of earlier tests may be closed while this one looks
+    gc.freeze()  # what earlier tests have left takes seconds to go through
+    found = set()
+    for path in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
+            found.add((path.name, os.readlink(path)))
+    return found
+
+
+def memfd(content):
+    fd = os.memfd_create("test")
+    os.write(fd, content)
+    return fd
+
+
+def wait_until(condition, limit=NOTICE):
+    end = time.monotonic() + limit
+    while not (met := condition()) and time.monotonic() < end:
+        time.sleep(0.005)
+    return met
+
+
+# ---- collectives
+
+
+def check_round(links, turn):
+    fds = [memfd(b"%d.%d" % (links.pe, i)) for i in range((links.pe + turn) % 3)]
+    parts = links.allgather(bytes([links.pe]) * (turn * 37 + links.pe), fds, LIMIT)
+    for pe, (payload, received) in enumerate(parts):
+        assert payload == bytes([pe]) * (turn * 37 + pe)
+        assert [os.pread(fd, 9, 0) for fd in received] == [b"%d.%d" % (pe, i) for i in range((pe + turn) % 3)]
+        wire.close_fds(received)
+    wire.close_fds(fds)
+
+
+def pe_rounds(job, pe, n_pes):
+    before = open_files()
+    links = Links.connect(job, pe, n_pes, LIMIT)
+    for turn in range(50):
+        check_round(links, turn)
+    assert not any(os.get_inheritable(fd) for fd in sockets() if fd > 2)
+    links.leave(LIMIT)
+    links.close()
+    links.close()
+    wait_until(lambda: open_files() <= before)  # the hub ends after the last PE
+    return len(open_files() - before)
+
+
+def sockets():
+    found = set()
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{fd}").startswith("socket:"):
+                found.add(fd)
+    return found
+
+
+@pytest.mark.parametrize("n_pes", [1, 2, 3, 4])
+def test_many_rounds_with_fds(job, n_pes):
+    assert run(pe_rounds, job, n_pes) == dict.fromkeys(range(n_pes), ("ok", 0))
+
+
+@pytest.mark.slow("test_scale.py")
+def test_64_pes_of_4_kib(job):
+    before = open_files()
+    wrong = []
+
+    def pe_thread(pe):
+        links = Links.connect(job, pe, 64, LIMIT)
+        for _ in range(2):
+            parts = links.allgather(bytes([pe]) * 4096, [0] * (pe < 2))
+            for other, (payload, fds) in enumerate(parts):
+                good = payload == bytes([other]) * 4096 and len(fds) == (other < 2)
+                wrong.extend([] if good else [(pe, other)])
+                wire.close_fds(fds)
+        links.leave(LIMIT)
+        links.close()
+
+    in_threads([(pe_thread, pe) for pe in range(64)])
+    assert not wrong
+    assert wait_until(lambda: open_files() <= before)
+
+
+def in_threads(calls):
+    threads = [threading.Thread(target=target, args=args) for target, *args in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LIMIT)
+        assert not thread.is_alive()
+
+
+def test_one_pe_needs_no_socket(job):
+    before = sockets()
+    with Held(Links.connect(job, 0, 1, 1)) as links:
+        assert sockets() == before
+        payload, fds = links.allgather(b"me", [0])[0]
+        assert (payload, len(fds)) == (b"me", 1)
+        wire.close_fds(fds)
+        links.leave(1)
+
+
+class Held:
+    """Closes connections at the end of a block."""
+
+    def __init__(self, *links):
+        self.links = links
+
+    def __enter__(self):
+        return self.links[0] if len(self.links) == 1 else self.links
+
+    def __exit__(self, *_):
+        for links in self.links:
+            links.close()
+
+
+def pair(job, n_pes=2, **keywords):
+    """Return the connections of all PEs of a job, all in this process."""
+    found = {}
+
+    def connect(pe):
+        found[pe] = Links.connect(job, pe, n_pes, LIMIT, **keywords)
+
+    in_threads([(connect, pe) for pe in range(n_pes)])
+    return [found[pe] for pe in range(n_pes)]
+
+
+def test_limits_and_states(job):
+    for pe, n_pes in [(2, 2), (-1, 2), (0, 0), (0, 1 << 20)]:
+        with pytest.raises(ValueError, match="PE"):
+            Links.connect(job, pe, n_pes, 1)
+    links = Links.connect(job, 0, 1, 1)
+    with pytest.raises(ValueError, match="at most"):
+        links.allgather(bytes(wire.MAX_PAYLOAD + 1))
+    with pytest.raises(ValueError, match="at most"):
+        links.allgather(b"", [0] * (wire.MAX_FDS + 1))
+    assert len(links.allgather(bytes(wire.MAX_PAYLOAD))[0][0]) == wire.MAX_PAYLOAD
+    links.leave(1)
+    for call in (links.allgather, lambda _: links.leave()):
+        with pytest.raises(StateError):
+            call(b"")
+    links.close()
+
+
+# ---- PEs that do not come
+
+
+def pe_connect(job, pe, n_pes, timeout):
+    Links.connect(job, pe, n_pes, timeout)
+
+
+@pytest.mark.parametrize(("absent", "names"), [([2], "PE 2"), ([0], "PE 0"), ([1, 2], "PEs 1, 2")])
+def test_a_pe_that_never_starts(job, absent, names):
+    answers = run(pe_connect, job, 3, 1.0, absent=absent)
+    assert set(answers.values()) == {("IshmemError", f"{names} did not arrive in init within 1 s")}
+
+
+def pe_late(job, pe, n_pes, late):
+    links = Links.connect(job, pe, n_pes, LIMIT)
+    if pe == late:
+        time.sleep(1.5)
+    try:
+        links.allgather(b"", [0], 0.5, "barrier_all")
+        outcome = "completed"
+    except IshmemError as error:
+        outcome = str(error)
+    check_round(links, 5)
+    links.leave(LIMIT)
+    links.close()
+    return outcome
+
+
+@pytest.mark.parametrize("late", [0, 2])
+def test_a_late_pe_fails_the_round_for_all_and_the_job_goes_on(job, late):
+    text = f"PE {late} did not arrive in barrier_all within 0.5 s"
+    assert run(pe_late, job, 3, late) == dict.fromkeys(range(3), ("ok", text))
+
+
+# ---- PEs that die or leave
+
+
+def pe_killed_meanwhile(job, pe, n_pes, victim):
+    links = Links.connect(job, pe, n_pes, LIMIT)
+    check_round(links, 2)
+    told = []
+    links.on_lost = lambda lost, how: told.append((lost, how))
+    if pe == victim:
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGKILL)
+    start = time.monotonic()
+    with pytest.raises(PeerLost) as caught:
+        links.allgather(b"x", [0], LIMIT)
+    assert time.monotonic() - start < 0.3 + NOTICE
+    assert wait_until(lambda: told)
+    with pytest.raises(PeerLost):
+        links.allgather(b"x", [0], LIMIT)
+    links.leave(LIMIT)
+    links.close()
+    return caught.value.pe, told[0][0], "ended without leaving" in told[0][1]
+
+
+@pytest.mark.parametrize("victim", [0, 1, 3])
+def test_killed_during_allgather(job, victim):
+    answers = run(pe_killed_meanwhile, job, 4, victim)
+    assert answers.pop(victim) == ("died", None)
+    assert set(answers.values()) == {("ok", (victim, victim, True))}
+
+
+def pe_killed_idle(job, pe, n_pes, victim):
+    told = []
+    links = Links.connect(job, pe, n_pes, LIMIT, on_lost=lambda lost, how: told.append(lost))
+    if pe == victim:
+        os.kill(os.getpid(), signal.SIGKILL)
+    assert wait_until(lambda: told)
+    with pytest.raises(PeerLost, match=f"PE {victim} is lost"):
+        links.allgather(b"")
+    links.leave(LIMIT)
+    links.close()
+    return told[:1]
+
+
+@pytest.mark.parametrize("victim", [0, 2])
+def test_killed_while_idle(job, victim):
+    answers = run(pe_killed_idle, job, 3, victim)
+    assert answers.pop(victim) == ("died", None)
+    assert set(map(str, answers.values())) == {str(("ok", [victim]))}
+
+
+def pe_killed_in_init(job, pe, n_pes):
+    if pe == 1:
+        connection = wire.new_socket()
+        while connection.connect_ex(wire.address(job)):
+            time.sleep(0.01)
+        wire.send(connection, wire.hello(job, pe, n_pes))
+        assert wait_until(lambda: has_message(connection))
+        os.kill(os.getpid(), signal.SIGKILL)
+    if pe == 2:
+        time.sleep(0.5)
+    Links.connect(job, pe, n_pes, LIMIT / 4)
+
+
+def has_message(connection):
+    with contextlib.suppress(BlockingIOError):
+        return wire.receive(connection) is not None
+    return False
+
+
+@pytest.mark.slow("test_faults.py::test_death")
+def test_killed_in_init(job):
+    answers = run(pe_killed_in_init, job, 3)
+    assert answers[0][0] == "PeerLost"
+    assert answers[1][0] == "died"
+    assert answers[2][0] in ("PeerLost", "IshmemError")
+
+
+def pe_leave(job, pe, n_pes):
+    gone = []
+    links = Links.connect(job, pe, n_pes, LIMIT, on_left=gone.append)
+    links.on_lost = lambda lost, how: gone.append((lost, how))
+    time.sleep(0.2 * (n_pes - pe))
+    if pe == 0:
+        assert gone == [2, 1]
+        with pytest.raises(PeerLost, match="PE 1 has left"):
+            links.allgather(b"")
+    links.leave(LIMIT)
+    links.close()
+    return sorted(gone)
+
+
+def test_leaving_is_no_death(job):
+    assert run(pe_leave, job, 3) == {pe: ("ok", sorted({0, 1, 2} - {pe})) for pe in range(3)}
+
+
+def pe_leave_last(job, pe, n_pes):
+    """PE 0 leaves last, and its process, in which the hub runs, ends at once; the hub is slow."""
+    lost, handle = [], hub.Hub._handle
+
+    def slow(self, session, sender, message, fds):
+        time.sleep(0.3 * (message == Message(Kind.LEFT, 0)))
+        handle(self, session, sender, message, fds)
+
+    hub.Hub._handle = slow
+    links = Links.connect(job, pe, n_pes, LIMIT, lambda lost_pe, how: lost.append((lost_pe, how)))
+    assert pe or wait_until(lambda: len(links.left) == n_pes - 1)
+    links.leave(LIMIT)
+    links.close()
+    return lost
+
+
+def test_the_process_of_the_hub_may_end_when_it_has_left(job):
+    assert run(pe_leave_last, job, 3) == {pe: ("ok", []) for pe in range(3)}
+
+
+def test_leave_names_those_missing(job):
+    with Held(*pair(job, 3)) as (first, second, _):
+        in_threads([(expect_leave_timeout, first, "PE 2 did"), (expect_leave_timeout, second, "PE 2 did")])
+
+
+def expect_leave_timeout(links, text):
+    with pytest.raises(IshmemError, match=text):
+        links.leave(0.5)
+
+
+def test_leave_does_not_wait_for_the_dead(job):
+    with Held(*pair(job, 3)) as (first, second, third):
+        third.close()
+        in_threads([(first.leave, LIMIT), (second.leave, LIMIT)])
+        assert set(first.lost) == set(second.lost) == {2}
+
+
+def test_close_ends_a_waiting_call(job):
+    with Held(*pair(job)) as (first, _):
+        threading.Timer(0.2, first.close).start()
+        with pytest.raises(StateError):
+            first.allgather(b"", [0])
+
+
+def test_a_forked_child_does_not_hide_a_death(job):
+    with Held(*pair(job)) as (first, second):
+        child = os.fork()
+        if child == 0:
+            time.sleep(LIMIT)
+            os._exit(0)
+        try:
+            second.close()
+            assert wait_until(lambda: 1 in first.lost)
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+
+def test_a_failing_callback_is_logged(job, caplog):
+    with Held(*pair(job, 3)) as (first, second, third):
+        first.on_lost = lambda pe, how: 1 // 0
+        third.close()
+        assert wait_until(lambda: "ZeroDivisionError" in caplog.text)
+        second.close()
+        assert wait_until(lambda: 1 in first.lost)
+
+
+# ---- strangers and damage
+
+
+def packed(message, **fields):
+    return message._replace(**fields).pack()
+
+
+def raw(connection, data, fds=()):
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+    connection.sendmsg([data], rights)
+
+
+def strangers(job):
+    """Yield what strangers send as first message, with file descriptors, and a word of the refusal."""
+    good = wire.hello(job, 1, 3)
+    yield b"x", [], "shorter"
+    yield b"GET / HTTP/1.1\r\nHost: nobody\r\n\r\n\r\n", [], "not an ishmem message"
+    yield good.pack()[:-1], [], "payload"
+    yield good.pack() + b"x", [], "payload"
+    yield good.pack()[:4] + b"\x63\x00" + good.pack()[6:], [], "version 99"
+    yield bytes(200_000), [], "more than"
+    yield good.pack(), [0, 1], "2 file descriptors"
+    yield packed(good, n_fds=3), [0], "1 file descriptors"
+    yield packed(Message(Kind.PART, 1), n_fds=2), [0, 1], "not a HELLO"
+    yield packed(good, kind=77), [], "kind"
+    yield packed(good, pe=3), [], "PE 3 cannot"
+    yield packed(good, pe=1 << 20), [], "out of range"
+    yield wire.hello(job, 1, 2).pack(), [], "job of 2 PEs"
+    yield wire.hello("another", 1, 3).pack(), [], "another job"
+    yield packed(good, payload=b""), [], "not a HELLO"
+    yield good.pack(), [0] * 100, "lost"
+
+
+def visit(job, data, fds):
+    """Send ``data`` as a stranger and return the hub's answer."""
+    with wire.new_socket() as connection:
+        while connection.connect_ex(wire.address(job)):
+            time.sleep(0.005)
+        with contextlib.suppress(BrokenPipeError):  # refused already
+            raw(connection, data, fds)
+        connection.settimeout(LIMIT)
+        return connection.recv(1 << 16)
+
+
+def has_joined(job, pe):
+    return any(found.job == job and pe in found._session.peers for found in list(hub._alive))
+
+
+def test_strangers_are_refused_and_the_job_goes_on(job, caplog):
+    caplog.set_level(logging.WARNING, "ishmem")
+    found = {}
+
+    def connect(pe):
+        found[pe] = Links.connect(job, pe, 3, LIMIT)
+
+    before = open_files()
+    first = threading.Thread(target=connect, args=(0,))
+    first.start()
+    second = threading.Thread(target=connect, args=(1,))
+    second.start()
+    for data, fds, word in strangers(job):
+        answer = wire.parse(visit(job, data, fds))
+        assert answer.kind == Kind.REFUSED
+        assert word in answer.payload.decode()
+        assert word in caplog.text
+    assert wait_until(lambda: has_joined(job, 1))
+    with pytest.raises(IshmemError, match="PE 1 has joined before"):
+        Links.connect(job, 1, 3, LIMIT)
+    silent = [wire.new_socket() for _ in range(70)]
+    for connection in silent:
+        connection.connect(wire.address(job))
+    connect(2)
+    first.join(LIMIT)
+    second.join(LIMIT)
+    with wire.new_socket() as late, pytest.raises(ConnectionRefusedError):
+        late.connect(wire.address(job))
+    in_threads([(check_round, links, 4) for links in found.values()])
+    for connection in [*silent, *found.values()]:
+        connection.close()
+    assert wait_until(lambda: open_files() <= before)
+
+
+def test_only_one_hub(job):
+    with Held(*pair(job, 1)), wire.new_socket() as squatter:
+        squatter.bind(wire.address(job))
+        with pytest.raises(IshmemError, match="running already"):
+            Links.connect(job, 0, 2, 1)
+
+
+def after_admission():
+    """Yield what an admitted PE 1 must not send, with file descriptors, and a word of the loss."""
+    yield b"junk", [0], "shorter"
+    yield Message(Kind.PART, 2, 1).pack(), [], "speaks for PE 2"
+    yield Message(Kind.PART, 1, 0).pack(), [], "part 0 of PE 1 twice"
+    yield Message(Kind.LOST, 1).pack(), [], "LOST"
+    yield Message(Kind.HELLO, 1).pack(), [], "HELLO"
+    yield Message(Kind.PART, 1, 1, n_fds=1).pack(), [0, 1], "2 file descriptors"
+    yield Message(Kind.PART, 1, 0, n_fds=1).pack(), [0], "twice"
+    yield bytes(200_000), [0], "more than"
+
+
+@pytest.mark.parametrize(("data", "fds", "word"), list(after_admission()))
+def test_a_pe_that_sends_nonsense_is_lost(job, data, fds, word):
+    before = open_files()
+    with Held(*pair(job, 3)) as (first, second, third):
+        raw(second._hub, data, fds)
+        assert wait_until(lambda: 1 in first.lost and 1 in third.lost)
+        assert word in first.lost[1]
+        assert first.lost[1] == third.lost[1]
+        for links in (first, third):
+            with pytest.raises(PeerLost, match="PE 1"):
+                links.allgather(b"")
+    assert wait_until(lambda: open_files() <= before)
+
+
+def test_another_user_is_refused(job, monkeypatch, caplog):
+    with pytest.raises(MessageError, match="of user"):
+        wire.check_user(os.geteuid() + 1)
+    wire.check_user(os.geteuid())
+    monkeypatch.setattr(wire, "peer_process", lambda connection: (1, os.geteuid() + 1))
+    started = hub.start(job, 2)
+    assert wire.parse(visit(job, b"", ())).kind == Kind.REFUSED
+    with pytest.raises(MessageError, match="of user"):
+        Links.connect(job, 1, 2, 1)
+    started.close()
+    assert "refused a connection" in caplog.text
+
+
+messages = st.builds(
+    Message,
+    st.sampled_from(Kind),
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 2**64 - 1),
+    st.binary(max_size=80),
+    st.integers(0, 2**32 - 1),
+)
+
+
+@settings(deadline=None)
+@given(messages, st.integers(0, 100))
+@example(Message(Kind.PART, 1, 1, b"ab", 3), 3)
+def test_every_message_parses_back_or_is_refused(message, n_fds):
+    with contextlib.suppress(MessageError):
+        parsed = wire.parse(message.pack(), n_fds)
+        assert parsed == message
+        assert parsed.n_fds == n_fds
+
+
+@settings(deadline=None)
+@given(messages, st.integers(0, 200), st.binary(min_size=1, max_size=6), st.integers(0, 2))
+def test_damaged_messages_are_no_crash(message, at, damage, n_fds):
+    data = message.pack()
+    parse_or_refuse(data[:at] + damage + data[at + len(damage) :], n_fds)
+    parse_or_refuse(data[:at], n_fds)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=300))
+def test_random_bytes_are_refused(data):
+    parse_or_refuse(data, 0)
+
+
+def parse_or_refuse(data, n_fds):
+    with contextlib.suppress(MessageError):
+        message = wire.parse(data, n_fds)
+        assert message.pack() == data
+        wire.check_hello(message, "job", 4)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1), st.binary(max_size=40))
+def test_hello_of_a_stranger(pe, n_pes, payload):
+    for message in (wire.hello("job", pe, n_pes), Message(Kind.HELLO, pe, 0, payload)):
+        try:
+            assert wire.check_hello(message, "job", 4) in range(4)
+        except MessageError:
+            assert (message.payload == payload) or pe in range(4, 1 << 16) or n_pes != 4

@@ -1,0 +1,237 @@
+"""init, finalize and queries: states, arguments, and how a job ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from subprocesses import program, run_at_once, run_command, run_program
+
+import ishmem
+from ishmem import dpex
+from ishmem.testing import Pes, PesError
+from ishmem.testing.fork_server import ISHMRUN
+from ishmem.testing.nodes import COMMAND
+
+SMALL = {"ISHMEM_SYMMETRIC_SIZE": "1M"}
+
+
+def run(source: str | Path, n: int, *args: str, **options: object) -> subprocess.CompletedProcess[str]:
+    env = {**SMALL, **options.pop("env", {})}  # type: ignore[dict-item]
+    return run_program(source, n, *args, env=env, **options)  # type: ignore[arg-type]
+
+
+def said(result: subprocess.CompletedProcess[str]) -> list[str]:
+    """Return the lines that the PEs have printed, without their numbers."""
+    return sorted(line.split("] ", 1)[1] for line in result.stdout.splitlines())
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_states(n: int) -> None:
+    result = run(program("routines_before_and_after_init"), n)
+    assert (result.returncode, said(result)) == (0, ["good"] * n), result
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_repeated_init(n: int) -> None:
+    result = run(program("repeated_init"), n)
+    assert (result.returncode, said(result)) == (0, ["good"] * n), result
+
+
+def test_the_end_of_a_program_finalises_whatever_the_number_of_inits() -> None:
+    result = run(program("more_inits_than_finalizes"), 2)
+    assert (result.returncode, said(result)) == (0, ["good"] * 2), result
+
+
+@pytest.mark.slow_cases(
+    "the same with other settings",
+    "{'ISHMEM_SIM_ORDER': 'late:1'}",
+    "{'ISHMEM_SIM_PEERS': 'none'}",
+)
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its kernels keep addresses")
+@pytest.mark.parametrize("variables", [{}, {"ISHMEM_SIM_PEERS": "none"}, {"ISHMEM_SIM_ORDER": "late:1"}], ids=str)
+def test_restart(variables: dict[str, str]) -> None:
+    """A process may be a PE of one job after another; kernels get the addresses of the new heap."""
+    result = run(program("restarted_jobs"), 2, env=variables)
+    assert (result.returncode, said(result)) == (0, ["good"] * 2), result
+
+
+@pytest.mark.skipif(not dpex.HAS_NUMBA_DPEX, reason="ishmem.dpex can restart")
+def test_no_restart_with_numba_dpex() -> None:
+    result = run("import ishmem\nishmem.init()\nishmem.finalize()\nishmem.init()", 1)
+    assert result.returncode == 1 and "with numba-dpex" in result.stderr, result
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="a process is a PE only once")
+def test_restart_with_other_settings_of_kernels() -> None:
+    result = run(program("restart_with_check"), 1)
+    assert (result.returncode, said(result)) == (0, ["True"]), result
+
+
+def test_one_pe_without_launcher() -> None:
+    result = run_command([sys.executable, str(program("job_of_one_pe"))])
+    assert result.stdout == f"0 1 {(3 << 20) - 64}\n", result
+
+
+@pytest.mark.parametrize("size", ["2M", "2048k", str(2 << 20), "0.001953125G"])
+def test_heap_size(size: str) -> None:
+    """By the argument, which wins, and by the variable."""
+    assert f"of {2 << 20} bytes" in run(program("heap_of_two_megabytes"), 1, size).stdout
+    if size == "2M":
+        assert (
+            f"of {2 << 20} bytes"
+            in run(program("heap_of_two_megabytes"), 1, size, "env", env={"ISHMEM_SYMMETRIC_SIZE": size}).stdout
+        )
+
+
+def test_heap_too_large() -> None:
+    """The heap is too large on one PE only: every PE raises, and may call init again."""
+    result = run(program("heap_too_large_on_one_pe"), 3)
+    assert result.returncode == 0, result
+    lines = result.stdout.splitlines()
+    assert sum("PE 1" in line for line in lines) >= 2, result
+    assert sum(f"{100 << 40}" in line or "does not fit" in line for line in lines) == 3, result
+
+
+RELEASES = [f"{ishmem.__version__} on PE 0, 2", "99.9 on PE 1"]
+
+
+@pytest.mark.parametrize(("what", "told"), [("heap", ["5000000 on PE 0, 2", "5000001 on PE 1"]), ("release", RELEASES)])
+@pytest.mark.parametrize("nodes", ["", "1+2"])
+def test_unequal_pes(what: str, told: list[str], nodes: str) -> None:
+    """Every PE raises what each has; over MPI, the first that ends then ends the others."""
+    command = [*COMMAND, nodes] if nodes else [*ISHMRUN, "-n", "3"]
+    result = run_command([*command, sys.executable, str(program("unequal_pes")), what], timeout=90)
+    for words in told:
+        assert result.stdout.count(words) >= (1 if nodes else 3), result
+
+
+@pytest.mark.parametrize(("way", "used"), [("spawn", "used"), ("fork", "unused")])
+def test_workers_of_multiprocessing(way: str, used: str) -> None:
+    """They are PEs twice in a row, and one that is killed is told of by the other."""
+    command = [sys.executable, str(program("workers_of_multiprocessing")), way, used]
+    result = run_command(command, timeout=90)
+    *sums, lost, ends = result.stdout.splitlines()
+    assert (sums, ends) == (["3"] * 4, "-9 3"), result
+    assert lost.startswith("PeerLost: ") and "PE 0 is gone" in lost, result
+
+
+def test_groups_and_all() -> None:
+    result = run_command([sys.executable, str(program("groups_and_all"))], timeout=90)
+    assert result.stdout == f"{[(0, 3, 10), (1, 3, 10), (2, 7, 10), (3, 7, 10)]}\n", result
+
+
+def test_two_jobs_on_the_same_devices() -> None:
+    """One goes on when the other ends by the death of a PE."""
+    command = [*ISHMRUN, "-n", "2", sys.executable, str(program("sums_in_a_loop"))]
+    jobs = [([*command, how], {**os.environ, "ISHMEM_SIM_DEVICES": "2"}) for how in ("killed", "kept")]
+    killed, kept = run_at_once(jobs, timeout=90)
+    assert killed.returncode and "PE 0 is gone" in killed.stderr, killed
+    assert (kept.returncode, said(kept)) == (0, ["right"] * 2), kept
+
+
+def test_fork_with_devices() -> None:
+    """The drivers that the parent has opened do not work in its forks."""
+    command = [sys.executable, str(program("workers_of_multiprocessing")), "fork", "used"]
+    result = run_command(command, timeout=90)
+    assert result.stdout.count("in a fork of a process that had opened the drivers") == 2, result
+    assert result.stdout.splitlines()[-1] == "3 3", result
+
+
+def test_context_manager() -> None:
+    """An error in the block of one PE ends the job with its status; the others raise at once."""
+    result = run(program("error_in_context_manager"), 3)
+    assert (result.returncode, said(result)) == (0, ["told 1"] * 2), result
+
+
+def test_what_is_loaded() -> None:
+    """A program of host calls loads no numba, and dpnp only for its arrays on today's stack."""
+    result = run(program("what_is_loaded"), 2, forked=False)
+    loaded = "and no more" if dpex.HAS_NUMBA_DPEX else "dpnp and no more"
+    wanted = ["TypingError"] * 2 + [loaded] * 2
+    assert (result.returncode, said(result)) == (0, wanted), result
+
+
+def test_exit_without_finalize() -> None:
+    result = run(program("exit_without_finalize"), 3)
+    assert (result.returncode, said(result)) == (0, ["end"] * 3), result
+
+
+@pytest.mark.parametrize(
+    ("how", "status"), [("error", 1), ("sys.exit", 7), ("os._exit", 7), ("SIGKILL", 128 + signal.SIGKILL)]
+)
+def test_failure(how: str, status: int) -> None:
+    """One PE fails: the others raise, and the job has its status."""
+    result = run(program("one_pe_fails"), 3, how)
+    assert said(result) == ["told"] * 2, result
+    assert result.returncode == status, result
+    if how == "error":
+        assert "SystemError: mine" in result.stderr
+
+
+def test_uid() -> None:
+    """Processes that were started without ishmrun join by a unique id."""
+    uids = {ishmem.get_uniqueid() for _ in range(3)}
+    assert len(uids) == 3
+    command = [sys.executable, str(program("join_by_unique_id")), uids.pop()]
+    done = run_at_once([([*command, str(rank), "3"], dict(os.environ)) for rank in range(3)], timeout=60)
+    assert [(each.returncode, each.stdout) for each in done] == [(0, f"{rank} 3 6\n") for rank in range(3)], done
+
+
+def test_missing_pe() -> None:
+    """A PE that never calls init is named after the timeout."""
+    command = [sys.executable, str(program("join_by_unique_id")), ishmem.get_uniqueid(), "0", "3"]
+    start = time.monotonic()
+    result = run_command(command, env={"ISHMEM_INIT_TIMEOUT": "1"})
+    assert result.returncode == 1
+    assert re.search(r"PEs 1, 2 did not arrive", result.stderr.splitlines()[-1]), result.stderr
+    assert time.monotonic() - start < 30
+
+
+def test_device() -> None:
+    env = {**SMALL, "ISHMEM_SIM_DEVICES": "3", "ISHMEM_DEVICE": "sim"}
+    for which in ("name", "object", "default"):
+        command, uid = [sys.executable, str(program("two_pes_on_a_device")), which], ishmem.get_uniqueid()
+        done = run_at_once([([*command, str(rank), uid], {**os.environ, **env}) for rank in range(2)], timeout=60)
+        assert [(each.returncode, each.stdout) for each in done] == [(0, "3\n")] * 2, done
+    wrong = "import ishmem\nishmem.init(device='level_zero:gpu:77')"
+    assert run_command([sys.executable, "-c", wrong], env=SMALL).returncode == 1
+
+
+def check_fails(odd: int) -> None:
+    if ishmem.my_pe() == odd:
+        raise np.linalg.LinAlgError("on purpose")
+    ishmem.barrier_all()
+
+
+@pytest.mark.slow("test_pytest_plugin.py")
+@pytest.mark.ishmem(2)
+def test_harness_reports(pes: Pes) -> None:
+    """A failing check is a failing test, also while the other PE waits; the next one runs on new PEs."""
+    with pytest.raises(PesError, match="on purpose"):
+        pes.run(check_fails, 1)
+    assert pes.run(ishmem.my_pe) == [0, 1]
+
+
+def test_names_that_a_signal_handler_uses_first() -> None:
+    """In a new interpreter, with nothing imported; the handler finds modules whole, and its other signals wait."""
+    done = run_program(program("names_in_a_handler"), 2, forked=False)
+    assert done.returncode == 0, done
+    assert sorted(done.stdout.splitlines()) == ["[0] handled True True", "[1] handled True True"], done
+
+
+def test_debug_tells_device_heap_and_routes() -> None:
+    done = run_program("import ishmem\nwith ishmem.init(heap_size='4M'): pass", 2, env={"ISHMEM_DEBUG": "INFO"})
+    assert done.returncode == 0, done
+    for pe in (0, 1):
+        mine = [line for line in done.stderr.splitlines() if line.startswith(f"[{pe}] ")]
+        assert any("device: " in line and "PE 0, 1 of 2" in line for line in mine), done
+        assert any("heap: 4M for the program" in line for line in mine), done
+        assert any("route to PE 0, 1: copies mapped" in line for line in mine), done

@@ -1,0 +1,266 @@
+"""Threads: levels, host calls of many threads at once, and global_exit from any PE and thread; other launchers."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Callable
+
+import numpy as np
+import pytest
+from common import dpnp, pattern, same
+from subprocesses import program, run_at_once, run_command, run_program
+
+import ishmem
+
+THREADS = 8
+
+
+def in_threads(work: Callable[[int], None]) -> None:
+    """Run ``work(0)`` to ``work(7)`` at once; raise the first error."""
+    errors: list[BaseException] = []
+    start = threading.Barrier(THREADS)
+
+    def run(number: int) -> None:
+        try:
+            start.wait()
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+@pytest.mark.ishmem([1, 2])
+def test_levels() -> None:
+    assert ishmem.query_thread() is ishmem.THREAD_MULTIPLE
+    assert [int(level) for level in (
+        ishmem.THREAD_SINGLE, ishmem.THREAD_FUNNELED, ishmem.THREAD_SERIALIZED, ishmem.THREAD_MULTIPLE
+    )] == [0, 1, 2, 3]  # fmt: skip
+    assert ishmem.init_thread(ishmem.THREAD_SINGLE) is ishmem.THREAD_MULTIPLE  # a further call of init
+    ishmem.finalize()
+    assert ishmem.is_initialized()
+
+
+def test_init_thread() -> None:
+    done = run_program(program("thread_levels"), 2)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("provided 3 2") == 2 and done.stdout.count("state") == 2
+
+
+@pytest.mark.parametrize("host_atomics", ["0", "1"])
+def test_first_calls(host_atomics: str) -> None:
+    """`init` runs what must not run in two threads at once: constructors that wait while others wait for them."""
+    done = run_program(program("first_calls_in_threads"), 2, env={"ISHMEM_SIM_HOST_ATOMICS": host_atomics})
+    assert done.returncode == 0 and done.stdout.count("all threads have ended") == 2, done.stderr
+
+
+def check_disjoint() -> None:
+    """Each thread moves its own rows, long copies among them, and compares."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right, left, count = (me + 1) % n, (me - 1) % n, 20_000
+    a, b = ishmem.zeros((THREADS, count), dtype="f8"), ishmem.zeros((THREADS, 8), dtype="i8")
+
+    def work(number: int) -> None:
+        mine = pattern("f8", count, me, number)
+        back = np.empty(count)
+        for round_ in range(20):
+            size = count if round_ % 4 == 0 else 1 + 37 * round_
+            ishmem.put(a[number, :size], mine[:size], right)
+            ishmem.get(back[:size], a[number, :size], right)
+            same(back[:size], mine[:size])
+            ishmem.p(b[number], round_, right, round_ % 8)
+            assert ishmem.g(b[number], right, round_ % 8) == round_
+            ishmem.quiet()
+
+    in_threads(work)
+    ishmem.barrier_all()
+    for number in range(THREADS):
+        same(a[number], pattern("f8", count, left, number))
+
+
+@pytest.mark.ishmem
+@pytest.mark.parametrize("route", ["heap", "static"])
+def test_many_threads_on_shared_elements(route: str) -> None:
+    """All threads of all PEs update the same elements; the totals are exact."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    rounds = 300
+    a = ishmem.zeros(4, dtype="i8") if route == "heap" else ishmem.static("threads", 4, "i8")
+    signal = ishmem.zeros(1, dtype="u8")
+    a[...] = 0
+    ishmem.barrier_all()
+    tickets: list[list[int]] = [[] for _ in range(THREADS)]
+
+    def work(number: int) -> None:
+        for _ in range(rounds):
+            ishmem.atomic_add(a, number + 1, (me + 1) % n, 0)
+            tickets[number].append(ishmem.atomic_fetch_inc(a, 0, 1))
+            old = ishmem.atomic_fetch(a, 0, 2)
+            while (seen := ishmem.atomic_compare_swap(a, old, old + 1, 0, 2)) != old:
+                old = seen
+            ishmem.put_signal(a[:0], a[:0], signal, 1, ishmem.SIGNAL_ADD, (me + 1) % n)
+
+    in_threads(work)
+    ishmem.barrier_all()
+    assert ishmem.g(a, me, 0) == rounds * sum(range(1, THREADS + 1))
+    assert ishmem.g(a, 0, 1) == ishmem.g(a, 0, 2) == rounds * THREADS * n
+    assert ishmem.signal_fetch(signal) == rounds * THREADS
+    mine = [ticket for drawn in tickets for ticket in drawn]
+    assert len(set(mine)) == len(mine) and all(drawn == sorted(drawn) for drawn in tickets)
+    ishmem.barrier_all()
+
+
+def check_waits() -> None:
+    """All threads but one wait; the one goes on computing and lets them go, round after round."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    right = (me + 1) % n
+    flags, data = ishmem.zeros(THREADS, dtype="i8"), ishmem.zeros(THREADS, dtype="i8")
+
+    def work(number: int) -> None:
+        for round_ in range(1, 60):
+            if number == 0:
+                for other in range(1, THREADS):
+                    ishmem.p(data, 100 * round_ + other, right, other)
+                    ishmem.fence()
+                    ishmem.p(flags, round_, right, other)
+                ishmem.wait_until(flags, ishmem.CMP_GE, (THREADS - 1) * round_, timeout=120)
+            else:
+                ishmem.wait_until(flags, ishmem.CMP_EQ, round_, number, timeout=120)
+                assert ishmem.g(data, me, number) == 100 * round_ + number
+                ishmem.atomic_inc(flags, (me - 1) % n, 0)
+
+    in_threads(work)
+    ishmem.barrier_all()
+
+
+@pytest.mark.ishmem([1, 2])
+def test_threads_beside_allocation() -> None:
+    """One thread allocates and frees, which changes the tables, while the others copy and wait.
+
+    Fails only by a time-out or an error of a call: other tests compare what is copied.
+    """
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, flag = ishmem.zeros((THREADS, 30_000), dtype="i4"), ishmem.zeros(1, dtype="i8")
+
+    def work(number: int) -> None:
+        if number == 0:
+            for size in range(1, 8):
+                kept = ishmem.zeros(size, dtype="i4")
+                ishmem.free(ishmem.empty(3 * size, dtype="f4"))
+                ishmem.free(kept)
+            ishmem.p(flag, 1, me)
+        elif number == 1:
+            ishmem.wait_until(flag, ishmem.CMP_EQ, 1, timeout=120)
+        else:
+            values = np.arange(30_000, dtype="i4") * number + me
+            while not ishmem.test(flag, ishmem.CMP_EQ, 1):
+                ishmem.put(a[number], values, (me + 1) % n)
+
+    in_threads(work)
+    ishmem.barrier_all()
+
+
+def check_on_queue() -> None:
+    """On-queue operations of one queue from all threads."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a, counts = ishmem.zeros((THREADS, 500), dtype="i4"), ishmem.zeros(1, dtype="u8")
+    source = dpnp.full(500, me + 1, dtype="i4")
+    ishmem.barrier_all()
+
+    def work(number: int) -> None:
+        for calls in (1, 9, 10):  # some threads wait for their events while others submit
+            for _ in range(calls):
+                event = ishmem.put_signal_on_queue(a[number], source, counts, 1, ishmem.SIGNAL_ADD, (me + 1) % n)
+            event.wait()
+
+    in_threads(work)
+    ishmem.signal_wait_until(counts, ishmem.CMP_EQ, 20 * THREADS, timeout=120)
+    same(a, np.full((THREADS, 500), (me - 1) % n + 1, "i4"))
+    ishmem.barrier_all()
+
+
+@pytest.mark.ishmem
+@pytest.mark.parametrize("check", [check_disjoint, check_waits, check_on_queue])
+def test_many_threads(check: Callable[[], None]) -> None:
+    check()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_random_calls_of_many_threads(n: int) -> None:
+    path = Path(__file__).parents[1] / "reliability" / "threads_pe.py"
+    done = run_program(path, n, "0.5", "11", options=["--no-prefix"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(count > 100 for count in json.loads(done.stdout.splitlines()[-1])["done"].values())
+
+
+@pytest.mark.parametrize(
+    ("n", "who", "status", "where"),
+    [(1, 0, 3, "wait"), (2, 0, 0, "wait"), (3, 1, 7, "wait"), (3, 2, 0, "barrier"), (2, 1, 255, "thread"),
+     (3, 0, 0, "kernel"), (3, 2, 0, "kernel"), (2, 1, 9, "kernel"), (2, 0, 0, "event"), (2, 1, 0, "sleep")],
+)  # fmt: skip
+def test_global_exit(n: int, who: int, status: int, where: str) -> None:
+    done = run_program(program("global_exit_of_a_pe"), n, str(who), str(status), where, timeout=120)
+    assert done.returncode == status, done.stderr
+    assert "not reached" not in done.stdout
+    if where != "kernel":
+        assert done.stdout.count("flushed") == n
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.ishmem(1)
+def test_global_exit_errors() -> None:
+    for error, status in ((ValueError, -1), (ValueError, 256), (TypeError, "0"), (TypeError, 1.5)):
+        with pytest.raises(error, match="status is"):
+            ishmem.global_exit(status)
+
+
+# ---- processes that no ishmrun has started
+
+
+def start_processes(name: str, n: int, first: str, *last: str) -> list[tuple[int, str, str]]:
+    """Run a program as n plain processes, ``program first rank n last``; return status, stdout and stderr of each."""
+    ours = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")
+    environment = {key: value for key, value in os.environ.items() if key not in ours}
+    environment.setdefault("ISHMEM_SIM_DEVICES", str(n))
+    command = [sys.executable, str(program(name)), first]
+    done = run_at_once([([*command, str(rank), str(n), *last], environment) for rank in range(n)], timeout=60)
+    return [(process.returncode, process.stdout, process.stderr) for process in done]
+
+
+@pytest.mark.slow_cases("the same on 1 PE; test_communicator", "3")
+@pytest.mark.parametrize("n", [1, 3])
+def test_unique_id(n: int) -> None:
+    for status, out, err in start_processes("put_to_all_by_unique_id", n, ishmem.get_uniqueid()):
+        assert status == 0 and out == "good\n", err
+
+
+@pytest.mark.slow_cases("the same with status 0", "4")
+@pytest.mark.parametrize("status", [0, 4])
+def test_global_exit_without_ishmrun(status: int) -> None:
+    for code, out, err in start_processes("put_to_all_by_unique_id", 3, ishmem.get_uniqueid(), str(status)):
+        assert (code, out) == (status, ""), err
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_communicator(n: int, tmp_path: Path) -> None:
+    for status, out, err in start_processes("join_by_communicator", n, str(tmp_path / "socket")):
+        assert status == 0 and out == "good\n", err
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_mpi_communicator(n: int) -> None:
+    mpiexec = Path(sys.executable).with_name("mpiexec")
+    if not mpiexec.exists():
+        pytest.skip("mpi4py and mpich are not installed")
+    done = run_command([str(mpiexec), "-n", str(n), sys.executable, str(program("join_by_mpi"))])
+    # mpiexec interleaves the lines of PEs arbitrarily.
+    assert done.returncode == 0 and done.stdout.count("good") == n, done.stderr

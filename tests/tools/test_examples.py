@@ -1,0 +1,93 @@
+"""The examples, run as a user runs them, on 1 to 4 PEs."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import PIL.Image
+import pytest
+from subprocesses import run_program
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ON_GPU = os.environ.get("ISHMEM_DEVICE") == "gpu"
+ALL = pytest.mark.parametrize("n", [1, 2, 3, 4])
+
+
+def photograph(path: Path, *shape: int) -> str:
+    """Write a picture of smooth regions with an edge between them."""
+    rows, columns = np.indices(shape[:2])
+    picture = (np.where(rows > columns, 180, 60) + rows).astype("u1")
+    if len(shape) == 3:
+        picture = np.stack([picture, picture + 20, picture - 20], axis=2)
+    PIL.Image.fromarray(picture).save(path)
+    return str(path)
+
+
+# 41 rows are not divisible by 2, 3 or 4; and there is one row per PE. Colour and grey.
+@pytest.mark.slow_cases("the same on other numbers of PEs", "1-shape0", "2-shape1", "3-shape2")
+@pytest.mark.parametrize(("n", "shape"), [(1, (41, 50, 3)), (2, (41, 50)), (3, (3, 200)), (4, (41, 50, 3))])
+def test_denoise(n: int, shape: tuple[int, ...], tmp_path: Path) -> None:
+    picture, output = photograph(tmp_path / "in.png", *shape), tmp_path / "out.png"
+    done = run_program(EXAMPLES / "denoise.py", n, picture, "--iterations", "20", "--output", str(output))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith(f"[0] 20 iterations, PEs: {n}, ")
+    same = "" if ON_GPU else "0, bit for bit the same\n"  # a GPU may round otherwise, within the example's tolerance
+    assert f"[0] Largest difference from serial numpy: {same}" in done.stdout
+    before, after = re.findall(r"([\d.]+) dB", done.stdout)
+    assert float(after) > float(before) + 3
+    assert "[0] denoising: 100%" in done.stderr
+    assert output.read_bytes().startswith(b"\x89PNG")
+
+
+def test_denoise_on_too_many_pes(tmp_path: Path) -> None:
+    done = run_program(EXAMPLES / "denoise.py", 2, photograph(tmp_path / "in.png", 1, 40, 3))
+    assert done.returncode == 1
+    assert "] denoise.py: a photograph of 1 rows is too small for 2 PEs\n" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_denoise_without_a_photograph(tmp_path: Path) -> None:
+    done = run_program(EXAMPLES / "denoise.py", 1, str(tmp_path / "none.png"))
+    assert done.returncode == 1
+    assert f"[0] denoise.py: cannot load {tmp_path / 'none.png'}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@ALL
+def test_ring(n: int) -> None:
+    done = run_program(EXAMPLES / "ring.py", n)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith(f"[0] 10 laps, {10 * n} hops, ")
+    assert done.stdout.endswith(f"the token is right: [{' '.join(['10'] * n)}]\n")
+
+
+@ALL
+def test_histogram(n: int) -> None:
+    done = run_program(EXAMPLES / "histogram.py", n, "--samples", "10000")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("#\n") >= 8
+    assert done.stdout.endswith(f"[0] {n}0000 samples; numpy counts the same\n")
+
+
+def transformer(n: int, env: dict[str, str] | None = None) -> None:
+    """Run the transformer; the sums of float32 are in another order than in numpy."""
+    done = run_program(EXAMPLES / "transformer.py", n, "--tokens", "2", env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.search(r"the same tokens as numpy alone; largest relative difference .*: (\S+)\n", done.stdout)
+    assert found and float(found[1]) < 1e-5, done.stdout
+    assert "[0] token 2 of 2: " in done.stdout
+
+
+@pytest.mark.slow("test_inference.py")
+@ALL
+def test_transformer(n: int) -> None:
+    transformer(n)
+
+
+@pytest.mark.slow("test_values.py, test_runtime_checks.py")
+@pytest.mark.parametrize("env", [{"ISHMEM_CHECK": "1"}, {"ISHMEM_SIM_ORDER": "late:2"}], ids=str)
+def test_transformer_with_checks(env: dict[str, str]) -> None:
+    transformer(2, env)
