@@ -15,9 +15,12 @@ from .intrinsics import device
 from .rendezvous import call_of, flow_of
 
 
-def _check(name: str, types: tuple[str, ...], dest: Any, source: Any, team: Any, nelems: Any, **integers: Any) -> int:
+def _check(
+    name: str, types: tuple[str, ...], site: Any, dest: Any, source: Any, team: Any, nelems: Any, **integers: Any
+) -> int:
     """Check the argument types of a call at compile time; return its dtype number."""
     type_checks.may_wait(name)
+    type_checks.site(name, site)
     for argument, kind in (("dest", dest), ("source", source)):
         type_checks.array(name, argument, kind, types)
     type_checks.contiguous(name, dest=dest, source=source)
@@ -35,7 +38,7 @@ def register(name: str, module: ModuleType, run: Any, sample: Any) -> None:
     Args:
         name: Name of the routine in ``module``.
         module: The host module.
-        run: The implementation, ``run(sample, call, flow, group)``; ``call`` and ``group`` are as in
+        run: The implementation, ``run(sample, call, flow, group, site)``; ``call`` and ``group`` are as in
             ``ishmem.kernels.rendezvous``.
         sample: An intrinsic that makes from ``dest`` a value of its dtype, or the integer 0 if ``run`` does not depend
             on the dtype.
@@ -43,40 +46,40 @@ def register(name: str, module: ModuleType, run: Any, sample: Any) -> None:
     routine, traits = number(name), COLLECTIVES[name]
     flow, check = flow_of(traits), functools.partial(_check, name, traits.types)
 
-    def plain(dest, source, team=0, nelems=None):
-        dtype = check(dest, source, team, nelems)
-        return lambda dest, source, team=0, nelems=None: run(
-            sample(dest), call_of(routine, dtype, dest, source, nelems, 0, 1, 1, team), flow, None
+    def plain(dest, source, team=0, nelems=None, site=None):
+        dtype = check(site, dest, source, team, nelems)
+        return lambda dest, source, team=0, nelems=None, site=None: run(
+            sample(dest), call_of(routine, dtype, dest, source, nelems, 0, 1, 1, team), flow, None, site
         )
 
-    def plain_group(dest, source, group, team=0, nelems=None):
-        dtype = check(dest, source, team, nelems)
-        return lambda dest, source, group, team=0, nelems=None: run(
-            sample(dest), call_of(routine, dtype, dest, source, nelems, 0, 1, 1, team), flow, group
+    def plain_group(dest, source, group, team=0, nelems=None, site=None):
+        dtype = check(site, dest, source, team, nelems)
+        return lambda dest, source, group, team=0, nelems=None, site=None: run(
+            sample(dest), call_of(routine, dtype, dest, source, nelems, 0, 1, 1, team), flow, group, site
         )
 
-    def rooted(dest, source, root, team=0, nelems=None):
-        dtype = check(dest, source, team, nelems, root=root)
-        return lambda dest, source, root, team=0, nelems=None: run(
-            sample(dest), call_of(routine, dtype, dest, source, nelems, root, 1, 1, team), flow, None
+    def rooted(dest, source, root, team=0, nelems=None, site=None):
+        dtype = check(site, dest, source, team, nelems, root=root)
+        return lambda dest, source, root, team=0, nelems=None, site=None: run(
+            sample(dest), call_of(routine, dtype, dest, source, nelems, root, 1, 1, team), flow, None, site
         )
 
-    def rooted_group(dest, source, root, group, team=0, nelems=None):
-        dtype = check(dest, source, team, nelems, root=root)
-        return lambda dest, source, root, group, team=0, nelems=None: run(
-            sample(dest), call_of(routine, dtype, dest, source, nelems, root, 1, 1, team), flow, group
+    def rooted_group(dest, source, root, group, team=0, nelems=None, site=None):
+        dtype = check(site, dest, source, team, nelems, root=root)
+        return lambda dest, source, root, group, team=0, nelems=None, site=None: run(
+            sample(dest), call_of(routine, dtype, dest, source, nelems, root, 1, 1, team), flow, group, site
         )
 
-    def strided(dest, source, dst, sst, nelems, team=0):
-        dtype = check(dest, source, team, nelems, dst=dst, sst=sst)
-        return lambda dest, source, dst, sst, nelems, team=0: run(
-            sample(dest), call_of(routine, dtype, dest, source, nelems, 0, dst, sst, team), flow, None
+    def strided(dest, source, dst, sst, nelems, team=0, site=None):
+        dtype = check(site, dest, source, team, nelems, dst=dst, sst=sst)
+        return lambda dest, source, dst, sst, nelems, team=0, site=None: run(
+            sample(dest), call_of(routine, dtype, dest, source, nelems, 0, dst, sst, team), flow, None, site
         )
 
-    def strided_group(dest, source, dst, sst, nelems, group, team=0):
-        dtype = check(dest, source, team, nelems, dst=dst, sst=sst)
-        return lambda dest, source, dst, sst, nelems, group, team=0: run(
-            sample(dest), call_of(routine, dtype, dest, source, nelems, 0, dst, sst, team), flow, group
+    def strided_group(dest, source, dst, sst, nelems, group, team=0, site=None):
+        dtype = check(site, dest, source, team, nelems, dst=dst, sst=sst)
+        return lambda dest, source, dst, sst, nelems, group, team=0, site=None: run(
+            sample(dest), call_of(routine, dtype, dest, source, nelems, 0, dst, sst, team), flow, group, site
         )
 
     forms = (strided, strided_group) if traits.strided else (rooted, rooted_group)

@@ -138,8 +138,9 @@ device(collectives.team_sync_work_group)(_team_sync_work_group)
 
 
 @compiled
-def exchange(sample, call, flow, group):
+def exchange(sample, call, flow, group, site):
     """Run a collective call in which all blocks have the same size."""
+    note_begun(site)
     status, count = enter(call, flow, group)
     if status > 0 and by_aggregators(call.team, flow, count * call.itemsize):
         if rank_in(group) == 0:
@@ -228,8 +229,9 @@ def broadcast_large(members, call, count, group):
 
 
 @compiled
-def concatenate(sample, call, flow, group):
+def concatenate(sample, call, flow, group, site):
     """Run a collective call in which each member contributes a block of its own size."""
+    note_begun(site)
     status, _count = enter(call, flow, group)
     if status <= 0:
         return status

@@ -14,18 +14,20 @@ from typing import Any, Callable, NamedTuple
 from ishmem import reductions
 from ishmem.common.type_tables import REDUCTIONS
 
+from .barrier import await_line, next_number
 from .collective_forms import register
 from .copy import copy_bytes
-from .intrinsics import compiled, zero_of
+from .intrinsics import compiled, opaque, rank_in, zero_of
 from .levels import make_reduction
-from .nodes import spans_nodes
-from .options import LEVELS, PROXIED, ROUTED
+from .long_waits import note_begun
+from .nodes import after, spans_nodes
+from .options import CHECK, COPIES_BY_PROXY, LEVELS, PROXIED, ROUTED
 from .peers import peer_delta
-from .proxy import GET, PUT, copy_by_proxy, reachable
+from .proxy import GET, PUT, copy_by_proxy, reachable, store_flag
 from .proxy_ring import await_ticket
-from .rendezvous import ALIGN, count_of, end_phase, enter, fetch_from_leader, group_sync, part_of
+from .rendezvous import ALIGN, Call, count_of, end_phase, enter, fetch_from_leader, group_sync, part_of
 from .shares import work_item_share, workers_of
-from .slots import block_step, blocks_at, max_payload, slots_of
+from .slots import block_step, blocks_at, header_at, max_payload, slots_of, slots_of_number
 from .small_reductions import make_small_reduction
 from .spec_constants import tile_bytes, tiles
 from .teams import is_team, members_of, pe_of
@@ -242,14 +244,65 @@ def _make_small(reduce_blocks: Any) -> Any:
     return make_small_reduction(combine_two)
 
 
-def _make(combine_at: Any, by_nodes: Any = None) -> Any:
-    """Make a scan from what combines the elements at one place; a reduction, if it is also made ``by_nodes``."""
+def _make_single(combine: Any) -> Any:
+    """Make the reduction of one element, the commonest size, of PEs that reach each other.
+
+    It goes the way of the rendezvous without its loops over elements: of the bare exchange, no message is added.
+    """
+    combine_all = elementwise(combine)
+
+    @compiled
+    def single(sample, call, members, site):
+        """Reduce one element of each member, by one work-item."""
+        start, stride, size, me = members
+        number = next_number(call.team)
+        slots = slots_of_number(call.team, number)
+        header, blocks, apart = header_at(slots, me), blocks_at(call.team, slots), block_step(call.itemsize)
+        mine = load_units(call.source, 0, nothing(sample, ELEMENT))
+        for step in range(1, size):
+            pe = start + after(me, step, size) * stride
+            store_units(blocks + me * apart + peer_delta(pe), 0, mine)
+            store_flag(pe, header, number)
+        total = mine
+        for member in range(size):
+            theirs = mine
+            if member != me:
+                await_line(header_at(slots, member), number, start + member * stride, site)
+                theirs = load_units(blocks + member * apart, 0, mine)
+            total = combine_all(total, theirs) if member else theirs
+        store_units(call.dest, 0, total)
+
+    return single
+
+
+@compiled
+def of_size(call, count):
+    """Return a call with another number of elements."""
+    return Call(
+        call.routine, call.dtype, call.dest, call.dest_size, call.source, call.source_size, call.itemsize, count,
+        call.root, call.dst, call.sst, call.team,
+    )  # fmt: skip
+
+
+def _make(combine_at: Any, single: Any = None, by_nodes: Any = None) -> Any:
+    """Make a scan from what combines the elements at one place; a reduction, if it has the other forms, too."""
     reduce_blocks = _make_reduce_blocks(combine_at)
     small, large = _make_small(reduce_blocks) if by_nodes else None, _make_large(reduce_blocks, by_nodes)
 
     @compiled
-    def reduce(sample, call, flow, group):
+    def reduce(sample, call, flow, group, site):
         """Run the reduction or scan; return 0, or -1 when this PE is not in the team."""
+        if single is not None and not CHECK and not COPIES_BY_PROXY and is_team(call.team):
+            members = members_of(call.team)
+            count = count_of(call, flow, members.size)
+            if count == 1:
+                group_sync(group)
+                if rank_in(group) == 0:
+                    single(sample, call, members, site)
+                group_sync(group)
+                return 0
+            call = of_size(call, opaque(count))
+        note_begun(site)
         if LEVELS and small is not None and is_team(call.team) and spans_nodes(call.team):
             count = count_of(call, flow, members_of(call.team).size)
             if count * call.itemsize <= max_payload():
@@ -273,7 +326,7 @@ def _make(combine_at: Any, by_nodes: Any = None) -> Any:
 
 def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
     combine = compiled(operator)
-    return _make(_make_reduction_at(combine), make_reduction(combine))
+    return _make(_make_reduction_at(combine), _make_single(combine), make_reduction(combine))
 
 
 def _make_scan(inclusive: bool) -> Any:

@@ -27,7 +27,13 @@ NARROW = LINE * FEW_MEMBERS
 @compiled
 def slots_of(team, begun):
     """Return the address of this PE's slots for the current rendezvous (``begun`` 1) or for the next one (0)."""
-    odd = (load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun) & 1
+    return slots_of_number(team, load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun)
+
+
+@compiled
+def slots_of_number(team, number):
+    """Return the address of this PE's slots for the rendezvous of a number."""
+    odd = number & 1
     if WIDE and team >= WIDE:
         return rendezvous_slots() + rendezvous_bytes() * WIDE + NARROW * (2 * (team - WIDE) + odd)
     return rendezvous_slots() + rendezvous_bytes() * team + odd * (rendezvous_bytes() // 2)
