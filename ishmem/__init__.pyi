@@ -1405,20 +1405,21 @@ def gatherv_on_queue(
 
 def max_reduce_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``max_reduce`` to a queue.
 
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Example:
         Between kernels, which take and give events::
@@ -1431,20 +1432,21 @@ def max_reduce_on_queue(
 
 def min_reduce_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``min_reduce`` to a queue.
 
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Example:
         Between kernels, which take and give events::
@@ -1483,20 +1485,21 @@ def or_reduce_on_queue(
 
 def prod_reduce_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``prod_reduce`` to a queue.
 
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source`` (in place), but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
+            complex128. It may be ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Example:
         Between kernels, which take and give events::
@@ -1565,20 +1568,21 @@ def scatterv_on_queue(
 
 def sum_exscan_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``sum_exscan`` to a queue.
 
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Example:
         Between kernels, which take and give events::
@@ -1591,20 +1595,21 @@ def sum_exscan_on_queue(
 
 def sum_inscan_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``sum_inscan`` to a queue.
 
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Example:
         Between kernels, which take and give events::
@@ -1617,20 +1622,21 @@ def sum_inscan_on_queue(
 
 def sum_reduce_on_queue(
     dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``sum_reduce`` to a queue.
 
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source`` (in place), but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
+            complex128. It may be ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.
         depends: Events that must have completed before the operation starts; by default none.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Example:
         Between kernels, which take and give events::
@@ -1792,8 +1798,8 @@ def max_reduce_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1818,8 +1824,8 @@ def min_reduce_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1870,8 +1876,8 @@ def prod_reduce_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source`` (in place), but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
+            complex128. It may be ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1896,8 +1902,8 @@ def sum_exscan_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1922,8 +1928,8 @@ def sum_inscan_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place),
-            but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -1948,8 +1954,8 @@ def sum_reduce_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source`` (in place), but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
+            complex128. It may be ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.

@@ -30,14 +30,15 @@ __all__ = exported(__name__)
 
 
 def _on_queue_form(routine: Callable[..., None], source: str = "") -> Callable[..., dpctl.SyclEvent]:
-    """Return ``<routine>_on_queue``: its parameters, then ``sycl_queue`` and ``depends``."""
+    """Return ``<routine>_on_queue``: its parameters, but ``dtype`` last, after ``sycl_queue`` and ``depends``."""
     name = f"{routine.__name__}_on_queue"
     host = inspect.signature(routine)
     added = [
         inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation)
         for each, annotation in (("sycl_queue", "Queue"), ("depends", "Depends"))
     ]
-    signature = host.replace(parameters=[*host.parameters.values(), *added], return_annotation="dpctl.SyclEvent")
+    parameters = sorted([*host.parameters.values(), *added], key=lambda each: each.name == "dtype")
+    signature = host.replace(parameters=parameters, return_annotation="dpctl.SyclEvent")
 
     def form(*arguments: Any, **keywords: Any) -> dpctl.SyclEvent:
         given = signature.bind(*arguments, **keywords)
@@ -57,7 +58,7 @@ def _call(
 ) -> dpctl.SyclEvent:  # fmt: skip
     this, group, name = job.current(), find(team), routine.__name__
     worker, twin = this.queue_workers.of(None), group.twin()
-    facts = {each: value for each, value in arguments.items() if each in ("root", "nelems", "dst", "sst")}
+    facts = {each: value for each, value in arguments.items() if each in ("root", "nelems", "dst", "sst", "dtype")}
     lists = tuple(value for each, value in arguments.items() if each not in facts)
     try:
         events, worker = events_of(depends), this.queue_workers.of(sycl_queue)

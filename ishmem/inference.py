@@ -244,9 +244,7 @@ class Communicator(KernelCalls):
     ) -> tuple[check.View, check.View, str]:
         """Check two arrays of a call; return them and the dtype."""
         self._check_alive()
-        kinds = _DTYPES if dtype is None else ("int16", "uint16", "bfloat16") if dtype == "bfloat16" else (dtype,)
-        if dtype is not None and dtype not in _DTYPES:
-            raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_DTYPES)}")
+        kinds = check.held_types(dtype, _DTYPES)
         given = ((first, first_name), (second, second_name))
         views = [device_array(array, name, kinds, "Communicator") for array, name in given]
         for each in views:

@@ -41,7 +41,7 @@ _device_array = functools.partial(device_array, routine="Buffer")
 
 _INDICES = ("int32", "int64")
 _WEIGHTS = ("float32",)
-_OUTPUTS = {"float32": ("float32",), "float16": ("float16",), "bfloat16": ("int16", "uint16", "bfloat16")}
+_OUTPUTS = ("float32", "float16", "bfloat16")
 
 Tokens = Union["ndarray", "tuple[ndarray, ndarray]"]
 Hook = Callable[[], dpctl.SyclEvent]
@@ -526,9 +526,7 @@ class Buffer(KernelCalls):
 
     def _outputs(self, array: Any, name: str, shape: tuple[int, ...], dtype: str | None) -> tuple[str, check.View]:
         """Check an array of numbers; return their dtype and the array."""
-        if dtype is not None and dtype not in _OUTPUTS:
-            raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_OUTPUTS)}")
-        outputs = _device_array(array, name, tuple(_OUTPUTS) if dtype is None else _OUTPUTS[dtype])
+        outputs = _device_array(array, name, check.held_types(dtype, _OUTPUTS))
         _check_shape(outputs, shape)
         if self.hidden * outputs.itemsize > self._row:
             wanted = self.hidden * outputs.itemsize

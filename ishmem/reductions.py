@@ -2,7 +2,9 @@
 
 The rules are those of the collectives that move data. The same names work on the host and in kernels. All work
 elementwise, and elements are combined in the order of the members, so a
-floating-point result has the same bits on every PE and in every run. Integers wrap around.
+floating-point result has the same bits on every PE and in every run. Integers wrap around. float16 and bfloat16 are
+combined in float32 and rounded once, to the nearest, ties to even, when the result is stored: no PE and no node passes
+on a rounded sum of some of them.
 """
 
 from __future__ import annotations
@@ -31,17 +33,20 @@ _SUM_INSCAN = calls.ROUTINES["sum_inscan"]
 _SUM_EXSCAN = calls.ROUTINES["sum_exscan"]
 
 
-def sum_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_reduce(
+    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
+) -> None:
     """Sum ``source`` elementwise over all members of a team, into ``dest`` of every member.
 
     Collective over the team, blocking.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source`` (in place), but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
+            complex128. It may be ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Raises:
         SymmetryError: An array is not symmetric, or the PEs call with different routines, sizes or dtypes, or the
@@ -59,21 +64,24 @@ def sum_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
     """
-    if verdict := _core.collective(_SUM_REDUCE, dest, source, None, nelems, team):
-        fallback.explain(verdict, "sum_reduce", dest, source, find(team), nelems=nelems)
+    if verdict := _core.reduction(_SUM_REDUCE, dest, source, nelems, team, dtype):
+        fallback.explain(verdict, "sum_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
 
 
-def prod_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+def prod_reduce(
+    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
+) -> None:
     """Multiply ``source`` elementwise over all members of a team, into ``dest`` of every member.
 
     Collective over the team, blocking. Errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32, float64, complex64 or complex128. It may be
-            ``source`` (in place), but may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
+            complex128. It may be ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Example:
         >>> a = ishmem.full(4, 1, dtype="i4")
@@ -83,21 +91,24 @@ def prod_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems:
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
     """
-    if verdict := _core.collective(_PROD_REDUCE, dest, source, None, nelems, team):
-        fallback.explain(verdict, "prod_reduce", dest, source, find(team), nelems=nelems)
+    if verdict := _core.reduction(_PROD_REDUCE, dest, source, nelems, team, dtype):
+        fallback.explain(verdict, "prod_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
 
 
-def max_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+def max_reduce(
+    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
+) -> None:
     """Take the elementwise maximum of ``source`` over all members of a team, into ``dest`` of every member.
 
     NaN where any element is NaN. Collective over the team, blocking. Errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place), but
-            may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Example:
         >>> a = ishmem.full(4, me, dtype="i4")
@@ -107,21 +118,24 @@ def max_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
     """
-    if verdict := _core.collective(_MAX_REDUCE, dest, source, None, nelems, team):
-        fallback.explain(verdict, "max_reduce", dest, source, find(team), nelems=nelems)
+    if verdict := _core.reduction(_MAX_REDUCE, dest, source, nelems, team, dtype):
+        fallback.explain(verdict, "max_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
 
 
-def min_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+def min_reduce(
+    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
+) -> None:
     """Take the elementwise minimum of ``source`` over all members of a team, into ``dest`` of every member.
 
     NaN where any element is NaN. Collective over the team, blocking. Errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place), but
-            may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Example:
         >>> a = ishmem.full(4, me, dtype="i4")
@@ -131,8 +145,8 @@ def min_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
     """
-    if verdict := _core.collective(_MIN_REDUCE, dest, source, None, nelems, team):
-        fallback.explain(verdict, "min_reduce", dest, source, find(team), nelems=nelems)
+    if verdict := _core.reduction(_MIN_REDUCE, dest, source, nelems, team, dtype):
+        fallback.explain(verdict, "min_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
 
 
 def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -207,18 +221,21 @@ def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
         fallback.explain(verdict, "xor_reduce", dest, source, find(team), nelems=nelems)
 
 
-def sum_inscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_inscan(
+    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
+) -> None:
     """Compute the inclusive prefix sum of ``source`` over the members of a team, elementwise.
 
     ``dest`` of member ``i`` is the sum over members 0 to ``i``. Collective over the team, blocking. Arguments and
     errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place), but
-            may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Example:
         >>> a = ishmem.full(4, 1, dtype="i4")
@@ -228,22 +245,25 @@ def sum_inscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
     Source: Intel SHMEM, ishmem_sum_inscan.
     """
-    if verdict := _core.collective(_SUM_INSCAN, dest, source, None, nelems, team):
-        fallback.explain(verdict, "sum_inscan", dest, source, find(team), nelems=nelems)
+    if verdict := _core.reduction(_SUM_INSCAN, dest, source, nelems, team, dtype):
+        fallback.explain(verdict, "sum_inscan", dest, source, find(team), nelems=nelems, dtype=dtype)
 
 
-def sum_exscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+def sum_exscan(
+    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
+) -> None:
     """Compute the exclusive prefix sum of ``source`` over the members of a team, elementwise.
 
     ``dest`` of member ``i`` is the sum over members 0 to ``i - 1``, and 0 on member 0. Collective over the team,
     blocking. Arguments and errors as for ``sum_reduce``.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, float32 or float64. It may be ``source`` (in place), but
-            may not overlap it in part.
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
         source: Symmetric contiguous array of the dtype and size of ``dest``.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
 
     Example:
         >>> a = ishmem.full(4, 1, dtype="i4")
@@ -253,8 +273,8 @@ def sum_exscan(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
 
     Source: Intel SHMEM, ishmem_sum_exscan.
     """
-    if verdict := _core.collective(_SUM_EXSCAN, dest, source, None, nelems, team):
-        fallback.explain(verdict, "sum_exscan", dest, source, find(team), nelems=nelems)
+    if verdict := _core.reduction(_SUM_EXSCAN, dest, source, nelems, team, dtype):
+        fallback.explain(verdict, "sum_exscan", dest, source, find(team), nelems=nelems, dtype=dtype)
 
 
 sum_reduce_work_group = work_group_form(sum_reduce)

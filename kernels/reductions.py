@@ -4,7 +4,8 @@ One work-item or one work-group of each PE calls, as in ``ishmem.kernels.collect
 members as payload of the rendezvous, and each member combines all of them. In a reduction of a team that spans nodes,
 these combine them on the way (``ishmem.kernels.small_reductions``). Of large arrays, each member combines one part and
 puts the result to all members, in one of three ways: directly, by tiles, or in two levels (``ishmem.kernels.levels``).
-Elements are combined in one order, so all PEs get the same bits.
+Elements are combined in one order, so all PEs get the same bits. Floats of 16 bits are combined in float32 and rounded
+once: in teams that span nodes all blocks go to the PE that combines them, as in scans.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ishmem.common.type_tables import REDUCTIONS
 from .barrier import await_line, next_number
 from .collective_forms import register
 from .copy import copy_bytes
-from .intrinsics import compiled, opaque, rank_in, zero_of
+from .intrinsics import compiled, device_function, opaque, rank_in, zero_of
 from .levels import make_reduction
 from .long_waits import note_begun
 from .nodes import after, spans_nodes
@@ -31,7 +32,7 @@ from .slots import block_step, blocks_at, header_at, max_payload, slots_of, slot
 from .small_reductions import make_small_reduction
 from .spec_constants import tile_bytes, tiles
 from .teams import is_team, members_of, pe_of
-from .units import BLOCK, ELEMENT, UNIT, bytes_of, elementwise, load_units, nothing, store_units
+from .units import BLOCK, ELEMENT, UNIT, bytes_of, elementwise, is_half, load_units, nothing, store_units, zeros
 
 # ``max`` and ``min`` return NaN if either operand is NaN.
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -138,7 +139,7 @@ def _make_reduction_at(combine: Any) -> Any:
         for member in range(1, sources.end):
             total = combine_all(total, load_units(block_of(sources, member, members) + at, step, like))
         for member in range(dests.first, dests.end):
-            store_units(result_of(dests, member, members) + at, step, total)
+            store_units(result_of(dests, member, members) + at, step, like, total)
 
     return reduce_at
 
@@ -148,11 +149,11 @@ def _make_scan_at(inclusive: bool) -> Any:
 
     @compiled
     def scan_at(like, at, step, sources, dests, members):
-        before = like
+        before = zeros(like)
         for member in range(sources.end):
             after = add(before, load_units(block_of(sources, member, members) + at, step, like))
             if dests.first <= member and member < dests.end:
-                store_units(result_of(dests, member, members) + at, step, after if inclusive else before)
+                store_units(result_of(dests, member, members) + at, step, like, after if inclusive else before)
             before = after
 
     return scan_at
@@ -258,19 +259,20 @@ def _make_single(combine: Any) -> Any:
         number = next_number(call.team)
         slots = slots_of_number(call.team, number)
         header, blocks, apart = header_at(slots, me), blocks_at(call.team, slots), block_step(call.itemsize)
-        mine = load_units(call.source, 0, nothing(sample, ELEMENT))
+        like = nothing(sample, ELEMENT)
+        mine = load_units(call.source, 0, like)
         for step in range(1, size):
             pe = start + after(me, step, size) * stride
-            store_units(blocks + me * apart + peer_delta(pe), 0, mine)
+            store_units(blocks + me * apart + peer_delta(pe), 0, like, mine)
             store_flag(pe, header, number)
         total = mine
         for member in range(size):
             theirs = mine
             if member != me:
                 await_line(header_at(slots, member), number, start + member * stride, site)
-                theirs = load_units(blocks + member * apart, 0, mine)
+                theirs = load_units(blocks + member * apart, 0, like)
             total = combine_all(total, theirs) if member else theirs
-        store_units(call.dest, 0, total)
+        store_units(call.dest, 0, like, total)
 
     return single
 
@@ -285,7 +287,7 @@ def of_size(call, count):
 
 
 def _make(combine_at: Any, single: Any = None, by_nodes: Any = None) -> Any:
-    """Make a scan from what combines the elements at one place; a reduction, if it has the other forms, too."""
+    """Make a scan from what combines the elements at one place; a reduction, if it also has a ``single`` form."""
     reduce_blocks = _make_reduce_blocks(combine_at)
     small, large = _make_small(reduce_blocks) if by_nodes else None, _make_large(reduce_blocks, by_nodes)
 
@@ -312,7 +314,8 @@ def _make(combine_at: Any, single: Any = None, by_nodes: Any = None) -> Any:
             members, nbytes = members_of(call.team), count * call.itemsize
             if nbytes <= max_payload():
                 slots = slots_of(call.team, 1)
-                fetch_from_leader(call.team, blocks_at(call.team, slots), (members.me + 1) * nbytes, group)
+                needed = (members.me + 1 if single is None else members.size) * nbytes
+                fetch_from_leader(call.team, blocks_at(call.team, slots), needed, group)
                 sources = tiles_at(blocks_at(call.team, slots), block_step(nbytes), members)
                 reduce_blocks(sample, sources, own_array(call.dest, members), nbytes, workers_of(group), members)
                 group_sync(group)
@@ -326,7 +329,17 @@ def _make(combine_at: Any, single: Any = None, by_nodes: Any = None) -> Any:
 
 def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
     combine = compiled(operator)
-    return _make(_make_reduction_at(combine), _make_single(combine), make_reduction(combine))
+    combine_at = _make_reduction_at(combine)
+    single = _make_single(combine)
+    by_nodes, flat = _make(combine_at, single, make_reduction(combine)), _make(combine_at, single)
+
+    @device_function
+    def reduce(sample, call, flow, group, site):
+        """Run the reduction; return 0, or -1 when this PE is not in the team."""
+        run = flat if is_half(sample) else by_nodes
+        return lambda sample, call, flow, group, site: run(sample, call, flow, group, site)
+
+    return reduce
 
 
 def _make_scan(inclusive: bool) -> Any:

@@ -28,6 +28,7 @@ from .intrinsics import (
     size_of,
     store_element,
     unchanged,
+    zero_of,
 )
 from .options import CHECK, LATE
 from .peers import is_distance, peer_delta
@@ -235,13 +236,12 @@ def _g(source, pe, index=0):
     type_checks.contiguous("g", source=source)
     type_checks.integer("g", "pe", pe)
     type_checks.integer("g", "index", index)
-    zero = source.dtype(0)
 
     def impl(source, pe, index=0):
         if allowed(G, source, pe, index, 1):
             if reachable(pe):
                 return load_element(address_of(source) + peer_delta(pe), index, source)
             return load_by_proxy(source, pe, address_of(source) + index * item_bytes(source))
-        return zero
+        return zero_of(source)
 
     return impl

@@ -8,7 +8,7 @@ from numba.core import types
 
 from ishmem.common.constants import no_member
 from ishmem.common.kernel_wait import WORDS
-from ishmem.common.type_tables import RMA_TYPES, refusal
+from ishmem.common.type_tables import HALVES, RMA_TYPES, movable, refusal
 from ishmem.common.violations import OPTIONS
 
 from .intrinsics import require
@@ -35,7 +35,7 @@ def element_type(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = 
     """Require an array of one of the ``allowed`` dtypes."""
     require(isinstance(kind, types.Array), f"{routine}: {name} is an array, got {kind}")
     dtype = str(kind.dtype)
-    require(dtype in allowed, refusal(routine, name, dtype, allowed))
+    require(dtype in movable(allowed), refusal(routine, name, dtype, allowed))
 
 
 def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:
@@ -100,8 +100,11 @@ def member(routine: str, name: str, kind: Any) -> None:
     require(fine, f"{routine}: {no_member(name, constants, kind)}")
 
 
+def _rank(kind: Any) -> int:
+    return next((rank for family, rank in _WIDTH.items() if isinstance(kind, family)), 2 if str(kind) in HALVES else -1)
+
+
 def value(routine: str, name: str, kind: Any, dtype: Any) -> None:
     """Require a number of a kind that converts to the dtype."""
-    rank = next((rank for family, rank in _WIDTH.items() if isinstance(dtype, family)), -1)
-    fits = any(isinstance(kind, family) and its <= rank for family, its in _WIDTH.items())
+    fits = 0 <= _rank(kind) <= _rank(dtype)
     require(fits, f"{routine}: {name} is {kind}, which is not of the kind of dtype {dtype}")

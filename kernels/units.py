@@ -1,6 +1,6 @@
 """Elements that a work-item combines at once: a block of units of 16 bytes, one unit, or one element.
 
-In a kernel they are tuples of elements. A complex number is a unit.
+In a kernel they are tuples of elements. A complex number is a unit. Floats of 16 bits are float32 from load to store.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
+
+from ishmem.common.type_tables import HALVES
 
 from .copy import WIDEST
 from .intrinsics import GLOBAL, I64, device_intrinsic, literal_value
@@ -23,6 +25,32 @@ ELEMENT, UNIT, BLOCK = 0, 1, AT_ONCE
 def _lanes(dtype: Any) -> int:
     """Return the number of elements in a unit."""
     return 1 if isinstance(dtype, types.Complex) else max(WIDEST * 8 // dtype.bitwidth, 1)
+
+
+def is_half(dtype: Any) -> bool:
+    """Return whether a dtype is a float of 16 bits."""
+    return str(dtype) in HALVES
+
+
+def _wide(like: Any) -> Any:
+    """Return the type of elements as they are combined."""
+    return types.UniTuple(types.float32, like.count) if is_half(like.dtype) else like
+
+
+def _widened(context: Any, builder: Any, dtype: Any, value: Any) -> Any:
+    """Return a loaded element as it is combined."""
+    return context.cast(builder, value, dtype, types.float32) if is_half(dtype) else value
+
+
+def _narrowed(context: Any, builder: Any, dtype: Any, value: Any) -> Any:
+    """Return a combined element as it is stored; a bfloat16 is a float32 until then."""
+    return context.cast(builder, value, types.float32, dtype) if dtype == types.float16 else value
+
+
+@device_intrinsic
+def zeros(_context: Any, like: Any) -> Any:
+    """Return zeros as elements are combined, as many as ``like`` has."""
+    return _wide(like)(like), lambda context, _builder, made, _arguments: context.get_constant_null(made.return_type)
 
 
 @device_intrinsic
@@ -60,35 +88,38 @@ def load_units(_context: Any, address: Any, step: Any, like: Any) -> Any:
     """Return as many elements as ``like`` has, in units from ``address`` on that are ``step`` bytes apart."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        values = []
+        values, model = [], context.data_model_manager[like.dtype]
         for pointer, lanes in _pointers(context, builder, arguments[0], arguments[1], like):
             if lanes == 1:
                 values.append(context.unpack_value(builder, like.dtype, pointer))
             else:
                 unit = builder.load(pointer, align=WIDEST)
-                values += [builder.extract_element(unit, ir.IntType(32)(lane)) for lane in range(lanes)]
+                elements = (builder.extract_element(unit, ir.IntType(32)(lane)) for lane in range(lanes))
+                values += [model.from_data(builder, element) for element in elements]
+        values = [_widened(context, builder, like.dtype, value) for value in values]
         return context.make_tuple(builder, signature.return_type, values)
 
-    return like(types.int64, types.int64, like), code
+    return _wide(like)(types.int64, types.int64, like), code
 
 
 @device_intrinsic
-def store_units(_context: Any, address: Any, step: Any, elements: Any) -> Any:
-    """Store elements where `load_units` would load them."""
+def store_units(_context: Any, address: Any, step: Any, like: Any, elements: Any) -> Any:
+    """Store combined elements where `load_units` would load them."""
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        values = iter(cgutils.unpack_tuple(builder, arguments[2]))
-        for pointer, lanes in _pointers(context, builder, arguments[0], arguments[1], elements):
+        model, wide = context.data_model_manager[like.dtype], cgutils.unpack_tuple(builder, arguments[3])
+        values = iter([_narrowed(context, builder, like.dtype, value) for value in wide])
+        for pointer, lanes in _pointers(context, builder, arguments[0], arguments[1], like):
             if lanes == 1:
-                context.pack_value(builder, elements.dtype, next(values), pointer)
+                context.pack_value(builder, like.dtype, next(values), pointer)
             else:
                 unit = ir.Constant(pointer.type.pointee, ir.Undefined)
                 for lane in range(lanes):
-                    unit = builder.insert_element(unit, next(values), ir.IntType(32)(lane))
+                    unit = builder.insert_element(unit, model.as_data(builder, next(values)), ir.IntType(32)(lane))
                 builder.store(unit, pointer, align=WIDEST)
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, elements), code
+    return types.void(types.int64, types.int64, like, elements), code
 
 
 def elementwise(combine: Any) -> Any:

@@ -17,14 +17,16 @@ OPAQUE = {
     "bfloat16": "int16", "float8_e4m3fn": "uint8", "float8_e4m3fnuz": "uint8", "float8_e5m2": "uint8",
     "float8_e5m2fnuz": "uint8", "float8_e8m0fnu": "uint8",
 }  # fmt: skip
-"""The dtypes of torch that dpnp lacks, and the integers that hold their bits: their elements only move."""
+"""The dtypes of torch that dpnp lacks, and the integers that hold their bits."""
+HALVES = ("float16", "bfloat16")
+"""Floats of 16 bits: reductions and scans compute in float32 and round once."""
 STANDARD = ("int32", "int64", "uint32", "uint64")
 EXTENDED = (*STANDARD, "float32", "float64")
 BITWISE = STANDARD
 WAIT_TYPES = STANDARD
 SIGNAL_TYPES = STANDARD  # of OpenSHMEM: uint64
 BIT_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-ARITHMETIC_TYPES = (*BIT_TYPES, "float32", "float64")
+ARITHMETIC_TYPES = (*BIT_TYPES, *HALVES, "float32", "float64")
 NUMBER_TYPES = (*ARITHMETIC_TYPES, "complex64", "complex128")
 STATUS_TYPES = tuple(name for name in RMA_TYPES if name == "bool" or "int" in name)
 

@@ -8,9 +8,9 @@
 
 namespace ishmem {
 
-// numpy's type numbers, which dpctl shares; long and long long map to the same 64-bit type. Larger ones are those of
-// ishmem/common/type_tables.py, of elements that only move.
-enum Type { Bool, I8, U8, I16, U16, I32, U32, I64, U64, F32 = 11, F64 = 12, C64 = 14, C128 = 15, F16 = 23, Other = -1 };
+// numpy's type numbers, which dpctl shares; long and long long map to the same 64-bit type. From BF16 on they are those of
+// ishmem/common/type_tables.py.
+enum Type { Bool, I8, U8, I16, U16, I32, U32, I64, U64, F32 = 11, F64 = 12, C64 = 14, C128 = 15, F16 = 23, BF16 = 24, Other = -1 };
 
 // Whether waits and signals take elements of a type.
 inline bool is_word(Type type) { return type == I32 || type == U32 || type == I64 || type == U64; }

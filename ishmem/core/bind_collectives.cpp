@@ -60,12 +60,19 @@ bool place_of(const View &view, uint64_t &place) {
     return found.first != 0;
 }
 
-bool arrays_of(PyObject *dest, PyObject *source, Call &call) {
+// The type that elements are combined as: `dtype` may name one of which arrays of integers hold the bits.
+Type combined_type(PyObject *dtype, Type given) {
+    if (dtype == Py_None) return given;
+    const bool has_bits = given == I16 || given == U16 || given == BF16;
+    return has_bits && PyUnicode_Check(dtype) && !PyUnicode_CompareWithASCIIString(dtype, "bfloat16") ? BF16 : Other;
+}
+
+bool arrays_of(PyObject *dest, PyObject *source, PyObject *dtype, Call &call) {
     View &to = call.dest.view, &from = call.source.view;
     if (!view_of(dest, to) || !view_of(source, from)) return false;
-    if (to.type != from.type || to.type == Other || !(config().types[call.routine] >> to.type & 1)) return false;
+    call.type = combined_type(dtype, to.type);
+    if (to.type != from.type || call.type == Other || !(config().types[call.routine] >> call.type & 1)) return false;
     if (!(to.order & from.order) || !to.writable) return false;
-    call.type = to.type;
     call.item = to.item;
     return place_of(to, call.dest.place) && place_of(from, call.source.place);
 }
@@ -119,25 +126,33 @@ bool root_of(PyObject *root, Call &call) {
     return true;
 }
 
-bool begin(unsigned routine, PyObject *dest, PyObject *source, PyObject *root, PyObject *team, Call &call) {
+bool begin(unsigned routine, PyObject *dest, PyObject *source, PyObject *root, PyObject *team, Call &call, PyObject *dtype = Py_None) {
     if (routine >= config().types.size() || !team_of(team, call.handle)) return false;
     call.routine = static_cast<Routine>(routine);
     call.team = &heap().teams[call.handle];
     call.extra = 0;
-    return root_of(root, call) && arrays_of(dest, source, call);
+    return root_of(root, call) && arrays_of(dest, source, dtype, call);
 }
 
-PyObject *collective(unsigned routine, PyObject *dest, PyObject *source, PyObject *root, PyObject *nelems, PyObject *team) {
+PyObject *run(unsigned routine, PyObject *dest, PyObject *source, PyObject *root, PyObject *nelems, PyObject *team, PyObject *dtype) {
     Call call;
     Verdict verdict = NotPlain;
-    if (begin(routine, dest, source, root, team, call) && count_of(nelems, call)) {
+    if (begin(routine, dest, source, root, team, call, dtype) && count_of(nelems, call)) {
         call.bytes = call.count * call.item;
         if (apart(call)) verdict = enter(call);
     }
     return PyErr_Occurred() ? nullptr : PyLong_FromLong(verdict);
 }
 
-PyMethodDef hot[] = {method<&collective>("collective"), {}};
+PyObject *collective(unsigned routine, PyObject *dest, PyObject *source, PyObject *root, PyObject *nelems, PyObject *team) {
+    return run(routine, dest, source, root, nelems, team, Py_None);
+}
+
+PyObject *reduction(unsigned routine, PyObject *dest, PyObject *source, PyObject *nelems, PyObject *team, PyObject *dtype) {
+    return run(routine, dest, source, Py_None, nelems, team, dtype);
+}
+
+PyMethodDef hot[] = {method<&collective>("collective"), method<&reduction>("reduction"), {}};
 
 // The forms with strides or counts; Python has checked their arguments.
 int alltoalls(nb::handle dest, nb::handle source, size_t dst, size_t sst, size_t nelems, nb::handle team) {

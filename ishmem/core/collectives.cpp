@@ -120,6 +120,8 @@ Algorithm choose(const Call &call) {
     if (call.team->spans && of_one_node) chosen = chosen == Tree ? Rounds : Levels;
     if (chosen == Rounds && !has_rounds(call)) chosen = Levels;
     if (chosen == Levels && !has_levels(call)) chosen = Mapped;
+    const bool in_steps = chosen == Tree || chosen == Levels || chosen == Rounds;
+    if (in_steps && combines(call.routine) && is_half(call.type)) chosen = Mapped;
     return static_cast<Algorithm>(chosen);
 }
 
@@ -275,7 +277,7 @@ Carried carried(const Call &call) {
     if (traits(call.routine).own_counts) return Carried::Slots;
     if (call.algorithm != InSlot) return Carried::Nothing;
     if (traits(call.routine).root == Root::Sends) return Carried::FromRoot;
-    if (is_reduction(call.routine)) return Carried::Sum;
+    if (is_reduction(call.routine) && !is_half(call.type)) return Carried::Sum;
     return call.team->in_runs ? Carried::FromAll : Carried::Slots;
 }
 

@@ -11,7 +11,7 @@ namespace {
 // `put(member, offset, result, bytes)` receives that member's result of one block.
 template <class Get, class Put>
 void run(const Call &call, size_t from, size_t to, Get get, Put put) {
-    const Elements elements = {combine_of(call.routine, call.type), call.item, call.size()};
+    const Elements elements = {combine_of(call.routine, call.type), call.item, call.size(), halves_of(call.type)};
     const auto put_all = [&](size_t at, const char *total, size_t bytes) {
         for (int j = 0; j < call.size(); ++j) put(j, at, total, bytes);
     };
@@ -23,7 +23,7 @@ void run(const Call &call, size_t from, size_t to, Get get, Put put) {
 
 void reduce_in_slot(const Call &call) {
     char *mine = call.dest_of(call.me());
-    if (call.team->spans && !is_scan(call.routine)) return copy_near(mine, call.sum.data(), call.bytes);
+    if (call.team->spans && carried(call) == Carried::Sum) return copy_near(mine, call.sum.data(), call.bytes);
     const auto get = [&](int j) { return j == call.me() ? call.source_of(j) : call.data(j); };
     const auto put = [&](int j, size_t at, const char *result, size_t bytes) {
         if (j == call.me()) std::memcpy(mine + at, result, bytes);

@@ -14,6 +14,20 @@ struct Elements {
     Combine step;
     size_t item;
     int sources;
+    const Halves *halves = nullptr;  // of floats of 16 bits, which `step` combines as float32
+
+    size_t wide(size_t bytes) const { return halves ? 2 * bytes : bytes; }
+    size_t block() const { return BLOCK / wide(1); }  // bytes of a source that are combined at a time
+
+    // Return the numbers of some bytes of a source, and what is stored of results; `room` is of a block.
+    const char *numbers(const char *from, size_t bytes, char *room) const {
+        if (halves) halves->widen(room, from, bytes / item);
+        return halves ? room : from;
+    }
+    const char *stored(const char *results, size_t bytes, char *room) const {
+        if (halves) halves->round(room, results, bytes / item);
+        return halves ? room : results;
+    }
 };
 
 // A half-open byte range.
@@ -37,13 +51,14 @@ inline Range part_of(size_t bytes, int parts, int index) {
 // Reduces the range [from, to). `get(i)` returns source i; `put(offset, total, bytes)` receives each block.
 template <class Get, class Put>
 void reduce_blocks(const Elements &elements, size_t from, size_t to, Get get, Put put) {
-    alignas(64) char total[BLOCK];
-    for (size_t at = from; at < to; at += BLOCK) {
-        const size_t bytes = std::min(BLOCK, to - at), count = bytes / elements.item;
-        if (elements.sources == 1) std::memcpy(total, get(0) + at, bytes);
-        else elements.step(total, get(0) + at, get(1) + at, count);
-        for (int i = 2; i < elements.sources; ++i) elements.step(total, total, get(i) + at, count);
-        put(at, total, bytes);
+    alignas(64) char total[BLOCK], first[BLOCK], next[BLOCK];
+    for (size_t at = from; at < to; at += elements.block()) {
+        const size_t bytes = std::min(elements.block(), to - at), count = bytes / elements.item;
+        const auto numbers = [&](int i, char *room) { return elements.numbers(get(i) + at, bytes, room); };
+        if (elements.sources == 1) std::memcpy(total, numbers(0, first), elements.wide(bytes));
+        else elements.step(total, numbers(0, first), numbers(1, next), count);
+        for (int i = 2; i < elements.sources; ++i) elements.step(total, total, numbers(i, next), count);
+        put(at, elements.stored(total, bytes, next), bytes);
     }
 }
 
@@ -51,16 +66,17 @@ void reduce_blocks(const Elements &elements, size_t from, size_t to, Get get, Pu
 // receives the sum up to source i, which an exclusive scan excludes. A source is read before its sum is put.
 template <class Get, class Put>
 void scan_blocks(const Elements &elements, bool inclusive, size_t from, size_t to, const char *before, Get get, Put put) {
-    alignas(64) char total[BLOCK], next[BLOCK];
-    for (size_t at = from; at < to; at += BLOCK) {
-        const size_t bytes = std::min(BLOCK, to - at), count = bytes / elements.item;
+    alignas(64) char total[BLOCK], next[BLOCK], room[BLOCK];
+    for (size_t at = from; at < to; at += elements.block()) {
+        const size_t bytes = std::min(elements.block(), to - at), count = bytes / elements.item, wide = elements.wide(bytes);
         if (before) std::memcpy(total, before + at, bytes);
-        else std::memset(total, 0, bytes);
+        else std::memset(total, 0, wide);
         for (int i = 0; i < elements.sources; ++i) {
-            if (i || before) elements.step(next, total, get(i) + at, count);
-            else std::memcpy(next, get(i) + at, bytes);
-            put(i, at, inclusive ? next : total, bytes);
-            std::memcpy(total, next, bytes);
+            const char *numbers = elements.numbers(get(i) + at, bytes, room);
+            if (i || before) elements.step(next, total, numbers, count);
+            else std::memcpy(next, numbers, wide);
+            put(i, at, elements.stored(inclusive ? next : total, bytes, room), bytes);
+            std::memcpy(total, next, wide);
         }
     }
 }

@@ -16,6 +16,7 @@ from ishmem import _core
 from ishmem._core import CollectiveCall
 from ishmem.common import algorithms
 from ishmem.common.collective_table import COLLECTIVES, Collective, Combines, Root
+from ishmem.common.type_tables import HALVES, OPAQUE
 from ishmem.environment import arrays
 from ishmem.host_collectives.calls import TYPE_NAMES, Asked, asked
 from ishmem.runtime import job
@@ -113,6 +114,35 @@ def _operation(call: CollectiveCall, module: Any) -> Callable[..., Any]:
     return operation
 
 
+def _storage(call: CollectiveCall) -> str:
+    """Return the dtype of numpy that holds the elements."""
+    return OPAQUE.get(_dtype(call), _dtype(call))
+
+
+def _seen_as(array: Any, dtype: str) -> Any:
+    """Return a whole array of numpy or dpnp as one of a dtype on the same memory."""
+    if isinstance(array, np.ndarray):
+        return array.view(dtype)
+    count, memory = array.nbytes // np.dtype(dtype).itemsize, arrays.usm_array(array).usm_data
+    return dpnp.asarray(arrays.tensor.usm_ndarray((count,), dtype=dtype, buffer=memory))
+
+
+def _numbers(call: CollectiveCall, stored: Any) -> Any:
+    """Return stored elements as they are combined: floats of 16 bits as float32."""
+    if _dtype(call) != "bfloat16":
+        return stored.astype("float32") if _dtype(call) in HALVES else stored
+    return _seen_as(_seen_as(stored, "uint16").astype("uint32") << 16, "float32")
+
+
+def _rounded(call: CollectiveCall, module: Any, numbers: Any) -> Any:
+    """Return what is stored of results of `_numbers`."""
+    if _dtype(call) != "bfloat16":
+        return numbers.astype(_storage(call), copy=False)
+    bits = _seen_as(numbers, "uint32")
+    nearest = bits + ((bits >> 16 & 1) + 0x7FFF)
+    return (module.where(module.isnan(numbers), bits | 1 << 22, nearest) >> 16).astype("uint16")
+
+
 def _share(call: CollectiveCall) -> tuple[int, int]:
     """Return the half-open range of elements that this PE reduces."""
     unit, size, me = max(_UNIT // call.item, 1), len(call.pes), call.me
@@ -140,10 +170,11 @@ def _reduce(call: CollectiveCall, requests: list[Asked], engine: CopyEngine) -> 
 
 
 def _combine_on_device(call: CollectiveCall, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:
-    parts = [_device_array(address, count, _dtype(call)) for address in sources]
-    combine, total = _operation(call, dpnp), dpnp.array(parts[0])
+    parts = [_device_array(address, count, _storage(call)) for address in sources]
+    combine, total = _operation(call, dpnp), _numbers(call, dpnp.array(parts[0]))
     for part in parts[1:]:
-        total = combine(total, part)
+        total = combine(total, _numbers(call, part))
+    total = _rounded(call, dpnp, total)
     total.sycl_queue.wait()  # of the library: the program's may have operations that wait for this one
     return total, int(total.get_array()._pointer)
 
@@ -155,11 +186,12 @@ def _device_array(address: int, count: int, dtype: str) -> Any:
 
 
 def _combine_on_host(call: CollectiveCall, sources: list[int], count: int, engine: CopyEngine) -> tuple[Any, int]:
-    parts = _fetch(sources, count, _dtype(call), engine)
-    combine, total = _operation(call, np), parts[0]
+    parts = _fetch(sources, count, _storage(call), engine)
+    combine, total = _operation(call, np), _numbers(call, parts[0])
     with np.errstate(all="ignore"):
         for part in parts[1:]:
-            combine(total, part, out=total)
+            combine(total, _numbers(call, part), out=total)
+        total = _rounded(call, np, total)
     return total, int(total.ctypes.data)
 
 
@@ -177,12 +209,14 @@ def _scan(call: CollectiveCall, requests: list[Asked], engine: CopyEngine) -> No
         return
     item, pes = call.item, call.pes
     sources = [_address(request.source, pe) + first * item for request, pe in zip(requests, pes)]
-    sums = _fetch(sources, last - first, _dtype(call), engine)
+    sums = _numbers(call, _fetch(sources, last - first, _storage(call), engine))
     with np.errstate(all="ignore"):
         np.add.accumulate(sums, axis=0, out=sums)
     if _traits(call).name == "sum_exscan":
         sums[1:] = sums[:-1].copy()
         sums[0] = 0
+    with np.errstate(all="ignore"):
+        sums = _rounded(call, np, sums)
     dests = [_address(request.dest, pe) + first * item for request, pe in zip(requests, pes)]
     engine.copy_all([(dest, row.ctypes.data, row.nbytes) for dest, row in zip(dests, sums)])
     engine.quiet()

@@ -106,6 +106,7 @@ def checked(
     dst: Any = 1,
     sst: Any = 1,
     lists: tuple[Any, ...] = (),
+    dtype: Any = None,
 ) -> Call:
     """Check the arguments of a call.
 
@@ -113,9 +114,8 @@ def checked(
         SymmetryError, TypeError, ValueError, IndexError: As documented at the routines.
     """
     size, traits = team.shape.size, COLLECTIVES[routine]
-    to, origin = (
-        check.view(array, name, traits.types, routine) for array, name in ((dest, "dest"), (source, "source"))
-    )
+    types = traits.types if dtype is None else check.held_types(dtype, ("bfloat16",))
+    to, origin = (check.view(array, name, types, routine) for array, name in ((dest, "dest"), (source, "source")))
     check.same_dtype(to, origin)
     check.contiguous(to, origin)
     check.writable(to)

@@ -21,7 +21,7 @@ from ishmem.runtime import foreign, job
 # For each kind of dtype, the kinds of values that its elements can take.
 _TAKES = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
 
-_ONLY_MOVED = "; elements of this dtype only move, but ishmem.inference.Communicator sums bfloat16"
+_ONLY_MOVED = "; elements of this dtype only move, but reductions and scans take bfloat16"
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,17 @@ def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str
         raise TypeError(refusal(routine, name, dtype, types) + (_ONLY_MOVED if dtype in OPAQUE else ""))
     address, count, itemsize, order, writable, device = facts
     return View(array, name, address, count, itemsize, order, writable, device, dtype)
+
+
+def held_types(dtype: str | None, types: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the dtypes of arrays that hold the bits of ``dtype``, one of ``types``; all of ``types`` if it is None.
+
+    Raises:
+        TypeError: Another dtype.
+    """
+    if dtype is not None and dtype not in types:
+        raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(types)}")
+    return types if dtype is None else ("int16", "uint16", dtype) if dtype == "bfloat16" else (dtype,)
 
 
 def _instead(array: Any, name: str) -> str:

@@ -15,6 +15,8 @@ from ishmem.runtime import docstrings
 
 R = TypeVar("R")
 Routine = TypeVar("Routine", bound=Callable[..., Any])
+HOST_ONLY = ("timeout", "dtype")
+"""Parameters that kernels do not have: an array tells them its dtype."""
 _IN_KERNELS = {"Team": "int", "Sequence[int]": "ndarray", "Sequence[int] | None": "ndarray | None"}
 
 
@@ -43,7 +45,7 @@ def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[...
         raise TypeError(f"ishmem.{name} is called inside kernels only")
 
     signature = inspect.signature(routine)
-    given = [_in_kernels(each) for each in signature.parameters.values() if each.name != "timeout"]
+    given = [_in_kernels(each) for each in signature.parameters.values() if each.name not in HOST_ONLY]
     group = inspect.Parameter("group", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
     position = sum(each.default is inspect.Parameter.empty for each in given)
     returns = "int" if "team" in signature.parameters else signature.return_annotation

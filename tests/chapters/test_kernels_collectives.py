@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import collective_model as model
+import halves
 import numpy as np
 import pytest
 from collective_model import DST, SST
 from common import dpex, dpnp, kapi, pattern, same, symmetric
 
 import ishmem
-from ishmem.common.type_tables import RMA_TYPES
+from ishmem.common.type_tables import HALVES, RMA_TYPES
 
 ROUTINES = ("broadcast", "fcollect", "collect", "alltoall", "alltoalls", "gather", "scatter")
 GUARD = 5
@@ -102,7 +103,7 @@ def test_sizes_of_elements(dtype: str) -> None:
     check_all(dtype, "single", (1, 7, LARGE))
 
 
-KERNEL_TYPES = [dtype for dtype in RMA_TYPES if dtype != "float16"]  # arrays of which kernels do not take
+KERNEL_TYPES = [dtype for dtype in RMA_TYPES if dtype != "float16"]  # arrays of which numba-dpex does not take
 
 
 @dpex.kernel
@@ -133,6 +134,40 @@ def test_each_type() -> None:
         for array, dtype in zip(arrays, KERNEL_TYPES):
             same(array, pattern(dtype, count, root))
         ishmem.sync_all()
+
+
+def mover(kind: type) -> object:
+    @dpex.kernel
+    def move(item: kapi.Item, put, got, one, many, sent, element, source, n, right):  # type: ignore
+        data = source.view(kind)
+        ishmem.put(put.view(kind), data, right)
+        ishmem.get(got.view(kind), data, right)
+        ishmem.broadcast(one.view(kind), data, 0)
+        ishmem.collect(many.view(kind), data)
+        ishmem.alltoall(sent.view(kind), data, 0, n)
+        ishmem.p(element.view(kind), ishmem.g(data, right, 1) / 2, right)
+
+    return move
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="kernels of numba-dpex have no floats of 16 bits")
+@pytest.mark.ishmem([1, 2, 3])
+@pytest.mark.parametrize("dtype", HALVES)
+def test_halves(dtype: str) -> None:
+    """What moves elements takes them; ``g`` and ``p`` convert them."""
+    me, size = ishmem.my_pe(), ishmem.n_pes()
+    right, left = (me + 1) % size, (me - 1) % size
+    kernel, n = mover(kapi.bfloat16 if dtype == "bfloat16" else np.float16), 21
+    sources = [halves.values(dtype, n * size, pe) for pe in range(size)]
+    counts = (n * size, n * size, n * size, n * size * size, n * size, 1)
+    arrays = [ishmem.zeros(count, dtype="i2") for count in counts]
+    dpex.call_kernel(kernel, kapi.Range(1), *arrays, symmetric(sources[me].view("i2")), n, right)
+    ishmem.barrier_all()
+    half_of_me = halves.as_bits(halves.as_numbers(sources[me][1:2], dtype) / 2, dtype)
+    blocks = np.concatenate([source[me * n : (me + 1) * n] for source in sources])
+    wanted = (sources[left], sources[right], sources[0], np.concatenate(sources), blocks, half_of_me)
+    for array, each in zip(arrays, wanted):
+        halves.same(array.asnumpy().view(each.dtype), each, dtype)
 
 
 @dpex.kernel

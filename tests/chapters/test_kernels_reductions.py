@@ -6,13 +6,14 @@ from functools import reduce
 
 import collective_calls as calls
 import collective_model as model
+import halves
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, pattern, same, symmetric
 
 import ishmem
 from ishmem.common.layout import RENDEZVOUS_SLOT, RendezvousSlot
-from ishmem.common.type_tables import REDUCTIONS
+from ishmem.common.type_tables import HALVES, REDUCTIONS
 from ishmem.testing import Pes
 
 LARGE = 4099
@@ -147,6 +148,56 @@ def test_all_by_group() -> None:
 )  # fmt: skip
 def test_types(dtype: str, form: str) -> None:
     check_all(dtype, form, (1, 33, LARGE))
+
+
+@dpex.kernel
+def reduce_halves(item: kapi.NdItem, d, e, f, g, h, i, source, n, team):  # type: ignore
+    group = item.get_group()
+    ishmem.max_reduce_work_group(d, source, group, team, n)
+    ishmem.min_reduce_work_group(e, source, group, team, n)
+    ishmem.sum_reduce_work_group(f, source, group, team, n)
+    ishmem.prod_reduce_work_group(g, source, group, team, n)
+    ishmem.sum_inscan_work_group(h, source, group, team, n)
+    ishmem.sum_exscan_work_group(i, source, group, team, n)
+
+
+@dpex.kernel
+def reduce_bfloat16(item: kapi.Item, d, e, f, g, h, i, source, n, team):  # type: ignore
+    ishmem.max_reduce(d.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
+    ishmem.min_reduce(e.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
+    ishmem.sum_reduce(f.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
+    ishmem.prod_reduce(g.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
+    ishmem.sum_inscan(h.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
+    ishmem.sum_exscan(i.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
+
+
+def check_halves(dtype: str, sizes: tuple[int, ...]) -> None:
+    """Combined in float32 and rounded once, by a group or by one work-item, at unaligned offsets."""
+    me, size, room = ishmem.my_pe(), ishmem.n_pes(), max(sizes) + 2 * GUARD
+    routines = ("max_reduce", "min_reduce", "sum_reduce", "prod_reduce", "sum_inscan", "sum_exscan")
+    assert set(routines) == set(halves.ROUTINES)
+    arrays = [ishmem.zeros(room, dtype=halves.storage(dtype)) for _ in range(7)]
+    is_single = dtype == "bfloat16"
+    kernel, space = (reduce_bfloat16, kapi.Range(1)) if is_single else (reduce_halves, kapi.NdRange((24,), (24,)))
+    for n in sizes:
+        sources, before = [halves.values(dtype, room, n, pe) for pe in range(size)], halves.values(dtype, room, n, 99)
+        for array in arrays:
+            ishmem.put(array, sources[me] if array is arrays[-1] else before, me)
+        ishmem.sync_all()
+        moved = [array[k % GUARD :] for k, array in enumerate(arrays[:-1])]
+        dpex.call_kernel(kernel, space, *moved, arrays[-1][1:], n, 0)
+        ishmem.sync_all()
+        for k, routine in enumerate(routines):
+            wanted, members = before.copy(), [source[1 : n + 1] for source in sources]
+            wanted[k % GUARD : k % GUARD + n] = halves.combined(routine, members, me, dtype)
+            halves.same(arrays[k], wanted, dtype, f"{routine} {dtype} {n}")
+
+
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="kernels of numba-dpex have no floats of 16 bits")
+@pytest.mark.ishmem([1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", HALVES)
+def test_halves(dtype: str) -> None:
+    check_halves(dtype, (0, 1, 33, 1000, LARGE))
 
 
 OTHERS = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")

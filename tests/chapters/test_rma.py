@@ -16,7 +16,7 @@ from ishmem.testing import Pes
 
 LARGE = (1 << 20) + 5
 # numba-dpex takes no float16 arrays, whatever a kernel does with them.
-KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16")
+KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16" or not dpex.HAS_NUMBA_DPEX)
 
 
 class Cases:

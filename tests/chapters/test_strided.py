@@ -13,7 +13,7 @@ import ishmem
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.testing import Pes
 
-KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16")
+KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16" or not dpex.HAS_NUMBA_DPEX)
 LENGTH, WIDTH = 120, 140
 
 # dst, sst, bsize, nblocks, offset of dest, offset of source

@@ -10,6 +10,7 @@ from typing import Callable
 import numpy as np
 import pytest
 from common import CHECKING, dpex, dpnp, kapi
+from halves import as_bits, as_numbers, named
 from subprocesses import program, run_program
 
 import ishmem
@@ -22,23 +23,6 @@ DTYPES = ("float32", "float16", "bfloat16")
 SIZES = (0, 1, 2, 7, 256, 1025, 5001)
 GUARD = 3
 ROW = 96
-
-
-def as_bits(numbers, dtype):
-    """Return float32 numbers rounded to a dtype, as numpy array; a bfloat16 as int16."""
-    numbers = np.asarray(numbers, np.float32)
-    if dtype != "bfloat16":
-        return numbers.astype(dtype)
-    bits = numbers.view(np.uint32)
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return np.where(np.isnan(numbers), (bits >> 16) | 0x40, rounded).astype(np.uint16).view(np.int16)
-
-
-def as_numbers(bits, dtype):
-    """Return the elements of an array as float32."""
-    if dtype != "bfloat16":
-        return bits.astype(np.float32)
-    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
 
 def values(pe, n, dtype, seed=0):
@@ -71,10 +55,6 @@ def test_order_of_dpnp() -> None:
             x[...] = 0
             assert (doubled.asnumpy() == n * (n + 1)).all()
             assert not x.asnumpy().any()
-
-
-def named(dtype):
-    return {"dtype": dtype} if dtype == "bfloat16" else {}
 
 
 def guarded(array):

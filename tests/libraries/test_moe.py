@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 from common import CHECKING, dpnp
+from halves import as_bits, as_numbers, named
 from subprocesses import program, run_program
-from test_inference import as_bits, as_numbers, named
 
 import ishmem
 from ishmem.moe import Buffer

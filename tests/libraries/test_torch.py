@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 import torch_library
 from common import dpex, dpnp, kapi
+from halves import as_bits
 from subprocesses import run_program
-from test_inference import as_bits, summed, values
+from test_inference import summed, values
 from test_moe import ROUTES
 
 import ishmem
-from ishmem.common.type_tables import ATOMICS, OPAQUE, RMA_TYPES
+from ishmem.common.type_tables import ATOMICS, HALVES, OPAQUE, RMA_TYPES
 from ishmem.testing import Pes
 
 N = 7
-REDUCED = ("int32", "int64", "float32", "float64", "complex64")
+REDUCED = ("int32", "int64", *HALVES, "float32", "float64", "complex64")
 
 
 @pytest.fixture(scope="module", params=[1, 3])
@@ -269,12 +270,13 @@ def check_collectives(dtype_name: str) -> None:
         same(gathered, everyone)
     ishmem.alltoall(gathered, symmetric_copy(everyone))
     same(gathered, torch.stack([everyone[me]] * n))
-    if dtype_name in OPAQUE:
-        words = f"sum_reduce: dest has dtype {dtype_name}; allowed .* ishmem.inference.Communicator sums bfloat16"
-        refused(TypeError, words, ishmem.sum_reduce, dest, source)
-    elif dtype_name in REDUCED:
+    if dtype_name in REDUCED:
         ishmem.sum_reduce(dest, source)
-        same(dest, everyone.sum(dim=0).to(dtype))
+        numbers = everyone.float() if dtype_name in HALVES else everyone
+        same(dest, numbers.sum(dim=0).to(dtype))
+    elif dtype_name in OPAQUE:
+        words = f"sum_reduce: dest has dtype {dtype_name}; allowed .* but reductions and scans take bfloat16"
+        refused(TypeError, words, ishmem.sum_reduce, dest, source)
 
 
 def symmetric_copy(tensor: Any) -> Any:

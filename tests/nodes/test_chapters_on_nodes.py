@@ -23,6 +23,7 @@ import test_memory_extras
 import test_on_queue
 import test_on_queue_collectives
 import test_order
+import test_reductions
 import test_rma
 import test_runtime_checks_collectives
 import test_signals
@@ -30,10 +31,11 @@ import test_strided
 import test_teams
 import test_wait
 import test_wait_sets
-from common import same, symmetric
+from common import dpex, same, symmetric
 
 import ishmem
 from ishmem.common.collective_table import COLLECTIVES
+from ishmem.common.type_tables import HALVES
 from ishmem.testing import Pes
 
 BY_ROUNDS = ["broadcast", "alltoall", "sum_reduce"]
@@ -56,6 +58,10 @@ CHAPTERS: dict[str, Check] = {
     "kernels_reductions": (test_kernels_reductions.check_bits, ()),
     "kernels_reductions, by group": (test_kernels_reductions.check_all, ("float64", "few by group", (3, 700))),
 }
+
+
+if not dpex.HAS_NUMBA_DPEX:
+    CHAPTERS |= {f"kernels, {each}": (test_kernels_reductions.check_halves, (each, (1, 700, 4099))) for each in HALVES}
 
 
 def pool_on(text: str) -> Pes:
@@ -112,6 +118,11 @@ def check_collectives(algorithms: tuple[str, ...], counts: tuple[int, ...], rout
 @pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
 def test_collectives_on_three_nodes(three_nodes: Pes) -> None:
     three_nodes.run(check_collectives, ("slot", "mapped", "levels", "rounds"), (0, 3, 700), list(COLLECTIVES))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_halves_on_three_nodes(three_nodes: Pes, dtype: str) -> None:
+    three_nodes.run(test_reductions.check_halves, dtype, (0, 3, 700, 20001))
 
 
 @pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")

@@ -160,7 +160,7 @@ def test_help_describes_each_argument_and_has_an_example() -> None:
 def test_help_names_the_dtypes_of_the_table(name: str) -> None:
     dtypes = {**{each: atomic.types for each, atomic in ATOMICS.items()}, **REDUCTIONS}[name]
     described = docstrings.arguments(getattr(ishmem, name))["source" if name == "atomic_fetch" else "dest"]
-    shown = set(re.findall(r"\b(?:u?int|float|complex)\d+", described))
+    shown = set(re.findall(r"\b(?:u?int|b?float|complex)\d+", described))
     if "any integer dtype" in described:
         shown |= {each for each in dtypes if "int" in each}
     assert shown == set(dtypes)

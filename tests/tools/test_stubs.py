@@ -35,8 +35,9 @@ def test_every_public_name_of_a_chapter_is_in_the_package() -> None:
 def test_a_derived_routine_has_the_parameters_of_its_base(routine) -> None:
     assert getattr(importlib.import_module(routine.__module__), routine.__name__) is routine
     base = getattr(ishmem, routine.__name__.replace("_work_group", "").replace("_on_queue", ""))
-    expected = set(inspect.signature(base).parameters) - {"timeout"}
-    added = {"group"} if hasattr(routine, "kernel_only") else {"sycl_queue", "depends"}
+    in_kernels = hasattr(routine, "kernel_only")
+    expected = set(inspect.signature(base).parameters) - ({"timeout", "dtype"} if in_kernels else {"timeout"})
+    added = {"group"} if in_kernels else {"sycl_queue", "depends"}
     assert set(inspect.signature(routine).parameters) - added == expected - added
     assert "Source:" in routine.__doc__
 
