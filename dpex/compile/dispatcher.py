@@ -23,13 +23,14 @@ from numba.core.typed_passes import (
     NoPythonSupportedFeatureValidation,
     NopythonTypeInference,
 )
-from numba.core.untyped_passes import InlineClosureLikes
+from numba.core.untyped_passes import InlineClosureLikes, ReconstructSSA
 
 from ..cache.function_code import functions
 from ..language import everything  # noqa: F401  # what kernels may call
 from ..language.attributes import ConstantAttributes
 from . import compile_errors, keyword_only
 from .duplicate_returns import share_ends
+from .empty_blocks import EmptyBlocks
 from .lowering import DeviceLowering
 from .target import TARGET, TypingContext, target
 from .typeinfer import DeviceTypeInference
@@ -62,7 +63,10 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
 
     def define_pipelines(self) -> list[Any]:
         passes = _Passes(TARGET)
-        passes.passes.extend(DefaultPassBuilder.define_untyped_pipeline(self.state).passes)
+        for each, description in DefaultPassBuilder.define_untyped_pipeline(self.state).passes:
+            if each is ReconstructSSA:
+                passes.add_pass(EmptyBlocks, "jumps through blocks that only jump")
+            passes.add_pass(each, description)
         passes.add_pass(ConstantAttributes, "attributes with constant names")
         for each, description in DefaultPassBuilder.define_typed_pipeline(self.state).passes:
             if each is not NopythonRewrites:  # of operations on whole arrays and of strings, which kernels do not have
