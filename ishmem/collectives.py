@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ishmem import _core
 from ishmem.common.routines import exported
-from ishmem.host_collectives import calls, fallback
+from ishmem.host_collectives import collective_call, fallback
 from ishmem.runtime import job
 from ishmem.runtime.stubs import work_group_form
 from ishmem.teams import TEAM_WORLD, Team, find
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 __all__ = exported(__name__)
 
 _SYNC = job.barrier_kind("sync_all")
-_BROADCAST = calls.ROUTINES["broadcast"]
-_FCOLLECT = calls.ROUTINES["fcollect"]
-_COLLECT = calls.ROUTINES["collect"]
-_ALLTOALL = calls.ROUTINES["alltoall"]
-_GATHER = calls.ROUTINES["gather"]
-_SCATTER = calls.ROUTINES["scatter"]
+_BROADCAST = collective_call.ROUTINES["broadcast"]
+_FCOLLECT = collective_call.ROUTINES["fcollect"]
+_COLLECT = collective_call.ROUTINES["collect"]
+_ALLTOALL = collective_call.ROUTINES["alltoall"]
+_GATHER = collective_call.ROUTINES["gather"]
+_SCATTER = collective_call.ROUTINES["scatter"]
 
 
 def barrier_all() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ishmem import _core
 from ishmem.common.routines import exported
-from ishmem.host_collectives import calls, fallback
+from ishmem.host_collectives import collective_call, fallback
 from ishmem.runtime.stubs import work_group_form
 from ishmem.teams import TEAM_WORLD, Team, find
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = exported(__name__)
 
-_AND_REDUCE = calls.ROUTINES["and_reduce"]
-_OR_REDUCE = calls.ROUTINES["or_reduce"]
-_XOR_REDUCE = calls.ROUTINES["xor_reduce"]
-_MAX_REDUCE = calls.ROUTINES["max_reduce"]
-_MIN_REDUCE = calls.ROUTINES["min_reduce"]
-_SUM_REDUCE = calls.ROUTINES["sum_reduce"]
-_PROD_REDUCE = calls.ROUTINES["prod_reduce"]
-_SUM_INSCAN = calls.ROUTINES["sum_inscan"]
-_SUM_EXSCAN = calls.ROUTINES["sum_exscan"]
+_AND_REDUCE = collective_call.ROUTINES["and_reduce"]
+_OR_REDUCE = collective_call.ROUTINES["or_reduce"]
+_XOR_REDUCE = collective_call.ROUTINES["xor_reduce"]
+_MAX_REDUCE = collective_call.ROUTINES["max_reduce"]
+_MIN_REDUCE = collective_call.ROUTINES["min_reduce"]
+_SUM_REDUCE = collective_call.ROUTINES["sum_reduce"]
+_PROD_REDUCE = collective_call.ROUTINES["prod_reduce"]
+_SUM_INSCAN = collective_call.ROUTINES["sum_inscan"]
+_SUM_EXSCAN = collective_call.ROUTINES["sum_exscan"]
 
 
 def sum_reduce(

@@ -53,7 +53,7 @@ __all__ = exported(__name__)
 _LEAK_WARNINGS = {"auto": ResourceWarning, "warn": RuntimeWarning}
 _NEEDS_STACK = (
     "ishmem.active_sets", "ishmem.ipc.exchange", "ishmem.ipc.hub", "ishmem.runtime.device_sharing",
-    "ishmem.runtime.heap", "ishmem.runtime.late", "ishmem.runtime.proxy", "ishmem.runtime.queue_workers",
+    "ishmem.runtime.heap", "ishmem.runtime.late_delivery", "ishmem.runtime.proxy", "ishmem.runtime.queue_workers",
     "ishmem.statics",
 )  # fmt: skip
 """What ``init`` imports once the SYCL stack is loaded."""
@@ -507,14 +507,14 @@ def _board(member: Membership, settings: Any) -> StatusBoard | None:
 
 def _attach(this: job.Job) -> None:
     from ishmem.active_sets import ActiveSets
-    from ishmem.runtime import device_sharing, late
+    from ishmem.runtime import device_sharing, late_delivery
     from ishmem.runtime.proxy import Proxy
     from ishmem.runtime.queue_workers import QueueWorkers
     from ishmem.statics import Statics
 
     this.heap.attach(this.settings)
-    if (seed := late.seed_of(this.settings.sim_order)) is not None:
-        this.late = late.Late(this.heap, seed)
+    if (seed := late_delivery.seed_of(this.settings.sim_order)) is not None:
+        this.late = late_delivery.Late(this.heap, seed)
     if this.network:
         card = (this.heap.context, this.heap.device) if this.heap.is_card else None
         this.network.start(this.settings.mpi_device_memory, card)

@@ -15,7 +15,6 @@ from .barrier import team_barrier
 from .collective_forms import register
 from .copy import copy_bytes, copy_steps, transfer, transfer_steps
 from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of
-from .levels import broadcast_by_nodes, collect_by_nodes
 from .long_waits import note_begun
 from .nodes import after, spans_nodes
 from .options import CHECK, LEVELS
@@ -31,10 +30,11 @@ from .rendezvous import (
     sends_by_leader,
 )
 from .rendezvous_of_nodes import NOTHING, Carried, distance_to_table
+from .rendezvous_slots import PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .runtime_checks import own_array_fits
-from .slots import PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .small_alltoall import by_aggregators, copy_from_aggregators, exchange_nodes
 from .teams import WORLD, is_team, members_of, pe_of
+from .two_level_collectives import broadcast_by_nodes, collect_by_nodes
 
 # ---- synchronisation
 

@@ -9,7 +9,7 @@ from .intrinsics import compiled, device_function, move, move_block, rank_in, si
 from .options import PROXIED
 from .peers import peer_delta
 from .proxy import Move, reachable, start_by_proxy
-from .shares import Workers, work_item_share
+from .work_division import Workers, work_item_share
 
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from .element_units import elementwise
 from .front_end import device_func
 from .intrinsics import GLOBAL, I32, I64, device_intrinsic
-from .units import elementwise
 
 I16, FLOAT = ir.IntType(16), ir.FloatType()
 UNIT_BYTES = 16

@@ -45,10 +45,10 @@ from .nodes import after
 from .options import CHECK
 from .peers import peer_delta
 from .runtime_checks import report
-from .shares import work_item_share
 from .spec_constants import heap_base
 from .teams import members_of, pe_of
 from .tickets import next_ticket
+from .work_division import work_item_share
 from .work_groups import groups_of
 
 LOW_HALF = 0xFFFFFFFF

@@ -42,9 +42,9 @@ from .options import CHECK, LATE, PROXIED
 from .peers import peer_delta
 from .proxy import HELD, Move, reachable, start_by_proxy, store_flag
 from .runtime_checks import report
-from .shares import alone, work_item_share
 from .teams import members_of, pe_of
 from .tickets import next_ticket
+from .work_division import alone, work_item_share
 
 DISPATCH = number_of("Buffer.dispatch")
 

@@ -3,9 +3,10 @@
 One work-item or one work-group of each PE calls, as in ``ishmem.kernels.collectives``. Small arrays are sent to all
 members as payload of the rendezvous, and each member combines all of them. In a reduction of a team that spans nodes,
 these combine them on the way (``ishmem.kernels.small_reductions``). Of large arrays, each member combines one part and
-puts the result to all members, in one of three ways: directly, by tiles, or in two levels (``ishmem.kernels.levels``).
-Elements are combined in one order, so all PEs get the same bits. Floats of 16 bits are combined in float32 and rounded
-once: in teams that span nodes all blocks go to the PE that combines them, as in scans.
+puts the result to all members, in one of three ways: directly, by tiles, or in two levels
+(``ishmem.kernels.two_level_collectives``). Elements are combined in one order, so all PEs get the same bits. Floats of
+16 bits are combined in float32 and rounded once: in teams that span nodes all blocks go to the PE that combines them,
+as in scans.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from ishmem.common.type_tables import REDUCTIONS
 from .barrier import await_line, next_number
 from .collective_forms import register
 from .copy import copy_bytes
+from .element_units import BLOCK, ELEMENT, UNIT, bytes_of, elementwise, is_half, load_units, nothing, store_units, zeros
 from .intrinsics import compiled, device_function, opaque, rank_in, zero_of
-from .levels import make_reduction
 from .long_waits import note_begun
 from .nodes import after, spans_nodes
 from .options import CHECK, COPIES_BY_PROXY, LEVELS, PROXIED, ROUTED
@@ -27,12 +28,12 @@ from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable, store_flag
 from .proxy_ring import await_ticket
 from .rendezvous import ALIGN, Call, count_of, end_phase, enter, fetch_from_leader, group_sync, part_of
-from .shares import work_item_share, workers_of
-from .slots import block_step, blocks_at, header_at, max_payload, slots_of, slots_of_number
+from .rendezvous_slots import block_step, blocks_at, header_at, max_payload, slots_of, slots_of_number
 from .small_reductions import make_small_reduction
 from .spec_constants import tile_bytes, tiles
 from .teams import is_team, members_of, pe_of
-from .units import BLOCK, ELEMENT, UNIT, bytes_of, elementwise, is_half, load_units, nothing, store_units, zeros
+from .two_level_collectives import make_reduction
+from .work_division import work_item_share, workers_of
 
 # ``max`` and ``min`` return NaN if either operand is NaN.
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -195,7 +196,7 @@ def move_tiles(kind, members, tiles, address, nbytes, workers):
 
 
 def _make_large(reduce_blocks: Any, by_nodes: Any) -> Any:
-    """Make the combination of large arrays; ``by_nodes`` is that in two levels (``kernels.levels``), or None."""
+    """Make the combination of large arrays; ``by_nodes`` is that of teams that span nodes, or None."""
 
     @compiled
     def direct(sample, call, nbytes, members, group):

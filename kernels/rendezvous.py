@@ -42,12 +42,12 @@ from .options import CHECK, LEVELS, PROXIED
 from .peers import peer_delta
 from .proxy import complete_before_flag, order_before_flag, store_at, store_flag
 from .rendezvous_of_nodes import FROM_ALL, FROM_ROOT, LATER, NOTHING, SLOTS, Carried, distance_to_table, meet_by_nodes
+from .rendezvous_slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .runtime_checks import is_team_pe, own_array_fits, report
-from .shares import turns_of
-from .slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .small_alltoall import by_aggregators, put_to_aggregators
 from .strided import extent
 from .teams import is_team, members_of, pe_of
+from .work_division import turns_of
 
 ROOT = argument_number("root")
 ALIGN_DIGITS = 6

@@ -19,7 +19,7 @@ from .nodes import nodes_of, pe_in, run_at, spans_nodes, step_at
 from .options import CHECK, LEVELS
 from .peers import peer_delta
 from .proxy import PUT, copy_by_proxy, store_at, store_flag
-from .slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, slots_of
+from .rendezvous_slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, slots_of
 from .spec_constants import meeting_bytes, meeting_lines, team_records
 
 NOTHING, FROM_ROOT, FROM_ALL, SLOTS, LATER = range(5)

@@ -18,7 +18,7 @@ from .options import LEVELS
 from .peers import peer_delta
 from .proxy import PUT, copy_by_proxy, store_flag
 from .rendezvous_of_nodes import meeting_of, member_at
-from .slots import blocks_at, header_at, max_payload
+from .rendezvous_slots import blocks_at, header_at, max_payload
 from .teams import members_of
 
 

@@ -19,7 +19,7 @@ from .nodes import nodes_of, pe_in, step_at
 from .proxy import PUT, copy_by_proxy
 from .rendezvous import group_broadcast, group_sync, id_of, may_go_on, put_small_blocks
 from .rendezvous_of_nodes import distance_to_table, meet_near, meeting_of, member_at, release_near, tell_and_hear
-from .slots import block_step, slots_of
+from .rendezvous_slots import block_step, slots_of
 from .teams import members_of
 
 

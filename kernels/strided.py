@@ -20,7 +20,7 @@ from .intrinsics import (
 )
 from .proxy import HELD, Move, delta_if_reachable, move_by_proxy, reachable
 from .runtime_checks import allowed, fits, report
-from .shares import alone, work_item_share, workers_of
+from .work_division import alone, work_item_share, workers_of
 
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 

@@ -25,8 +25,8 @@ from .options import CHECK
 from .proxy import complete_before_flag, store_at
 from .rendezvous import ROOT, call_of, end_phase, group_broadcast, group_sync, is_member, pack_call, rendezvous
 from .rendezvous_of_nodes import NOTHING, Carried
+from .rendezvous_slots import block_step, blocks_at, slots_of
 from .runtime_checks import is_team_pe, own_array_fits, report
-from .slots import block_step, blocks_at, slots_of
 from .teams import members_of, pe_of
 
 OFFSET, EXPECTED, SENT = range(0, 24, 8)

@@ -11,8 +11,8 @@ from typing import Any
 from . import type_checks
 from .intrinsics import address_of, device_function, item_bytes, require
 from .proxy import Move, delta_if_reachable
-from .shares import alone, workers_of
 from .strided import move_blocks
+from .work_division import alone, workers_of
 
 
 def is_view(array: Any) -> bool:

@@ -1,5 +1,5 @@
 // Packets of the render and compute engines, but for the walker.
-#include "../cards/units.hpp"
+#include "../cards/execution_units.hpp"
 #include "packets.hpp"
 
 namespace ishmem_emulator {

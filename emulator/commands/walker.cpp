@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "../cards/card.hpp"
-#include "../cards/units.hpp"
+#include "../cards/execution_units.hpp"
 #include "../report.hpp"
 #include "packets.hpp"
 #include "watchdog.hpp"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "../cards/units.hpp"
+#include "../cards/execution_units.hpp"
 #include "../report.hpp"
 #include "device_file.hpp"
 #include "files.hpp"

@@ -90,7 +90,7 @@ class TeamRecord(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """Which barriers and collectives a PE's host has begun; published in long waits: see ishmem/core/departures.cpp.
+    """Which barriers and collectives a PE's host has begun; published in long waits: see ishmem/core/leave_records.cpp.
 
     Attributes:
         version: Odd while the record is being written.

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "late.hpp"
+#include "late_delivery.hpp"
 #include "remote.hpp"
 
 namespace ishmem {

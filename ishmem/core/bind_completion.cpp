@@ -4,7 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "late.hpp"
+#include "late_delivery.hpp"
 #include "proxy.hpp"
 #include "remote.hpp"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "late.hpp"
+#include "late_delivery.hpp"
 #include "remote.hpp"
 
 namespace ishmem {

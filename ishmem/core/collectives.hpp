@@ -4,7 +4,7 @@
 // its slot s % 2, stores the sequence number s last, and waits for the slots of all members. A member that has
 // published call s + 1 no longer reads slots of call s. So once all members have published call s + 1, the slots of
 // call s are free for call s + 2, and no slot is ever reset. In teams that span nodes, this holds for the members of a
-// node, and meeting.cpp tells the other nodes what they need to know.
+// node, and rendezvous_of_nodes.cpp tells the other nodes what they need to know.
 #pragma once
 #include <utility>
 #include <vector>
@@ -93,7 +93,7 @@ struct Call {
     const Header *header(int member) const;
     char *slot(int member) const;                // the payload after the header
     char *data(int member) const;                // the data of a small message
-    char *meeting(size_t offset) const;          // in teams that span nodes: see meeting.cpp
+    char *meeting(size_t offset) const;          // in teams that span nodes: see rendezvous_of_nodes.cpp
     uint64_t meeting_place(size_t offset) const;  // the same on another node, as in far.hpp
     bool is_like_mine(int member) const;
     char *dest_of(int member) const;
@@ -144,7 +144,7 @@ bool fits_alltoall(const Call &call);  // whether what arrives for a member has 
 bool reduce_spanning(const Call &call);
 bool scan_levels(const Call &call);
 
-// What goes between nodes in the rendezvous of a call: see meeting.cpp.
+// What goes between nodes in the rendezvous of a call: see rendezvous_of_nodes.cpp.
 enum class Carried { Nothing, FromRoot, FromAll, Sum, Slots };
 Carried carried(const Call &call);
 size_t published(const Call &call);  // bytes of data that a member publishes with InSlot

@@ -54,7 +54,7 @@ struct Parts {
 struct Regions {
     char *mirrors = nullptr;     // copies of the rings of PEs on other nodes, shared by the node: see collectives.cpp
     size_t mirror_bytes = 0;
-    char *departures = nullptr;  // departure records of PEs on other nodes: see departures.cpp
+    char *departures = nullptr;  // departure records of PEs on other nodes: see leave_records.cpp
     size_t departure_bytes = 0;
     char *landings = nullptr;    // where collectives of other nodes' PEs put: see exchange.hpp
     size_t landing_bytes = 0;
@@ -80,7 +80,7 @@ struct Heap {
     char *base = nullptr;           // device address of this PE's heap
     size_t size = 0;
     std::vector<char *> mapped;     // host address of each PE's heap; a far address on other nodes: see far.hpp
-    std::vector<char *> targets;    // the same for calls of the program: far addresses also where late.hpp holds them
+    std::vector<char *> targets;    // the same for calls of the program: far addresses also where late_delivery.hpp holds them
     size_t cutover = 0;             // the copy engine copies from this many bytes on
     std::vector<int> nodes;         // node of each PE; empty in a job on one node
     std::vector<bool> unreachable;  // PEs whose memory only the host reaches, not this device
@@ -106,7 +106,7 @@ struct Heap {
     // Translates a range in a static host object of this PE into its address on `pe`; null when it is in none.
     char *static_of(const char *address, size_t bytes, Py_ssize_t pe) const;
 
-    // The same for calls of the program: far addresses also where late.hpp holds them.
+    // The same for calls of the program: far addresses also where late_delivery.hpp holds them.
     char *static_target(const char *address, size_t bytes, Py_ssize_t pe) const;
 
     // Translates an offset from STATICS_AT into an address in the static host objects of a PE; null when it is in none.

@@ -88,7 +88,7 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
 bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
                 PyObject *nelems, PyObject *index, bool nbi);
 
-// Updates the signal of a put; late.hpp delivers it after what this PE has put there since a mark. False: nothing is held.
+// Updates the signal of a put; late_delivery.hpp delivers it after what this PE has put there since a mark. False: nothing is held.
 bool signal_late(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, PyObject *index, uint64_t since);
 
 Done p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index);

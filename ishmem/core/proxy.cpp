@@ -10,16 +10,16 @@
 #include <mutex>
 #include <thread>
 
-#include "late.hpp"
+#include "late_delivery.hpp"
 #include "polling.hpp"
 #include "remote.hpp"
 
 namespace ishmem {
 namespace {
 
-// As in kernels/proxy.py; the last three return a value. Signal to MarkHeld are sent where late.hpp holds operations.
+// As in kernels/proxy.py; the last three return a value. Signal to MarkHeld are sent where late_delivery.hpp holds operations.
 enum Kind { Put, Get, Store, Quiet, Update, Signal, Fence, Complete, Flush, StoresDirectly, MarkHeld, Load, AtomicRmw };
-constexpr int64_t HELD = 1 << 24, NBI = 1 << 25;  // in `what`: late.hpp holds it; it is nonblocking
+constexpr int64_t HELD = 1 << 24, NBI = 1 << 25;  // in `what`: late_delivery.hpp holds it; it is nonblocking
 
 // The line before the requests.
 struct Header {
@@ -253,7 +253,7 @@ int Proxy::serve(Request &request) {
     }
 }
 
-// Orders what late.hpp holds.
+// Orders what late_delivery.hpp holds.
 void Proxy::order_held(Begun &each) {
     if (!late) return;
     switch (each.slot->kind()) {
@@ -268,7 +268,7 @@ void Proxy::order_held(Begun &each) {
 
 int copy_by_proxy(char *far, char *local, size_t bytes, bool put);
 
-// Gives an operation of a kernel to late.hpp. False for those with a result, which act at once.
+// Gives an operation of a kernel to late_delivery.hpp. False for those with a result, which act at once.
 bool Proxy::hold(const Request &request) {
     const size_t bytes = request.bytes();
     char *far = far_address(static_cast<int>(request.pe), static_cast<uint64_t>(request.offset));

@@ -2,7 +2,7 @@
 // the fast path does not support: see operations.hpp.
 #include <cstring>
 
-#include "late.hpp"
+#include "late_delivery.hpp"
 #include "private_memory.hpp"
 #include "remote.hpp"
 

@@ -1,5 +1,5 @@
 // put_signal on mapped memory; the other signal operations are atomics and waits.
-#include "late.hpp"
+#include "late_delivery.hpp"
 #include "remote.hpp"
 
 namespace ishmem {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "bindings.hpp"
-#include "late.hpp"
+#include "late_delivery.hpp"
 #include "private_memory.hpp"
 #include "remote.hpp"
 

@@ -18,7 +18,7 @@ from ishmem.common import algorithms
 from ishmem.common.collective_table import COLLECTIVES, Collective, Combines, Root
 from ishmem.common.type_tables import HALVES, OPAQUE
 from ishmem.environment import arrays
-from ishmem.host_collectives.calls import TYPE_NAMES, Asked, asked
+from ishmem.host_collectives.collective_call import TYPE_NAMES, Asked, asked
 from ishmem.runtime import job
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.runtime.heap import UsmRange

@@ -16,7 +16,7 @@ from ishmem import _core
 from ishmem.common.collective_table import COLLECTIVES, Collective, InPlace
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.layout import FEW_MEMBERS
-from ishmem.host_collectives.calls import ROUTINES, Asked, Call, Members, asked
+from ishmem.host_collectives.collective_call import ROUTINES, Asked, Call, Members, asked
 from ishmem.runtime import check, job
 
 

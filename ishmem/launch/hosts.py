@@ -23,7 +23,7 @@ from ishmem.common import processes
 from ishmem.common.status_board import describe_end
 from ishmem.launch import supervisor
 from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, exit_status
-from ishmem.launch.marks import Ended, Line, parse
+from ishmem.launch.guard_protocol import Ended, Line, parse
 from ishmem.launch.mpiexec import Mpiexec, Place, command
 from ishmem.launch.options import UsageError
 from ishmem.launch.output import Printer

@@ -34,8 +34,8 @@ _COMPILER = () if dpex.HAS_NUMBA_DPEX else (dpex.COMPILER, "ishmem.kernels")
 
 _FOR_KEYS = ("importlib.metadata._adapters",)  # the keys of kernels contain versions of packages
 _AT_INIT = (
-    "ishmem.environment.settings", "ishmem.ipc.exchange", "ishmem.runtime.device_sharing", "ishmem.runtime.late",
-    "ishmem.setup",
+    "ishmem.environment.settings", "ishmem.ipc.exchange", "ishmem.runtime.device_sharing",
+    "ishmem.runtime.late_delivery", "ishmem.setup",
 )  # fmt: skip
 
 MODULES = ("dpnp", *_NUMBA, *_COMPILER, *_FOR_KEYS, *_AT_INIT)

@@ -25,7 +25,7 @@ from ishmem.environment.launcher import Launched, launched
 from ishmem.environment.mpi_library import transport_default
 from ishmem.launch import devices, inherited, supervisor
 from ishmem.launch.ending import exit_status
-from ishmem.launch.marks import Ended, end_mark, line_mark
+from ishmem.launch.guard_protocol import Ended, end_mark, line_mark
 from ishmem.launch.options import UsageError
 from ishmem.launch.output import Printer
 

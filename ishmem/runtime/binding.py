@@ -28,7 +28,7 @@ class CompileOptions:
         no_waits: The reason why kernels of this job must not wait for other PEs; empty when they may.
         levels: Whether collectives have two levels in teams that span nodes: kernels need no proxy within any node,
             and ``ISHMEM_ALGORITHM`` does not force ``mapped``.
-        late: Whether the proxy holds operations on other PEs of this node: see `ishmem.runtime.late`.
+        late: Whether the proxy holds operations on other PEs of this node: see `ishmem.runtime.late_delivery`.
         staged: Whether kernels of some PE reach PEs of its node through the proxy only.
     """
 

@@ -107,7 +107,7 @@ class SymmetricHeap:
         routes: The route of this PE's kernels to each PE.
         between: The routes between all PEs of the node, by their places.
         troubles: The pairs of PEs of the node, by their places, that do not reach each other's memory as reported.
-        late: Whether operations on other PEs are held (``ishmem.runtime.late``), for which kernels use the proxy.
+        late: Whether operations on other PEs are held (``runtime.late_delivery``), for which kernels use the proxy.
         atomics_by_host: For each PE, whether the hosts do all atomics on its memory, under a lock.
         locks: These locks, in host memory of each PE.
         is_card: Whether the copy engine copies for the host from some size on, because the host reads the heap slowly.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ishmem.environment.settings import Settings
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.heap import SymmetricHeap
-    from ishmem.runtime.late import Late
+    from ishmem.runtime.late_delivery import Late
     from ishmem.runtime.monitor_client import MonitorClient
     from ishmem.runtime.mpi_job import MpiJob
     from ishmem.runtime.network import Network

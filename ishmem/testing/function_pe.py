@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import ishmem
-from ishmem.testing.calls import call
+from ishmem.testing.function_calls import call
 from ishmem.testing.link import connected
 from ishmem.testing.messages import FREE, Call
 

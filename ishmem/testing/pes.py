@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
-from ishmem.testing.calls import describe
+from ishmem.testing.function_calls import describe
 from ishmem.testing.job import Answers, Job, JobSpec
 
 

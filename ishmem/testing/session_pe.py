@@ -17,7 +17,7 @@ from _pytest import capture
 import ishmem
 from ishmem import _core, memory
 from ishmem.runtime import job
-from ishmem.testing.calls import call
+from ishmem.testing.function_calls import call
 from ishmem.testing.link import Link, connected
 from ishmem.testing.messages import ADDRESS, Call, Failure, RunTest
 from ishmem.testing.options import ON_PE

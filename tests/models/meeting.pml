@@ -1,6 +1,6 @@
 /* How the members of a team that spans nodes combine sums, and use what arrives for them in again.
  *
- * Meeting: ishmem/core/meeting.cpp; Pairs: ishmem/core/exchange.hpp. There are N nodes. Of two or three nodes
+ * Meeting: ishmem/core/rendezvous_of_nodes.cpp; Pairs: ishmem/core/exchange.hpp. There are N nodes. Of two or three nodes
  * the first has a leader and one other member, which sends nothing; the others have a leader only. What a leader puts to
  * another one arrives in the order of the requests. All members make CALLS calls. A sum is the set of the nodes in it,
  * with the number of the call.

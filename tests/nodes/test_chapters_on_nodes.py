@@ -178,9 +178,9 @@ def test_collectives_on_many_nodes(nodes: tuple[int, ...]) -> None:
 
 def check_batches(counts: tuple[int, ...]) -> None:
     """Combine one node after the other, as kernels do with many nodes."""
-    from ishmem.kernels import levels
+    from ishmem.kernels import two_level_collectives
 
-    levels.AT_ONCE = 1
+    two_level_collectives.AT_ONCE = 1
     for count in counts:
         test_kernels_reductions.check_all("float64", "few by group", (count,))
 

@@ -18,7 +18,7 @@ from order_programs.arrays import programs
 from subprocesses import place, program, run_command
 
 import ishmem
-from ishmem.runtime import late
+from ishmem.runtime import late_delivery
 from ishmem.testing import Pes, nodes as emulated
 
 SEEDS = 3
@@ -92,7 +92,7 @@ def test_program_with_near_and_far_peers(spread: Pes, name: str) -> None:
 @pytest.mark.slow_cases("test_chapters_on_nodes.py::test_chapter, on two nodes", "amo", "order", "rma, in kernels")
 @pytest.mark.parametrize("chapter", on_one_node.CHAPTERS)
 def test_chapter(spread: Pes, chapter: str) -> None:
-    spread.run(late.reseed, 3)
+    spread.run(late_delivery.reseed, 3)
     function, arguments = on_one_node.CHAPTERS[chapter]
     spread.run(function, *arguments)
 

@@ -9,7 +9,7 @@ import sys
 import ishmem
 from ishmem.common.errors import IshmemError
 from ishmem.environment import card
-from ishmem.runtime import late
+from ishmem.runtime import late_delivery
 
 from . import host, in_kernels  # noqa: F401
 from .arrays import Arrays, Program, programs
@@ -23,7 +23,7 @@ TRIES_ON_A_CARD = 3
 
 def is_good(run: Program, the: Arrays, seed: int, whole: bool) -> bool:
     """Run a program with a seed; return whether every PE has got what it should. Collective."""
-    late.reseed(seed)
+    late_delivery.reseed(seed)
     if card.asked():
         os.environ["ISHMEM_CARD_MEMORY"] = f"weak:{seed}"
     the.clear()

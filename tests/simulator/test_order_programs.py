@@ -21,7 +21,7 @@ from subprocesses import place, program, run_program
 
 import ishmem
 from ishmem import _core
-from ishmem.runtime import late
+from ishmem.runtime import late_delivery
 from ishmem.testing import Pes
 
 CHAPTERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -62,7 +62,7 @@ def test_program(pes: Pes, name: str) -> None:
 @LATE
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_chapter(chapter: str) -> None:
-    late.reseed(3)
+    late_delivery.reseed(3)
     function, arguments = CHAPTERS[chapter]
     function(*arguments)
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ishmem import _core
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.layout import LINE, Layout, NodeList
-from ishmem.kernels import barrier, collectives, nodes as node_tables, rendezvous, slots
+from ishmem.kernels import barrier, collectives, nodes as node_tables, rendezvous, rendezvous_slots
 from ishmem.kernels.options import constants_of
 from ishmem.kernels.small_reductions import make_small_reduction
 from ishmem.kernels.teams import Members
@@ -83,7 +83,7 @@ class Rehearsal:
     @property
     def payload(self) -> int:
         """Bytes of the largest block that travels with a rendezvous."""
-        return self.layout.rendezvous_slot - slots.PAYLOAD
+        return self.layout.rendezvous_slot - rendezvous_slots.PAYLOAD
 
     def run(self) -> npt.NDArray[np.int64]:
         """Run the call as the PEs that differ; those of other nodes of the same size do as those of the second node."""
@@ -161,7 +161,8 @@ class Rehearsal:
             "end_phase": here, "team_records": here, "sync_bytes": here,
             "meeting_bytes": lambda: 2 * lines, "meeting_lines": lambda: _STEPS - lines,  # the rendezvous is odd
             "sync_lines": lambda: _RELEASE, "slots_of": lambda *_team: _SLOTS,
-            "header_at": lambda begin, member: begin + member * slots.PAYLOAD, "pe_count": lambda: len(self.on),
+            "header_at": lambda begin, member: begin + member * rendezvous_slots.PAYLOAD,
+            "pe_count": lambda: len(self.on),
             "max_payload": lambda: self.payload, "reachable": self._is_near, "is_member": lambda _call: True,
             "members_of": lambda _team: Members(0, 1, len(self.on), self.me), "rank_in": here,
             "size_of": lambda _group: 1, "peer_delta": lambda pe: 0 if pe == self.me else _OTHER,

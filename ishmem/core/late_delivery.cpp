@@ -1,4 +1,4 @@
-#include "late.hpp"
+#include "late_delivery.hpp"
 
 #include <algorithm>
 #include <cstring>

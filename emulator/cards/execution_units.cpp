@@ -1,4 +1,4 @@
-#include "units.hpp"
+#include "execution_units.hpp"
 
 #include <cstdlib>
 #include <map>

@@ -1,7 +1,7 @@
 """Late delivery: ``ISHMEM_SIM_ORDER=late:SEED`` reveals programs that lack a fence, a quiet, a wait or a barrier.
 
-The core (``ishmem/core/late.hpp``) delays what OpenSHMEM allows to arrive later. This module starts it and describes
-what it has seen.
+The core (``ishmem/core/late_delivery.hpp``) delays what OpenSHMEM allows to arrive later. This module starts it and
+describes what it has seen.
 """
 
 from __future__ import annotations

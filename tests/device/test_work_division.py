@@ -18,7 +18,7 @@ HUGE = ((1 << 32) - 1, 1 << 32, (1 << 32) + 1, (1 << 36) + 12345, 1 << 45)
 
 def sharer() -> Any:
     """Return a kernel that writes the share of each work-item, compiled with the constants of now."""
-    from ishmem.kernels.shares import work_item_share
+    from ishmem.kernels.work_division import work_item_share
 
     @dpex.kernel
     def share(item: kapi.Item, out, count, size):

@@ -6,7 +6,7 @@ In a reduction, each node first puts its result into ``dest`` of its leader. Eac
 results of all nodes and puts it to all leaders. Finally the members on a node copy it from their leader. All get the
 same bits: elements are combined in the order of the members on each node, then of the nodes.
 
-``ishmem/core/levels.cpp`` and ``ishmem/core/spanning.cpp`` do the same for the host.
+``ishmem/core/scans_of_nodes.cpp`` and ``ishmem/core/spanning.cpp`` do the same for the host.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
 from .rendezvous import ALIGN, await_transfers, end_phase, group_sync, part_of
-from .shares import work_item_share, workers_of
-from .slots import SHARE, header_at, max_payload
+from .rendezvous_slots import SHARE, header_at, max_payload
 from .spec_constants import tile_bytes, tiles
 from .teams import pe_of
+from .work_division import work_item_share, workers_of
 
 PIECE = 64 << 10
 """Bytes of the largest block that one member fetches whole for its node; members share larger ones."""
