@@ -111,10 +111,13 @@ class Communicator(KernelCalls):
         self._most_groups = int(header[LEAST_GROUPS // 8])
         super().__init__([workspace])
 
+    def _needed(self) -> Team:
+        return self.team
+
     @property
     def workspace(self) -> ndarray:
         """The argument ``workspace`` of `all_reduce_work_group`, for kernels."""
-        self._check_alive()
+        self._check_callable()
         return self._workspace[0]
 
     def all_reduce(
@@ -243,7 +246,7 @@ class Communicator(KernelCalls):
         self, first: Any, first_name: str, second: Any, second_name: str, dtype: str | None
     ) -> tuple[check.View, check.View, str]:
         """Check two arrays of a call; return them and the dtype."""
-        self._check_alive()
+        self._check_callable()
         kinds = _DTYPES if dtype is None else ("int16", "uint16", "bfloat16") if dtype == "bfloat16" else (dtype,)
         if dtype is not None and dtype not in _DTYPES:
             raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_DTYPES)}")

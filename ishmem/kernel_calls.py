@@ -15,8 +15,9 @@ from ishmem import memory
 from ishmem.common.errors import StateError
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import check, submitted
+from ishmem.runtime import check, job, submitted
 from ishmem.runtime.heap import UsmRange
+from ishmem.teams import Team
 
 T = TypeVar("T", bound="KernelCalls")
 
@@ -34,6 +35,10 @@ class KernelCalls:
         self._workspace = tuple(workspace)
         self._of_queue: dict[dpctl.SyclQueue, tuple[Any, ...]] = {}
         self._last: dpctl.SyclEvent | None = None
+
+    def _needed(self) -> Team:
+        """Return the team whose PEs a call needs."""
+        raise NotImplementedError
 
     def free(self) -> None:
         """Wait for this PE's last call to complete, and free the memory.
@@ -64,6 +69,11 @@ class KernelCalls:
     def _check_alive(self) -> None:
         if not self._workspace:
             raise StateError(f"the {self._KIND} was freed")
+
+    def _check_callable(self) -> None:
+        """Check that no PE is lost that a call needs, before the call changes anything."""
+        self._check_alive()
+        job.current().losses.refuse(self._needed().shape)
 
     def _submit(
         self, kernel: Any, groups: int, items: int, arguments: Sequence[Any], events: list[dpctl.SyclEvent]

@@ -67,6 +67,13 @@ GROUP_CALL = CALL + 8 * WORDS
 
 NBYTES = GROUP_CALL + 8 * WORDS
 
+LOST = NBYTES
+"""Offset of a word behind the record, which the host writes: the looks that waits leave out, 0 or, from the news of a
+loss on, all but one."""
+
+LOOKS = 1 << 20
+"""Looks after which a wait in a kernel tells of itself."""
+
 
 def site_text(kernel: str, place: str, routine: str, variable: str) -> str:
     """Return the text of a call: kernel, file and line, routine, and the name of its first argument."""

@@ -235,6 +235,11 @@ class Settings:
         "closes is lost at once",
         _time_or_never,
     )
+    on_loss: str = _choice(
+        "end",
+        "continue",
+        description="what a job does when a PE dies: end, or continue with those that are left; `ishmem run --survive`",
+    )
     teams_max: int = _setting(
         64, "3 to 64", "largest number of teams on a PE, the three predefined ones included", int, and_(ge(3), le(64))
     )

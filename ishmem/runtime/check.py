@@ -111,6 +111,19 @@ def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int
 
 
 def pe(value: Any) -> int:
+    """Return the number of a PE that is not lost.
+
+    Raises:
+        TypeError: It is not an integer.
+        IndexError: There is no such PE.
+        PeerLost: It is lost, in a job that goes on.
+    """
+    number = pe_number(value)
+    job.current().losses.refuse([number])
+    return number
+
+
+def pe_number(value: Any) -> int:
     """Return a PE number.
 
     Raises:
