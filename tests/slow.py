@@ -254,6 +254,7 @@ SLOW = {
     "test_simulator_compiler.py::test_the_compiler_is_loaded_while_the_first_kernel_is_compiled": SIMULATOR,
     "test_stack.py::test_load_in_plain_python": "test_load_when_needed",
     "test_strided.py::test_shaped_on_nodes": NODES,
+    "test_survive.py::test_serving_after_many_kills": "test_serving",
     "test_strided.py::test_transposed[3pes-": EXAMPLE,
     "test_sub_group_forms.py::test_one_sub_group_calls_collectives[1pes-3]": EXAMPLE,
     "test_threads.py::test_global_exit_without_ishmrun[4]": "the same with status 0",

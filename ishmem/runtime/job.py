@@ -242,6 +242,12 @@ class Job:
         """The handles of this PE's teams."""
         return sorted(handle for handle in self.teams if handle < TWIN)
 
+    @property
+    def whole_teams(self) -> dict[int, Shape]:
+        """The teams without a lost member: a loss ends a call of its team, on some members only."""
+        lost = self.links.lost.keys()
+        return {handle: shape for handle, shape in self.teams.items() if not lost or lost.isdisjoint(shape)}
+
     def set_team(self, handle: int, shape: Shape, sequence: int = 0, config: Any = None) -> None:
         """Register a team for this PE's host and kernels, and its twin for the host.
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import dpctl
 
     from ishmem.ipc.wire import Census
-    from ishmem.runtime.job import Job
 
 HOW = 'start the job by ishmem run --survive, or call init(on_loss="continue")'
 
@@ -36,8 +35,8 @@ class Losses:
         heaps_differ: Whether a loss has kept some PEs from an allocation, or a call of ``free``, that others have done.
     """
 
-    def __init__(self, this: Job) -> None:
-        """Know of no loss, in a job that ends with the first one."""
+    def __init__(self, this: Any) -> None:
+        """Know of no loss, in a job, ``this``, that ends with the first one."""
         self._this = this
         self.goes_on = self.heaps_differ = False
         self.news: set[int] = set()
