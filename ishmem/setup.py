@@ -18,8 +18,6 @@ from collections import Counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
-import attrs
-
 import ishmem
 from ishmem import _core
 from ishmem.common import callsite, constants, processes, refusals, status_board
@@ -59,7 +57,6 @@ _NEEDS_STACK = (
     "ishmem.statics",
 )  # fmt: skip
 """What ``init`` imports once the SYCL stack is loaded."""
-ON_LOSS = "end", "continue"
 LEAKS_SHOWN = 10
 """Lines of a report of allocations that were never freed."""
 
@@ -164,7 +161,7 @@ def init(
     _refuse_restart()
     settings_module = _import("ishmem.environment.settings")
     began = time.monotonic_ns()
-    settings = _with_on_loss(settings_module.load(), on_loss)
+    settings = settings_module.load(on_loss)
     size = settings.symmetric_size if heap_size is None else _size(heap_size)
     member = _membership(settings, comm, process_group, uid, rank, nranks)
     settings_module.start_logging(settings, member.pe, member.n_pes)
@@ -245,12 +242,6 @@ def query_thread() -> constants.Thread:
     """
     job.current()
     return constants.Thread.MULTIPLE
-
-
-def _with_on_loss(settings: Any, on_loss: str | None) -> Any:
-    if on_loss not in (None, *ON_LOSS):
-        raise ValueError(f"on_loss is {on_loss!r}; allowed are {' and '.join(map(repr, ON_LOSS))}")
-    return attrs.evolve(settings, on_loss=on_loss or settings.on_loss)
 
 
 def _size(heap_size: int | str) -> int:

@@ -61,4 +61,4 @@ def test_what_is_refused() -> None:
     text = "import ishmem, os\nishmem.init(on_loss=['end', 'continue'][int(os.environ['ISHMEM_PE'])])"
     assert "different answers to a loss: end on PE 0; continue on PE 1" in run_program(text, 2).stderr
     text = "import ishmem\nishmem.init(on_loss='ignore')"
-    assert "on_loss is 'ignore'; allowed are 'end' and 'continue'" in run_program(text, 1).stderr
+    assert "ISHMEM_ON_LOSS: got 'ignore', allowed: end or continue" in run_program(text, 1).stderr

@@ -338,8 +338,10 @@ FIELDS: dict[str, Any] = {PREFIX + field.name.upper(): field for field in attrs.
 """The field of each variable."""
 
 
-def load() -> Settings:
+def load(on_loss: Optional[str] = None) -> Settings:
     """Read the settings from the environment; warn, once each, about names that are not known.
+
+    ``on_loss`` goes before the setting of that name.
 
     Raises:
         ValueError: Names each variable that is wrong, what it got and what is allowed.
@@ -355,6 +357,8 @@ def load() -> Settings:
             )
         )
     given = {name: text for name, text in os.environ.items() if text and name in FIELDS}
+    if on_loss is not None:
+        given[f"{PREFIX}ON_LOSS"] = str(on_loss)
     try:
         settings = _settings(given)
     except ValueError:

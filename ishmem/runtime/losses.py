@@ -89,7 +89,7 @@ class Losses:
 
     def pe_for(self, members: Iterable[int]) -> int:
         """Return the lost PE that an error names: a member of the team of the call, else the first one of the news."""
-        lost = self._this.links.lost or self._this.gone
+        lost: dict[int, str] = self._this.links.lost or self._this.gone
         for pe in (*members, *sorted(self.news), *lost):
             if pe in lost:
                 return pe
