@@ -91,11 +91,7 @@ class Census(NamedTuple):
 
     @classmethod
     def unpack(cls, payload: bytes) -> Census:
-        """Make a census from the payload of a message.
-
-        Raises:
-            MessageError: It is malformed.
-        """
+        """Make a census from the payload of a message; raise ``MessageError`` if it is malformed."""
         if len(payload) < 28 or len(payload) % 4:
             raise MessageError(f"a census of {len(payload)} bytes")
         free, highest, heap, *pes = struct.unpack(f"<QQQ{len(payload) // 4 - 6}I", payload)

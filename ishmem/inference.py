@@ -93,6 +93,7 @@ class Communicator(KernelCalls):
             HeapExhausted, SymmetryError, StateError, PeerLost: As for ``empty``.
         """
         self.nbytes, self.team = check.integer(nbytes, "nbytes"), find(team)
+        self._left = self.team
         if self.nbytes < 1:
             raise ValueError(f"nbytes is {nbytes}; allowed are positive sizes")
         _check_reach(self.team)
@@ -110,9 +111,6 @@ class Communicator(KernelCalls):
         reductions.min_reduce(least, own, self.team)
         self._most_groups = int(header[LEAST_GROUPS // 8])
         super().__init__([workspace])
-
-    def _needed(self) -> Team:
-        return self.team
 
     @property
     def workspace(self) -> ndarray:

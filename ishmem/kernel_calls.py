@@ -31,14 +31,13 @@ class KernelCalls:
     _KIND = "object"
     """What errors call it."""
 
+    _left: Team
+    """The team whose PEs a call needs."""
+
     def __init__(self, workspace: Sequence[Any]) -> None:
         self._workspace = tuple(workspace)
         self._of_queue: dict[dpctl.SyclQueue, tuple[Any, ...]] = {}
         self._last: dpctl.SyclEvent | None = None
-
-    def _needed(self) -> Team:
-        """Return the team whose PEs a call needs."""
-        raise NotImplementedError
 
     def free(self) -> None:
         """Wait for this PE's last call to complete, and free the memory.
@@ -73,7 +72,7 @@ class KernelCalls:
     def _check_callable(self) -> None:
         """Check that no PE is lost that a call needs, before the call changes anything."""
         self._check_alive()
-        job.current().losses.refuse(self._needed().shape)
+        job.current().losses.refuse(self._left.shape)
 
     def _submit(
         self, kernel: Any, groups: int, items: int, arguments: Sequence[Any], events: list[dpctl.SyclEvent]

@@ -166,9 +166,6 @@ class Buffer(KernelCalls):
             words[index] = value
         return rows, words, memory.zeros(n_flags, dtype="uint64")
 
-    def _needed(self) -> Team:
-        return self._left
-
     def mask(self, team: Team, reroute: Any = None) -> None:
         """Go on with the PEs of the buffer's team that are left: no call needs the others any more.
 

@@ -10,20 +10,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from ishmem.common.kernel_wait import (
-    CALL,
-    GROUP_CALL,
-    LOCK,
-    LOOKS,
-    LOST,
-    MEMBER,
-    NONE_OF,
-    PROXY,
-    SITE,
-    VARIABLE,
-    WORDS,
-    KernelWait,
-)
+from ishmem.common import kernel_wait
+from ishmem.common.kernel_wait import CALL, GROUP_CALL, LOCK, MEMBER, NONE_OF, PROXY, SITE, VARIABLE, WORDS, KernelWait
 from ishmem.common.violations import ENDED, Violation
 
 from . import spec_constants, type_checks
@@ -42,7 +30,7 @@ from .intrinsics import (
 )
 from .spec_constants import violation_record, wait_record
 
-_COMPLETE = Violation.at("complete")
+LOOKS, LOST, _COMPLETE = kernel_wait.LOOKS, kernel_wait.LOST, Violation.at("complete")
 
 SPINS = LOOKS - 1
 """A wait tells of itself when the number of its failed polls has no bit of this mask: first after a million."""

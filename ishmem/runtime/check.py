@@ -118,21 +118,10 @@ def pe(value: Any) -> int:
         IndexError: There is no such PE.
         PeerLost: It is lost, in a job that goes on.
     """
-    number = pe_number(value)
-    job.current().losses.refuse([number])
-    return number
-
-
-def pe_number(value: Any) -> int:
-    """Return a PE number.
-
-    Raises:
-        TypeError: It is not an integer.
-        IndexError: There is no such PE.
-    """
     number, n_pes = integer(value, "pe"), job.current().n_pes
     if not 0 <= number < n_pes:
         raise IndexError(f"pe is {number}; PEs are numbered 0 to {n_pes - 1}")
+    job.current().losses.refuse([number])
     return number
 
 

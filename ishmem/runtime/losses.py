@@ -44,11 +44,7 @@ class Losses:
         self._kernels: list[dpctl.SyclEvent] = []
 
     def go_on(self) -> None:
-        """Let the job go on after a loss, from the end of ``init`` on.
-
-        Raises:
-            IshmemError: It cannot: what would count those that are left ends with a PE, or the job spans nodes.
-        """
+        """Let the job go on after a loss, from the end of ``init`` on; raise ``IshmemError`` if it cannot."""
         this = self._this
         if this.network or this.monitor or not (this.board.supervised or this.n_pes == 1):
             raise IshmemError(
