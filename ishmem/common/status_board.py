@@ -304,7 +304,8 @@ class StatusBoard:
     def _line(self, pe: int, answer: str | None, now: float) -> str:
         record = self[pe]
         end = f" ({record.how()})" if record.ended or record.code else ""
-        kernel, reason = kernel_wait.describe(bytes(record.kernel)), record.reason.decode(errors="replace")
+        n_pes = kernel_wait.MANY if self.node else self.n_pes
+        kernel, reason = kernel_wait.describe(bytes(record.kernel), n_pes), record.reason.decode(errors="replace")
         if kernel and "work-groups" not in reason:  # a wait of ishmem is for a work-group or a PE
             reason = ""
         still = now - record.beat if record.beat else 0.0

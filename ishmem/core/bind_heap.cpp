@@ -152,6 +152,7 @@ void bind_teams(nb::module_ &m) {
         made.members = nb::cast<std::vector<int>>(shape.attr("pes"));
         heap().set_team(handle, made, me, sequence, shape.ptr());
     });
+    m.def("pe_of", [](int64_t number) { return heap().pe_of(number); });
     m.def("team_sequence", [](unsigned handle) { return team(handle).sequence; });
     m.def("remove_team", [](unsigned handle) {
         team(handle).size = 0;

@@ -84,12 +84,10 @@ class Losses:
             _core.write(heap.pe, heap.layout.kernel_wait + kernel_wait.LOST, struct.pack("<q", skipped))
 
     def pe_for(self, members: Iterable[int]) -> int:
-        """Return the lost PE that an error names: a member of the team of the call, else the first one of the news."""
-        lost: dict[int, str] = self._this.links.lost or self._this.gone
-        for pe in (*members, *sorted(self.news), *lost):
-            if pe in lost:
-                return pe
-        return -1
+        """Return the lost PE that an error names: where the job goes on a member of the call's team."""
+        lost, gone = self._this.links.lost, self._this.gone
+        ours = [*(pe for pe in members if pe in lost), *(pe for pe in members if pe in gone), *sorted(self.news)]
+        return next(iter([*(ours if self.goes_on else ()), *lost, *gone]), -1)
 
     def refuse(self, members: Iterable[int]) -> None:
         """Raise ``PeerLost`` if one of these PEs is lost."""

@@ -67,6 +67,9 @@ def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> Non
     if not found.complete:
         return
     _clear(heap)
+    if found.problem in (MISMATCH, ROWS, UNEQUAL):  # of members
+        sender = _core.pe_of(found.address) if found.problem == UNEQUAL else found.address
+        found = found._replace(pe=_core.pe_of(found.pe), address=sender)
     installed().load()  # what kernels call has the numbers of routines; a kernel from the cache does not need it
     place = f" ({found.call})" if found.call else "" if check else "; ISHMEM_CHECK=1 tells kernel and line"
     raise _error(found)(_words(heap, handles, found) + place)
