@@ -19,7 +19,7 @@ from ishmem.common import refusals
 from ishmem.common.errors import IshmemError, PeerLost, StateError
 
 from . import hub, wire
-from .wire import Kind, Message, MessageError
+from .wire import Census, Kind, Message, MessageError
 
 log = logging.getLogger("ishmem")
 
@@ -78,6 +78,8 @@ class Links:
         self._sequence = 0
         self._finished = 0  # rounds below this have ended on this PE; parts that arrive for them later are dropped
         self._rounds: dict[int, _Round] = {}
+        self._asked = 0
+        self._answers: dict[int, Census] = {}
         self._hub: socket.socket | None = None
         self._hub_problem = ""
         self._news: list[Callable[[], None]] = []
@@ -144,6 +146,28 @@ class Links:
             raise ValueError(f"{got}; at most {wire.MAX_PAYLOAD} and {wire.MAX_FDS} are allowed")
         deadline = None if timeout is None else time.monotonic() + timeout
         return self._gather(payload, fds, what, timeout, deadline)
+
+    def count_those_left(self, census: Census, look: Callable[[], None]) -> Census:
+        """Return who of the members of a team is left, the same on all of them, with what they have passed combined.
+
+        Collective over those that are left; blocks until all of them have called it. ``look`` is called periodically
+        and may raise.
+
+        Raises:
+            PeerLost: The hub is lost.
+            StateError: After ``leave`` or ``close``.
+        """
+        with self._calling, self._changed:
+            self._check_open()
+            if self.n_pes == 1:
+                return census
+            number = self._asked = self._asked + 1
+            self._send(Message(Kind.SHRINK, self.pe, number, census.pack()))
+            self._wait_for(lambda: number in self._answers or self._closed or not self._hub, None, look)
+            if number not in self._answers:
+                self._check_open()
+                raise self._absence_of(0)
+            return self._answers.pop(number)
 
     def leave(self, timeout: float | None = None, look: Callable[[], None] | None = None) -> None:
         """Leave the job, so that the other PEs do not count this one as lost.
@@ -336,6 +360,8 @@ class Links:
         elif message.kind == Kind.EXIT:
             if self.on_exit:
                 self._news.append(functools.partial(self.on_exit, message.sequence))
+        elif message.kind == Kind.SHRINK:
+            self._answers[message.sequence] = Census.unpack(message.payload)
         elif message.kind == Kind.LOST:
             self._lose(message.pe, message.payload.decode(errors="replace"))
         else:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import operator
 import os
 import selectors
 import socket
@@ -23,7 +24,7 @@ from typing import Callable, Union
 from ishmem.common.errors import IshmemError
 
 from . import wire
-from .wire import Kind, Message, MessageError
+from .wire import Census, Kind, Message, MessageError
 
 log = logging.getLogger("ishmem")
 
@@ -52,6 +53,7 @@ class _Session:
         self.latest = [-1] * n_pes  # the last collective in which each PE has taken part
         self.aborted: set[int] = set()
         self.early: list[tuple[Message, list[int]]] = []  # parts that PEs still have to get which join later
+        self.asked: dict[tuple[int, ...], dict[int, tuple[int, Census]]] = {}  # who of a team is left, by its members
 
     @property
     def is_full(self) -> bool:
@@ -194,6 +196,11 @@ class Hub:
         elif message.kind == Kind.LEFT:
             session.left.add(sender)
             self._forward(session, message)  # also to that PE, which may end when it gets it
+            self._count_those_left(session)
+        elif message.kind == Kind.SHRINK:
+            census = Census.unpack(message.payload)
+            session.asked.setdefault(census.pes, {})[sender] = message.sequence, census
+            self._count_those_left(session)
         elif message.kind == Kind.EXIT:
             if message.sequence > _LARGEST_STATUS:
                 raise MessageError(f"exit status {message.sequence}")
@@ -248,6 +255,28 @@ class Hub:
         session.lost[pe] = how
         session.forget_early()
         self._forward(session, Message(Kind.LOST, pe, 0, how.encode()), but=pe)
+        self._count_those_left(session)
+
+    def _count_those_left(self, session: _Session) -> None:
+        """Tell the members of a team that are left who they are, once all of them have asked.
+
+        All get the same answer, after the losses that it counts and before any other.
+
+        Model: tests/models/shrink.pml.
+        """
+        for members, asked in list(session.asked.items()):
+            left = tuple(pe for pe in members if pe not in session.lost and pe not in session.left)
+            if not all(pe in asked and pe in session.peers for pe in left):
+                continue
+            del session.asked[members]
+            if not left:
+                continue
+            told = [asked[pe][1] for pe in left]
+            free = functools.reduce(operator.and_, (each.free for each in told), (1 << 64) - 1)
+            heap = told[0].heap if len({each.heap for each in told}) == 1 else 0
+            answer = Census(free, max(each.highest for each in told), heap, left).pack()
+            for pe in left:
+                self._send(session, pe, Message(Kind.SHRINK, pe, asked[pe][0], answer))
 
     # ---- sending
 

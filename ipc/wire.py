@@ -51,6 +51,8 @@ class Kind(enum.IntEnum):
     """This PE has left."""
     EXIT = 8
     """This PE ends the job (sequence: the exit status)."""
+    SHRINK = 9
+    """This PE asks who of a team is left, or is told (sequence: of its question; payload: a `Census`)."""
 
 
 class Message(NamedTuple):
@@ -66,6 +68,34 @@ class Message(NamedTuple):
         """Return the bytes to send."""
         head = (_MAGIC, VERSION, self.kind, self.pe, self.n_fds, self.sequence, len(self.payload))
         return _HEADER.pack(*head) + self.payload
+
+
+class Census(NamedTuple):
+    """The members of a team, as a PE asks for those that are left, and those that are, as the hub tells them.
+
+    Attributes:
+        free: The team handles that are free on the PE, a bit mask; on all that are left.
+        highest: A number of calls of teams; the highest one of those that are left.
+        heap: A digest of what is allocated, not 0; 0 if those that are left have different ones.
+        pes: The members.
+    """
+
+    free: int
+    highest: int
+    heap: int
+    pes: tuple[int, ...]
+
+    def pack(self) -> bytes:
+        """Return the payload of a message."""
+        return struct.pack(f"<QQQ{len(self.pes)}I", self.free, self.highest, self.heap, *self.pes)
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> Census:
+        """Make a census from the payload of a message; raise ``MessageError`` if it is malformed."""
+        if len(payload) < 28 or len(payload) % 4:
+            raise MessageError(f"a census of {len(payload)} bytes")
+        free, highest, heap, *pes = struct.unpack(f"<QQQ{len(payload) // 4 - 6}I", payload)
+        return cls(free, highest, heap, tuple(pes))
 
 
 class MessageError(IshmemError):

@@ -196,6 +196,7 @@ from .teams import (
     TEAM_WORLD as TEAM_WORLD,
     Team as Team,
     TeamConfig as TeamConfig,
+    shrink as shrink,
     team_destroy as team_destroy,
     team_get_config as team_get_config,
     team_my_pe as team_my_pe,

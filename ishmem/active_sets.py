@@ -96,7 +96,7 @@ class ActiveSets:
 
         with long_waits.patience(this, lambda: f" {_words(shape)}, for the PEs {missing()}") as look:
             while True:
-                gone = this.links.lost or any(pe in this.gone for pe in missing())
+                gone = this.losses.end_waits() or any(pe in this.gone for pe in missing())
                 silent = [pe for pe in missing() if _gave_up(pe)]
                 lines = {pe: line for pe, number in numbers.items() if (line := _read(pe, number))}
                 for pe, line in lines.items():

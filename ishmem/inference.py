@@ -93,6 +93,7 @@ class Communicator(KernelCalls):
             HeapExhausted, SymmetryError, StateError, PeerLost: As for ``empty``.
         """
         self.nbytes, self.team = check.integer(nbytes, "nbytes"), find(team)
+        self._left = self.team
         if self.nbytes < 1:
             raise ValueError(f"nbytes is {nbytes}; allowed are positive sizes")
         _check_reach(self.team)
@@ -114,7 +115,7 @@ class Communicator(KernelCalls):
     @property
     def workspace(self) -> ndarray:
         """The argument ``workspace`` of `all_reduce_work_group`, for kernels."""
-        self._check_alive()
+        self._check_callable()
         return self._workspace[0]
 
     def all_reduce(
@@ -243,7 +244,7 @@ class Communicator(KernelCalls):
         self, first: Any, first_name: str, second: Any, second_name: str, dtype: str | None
     ) -> tuple[check.View, check.View, str]:
         """Check two arrays of a call; return them and the dtype."""
-        self._check_alive()
+        self._check_callable()
         kinds = check.held_types(dtype, _DTYPES)
         given = ((first, first_name), (second, second_name))
         views = [device_array(array, name, kinds, "Communicator") for array, name in given]

@@ -15,8 +15,9 @@ from ishmem import memory
 from ishmem.common.errors import StateError
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import check, submitted
+from ishmem.runtime import check, job, submitted
 from ishmem.runtime.heap import UsmRange
+from ishmem.teams import Team
 
 T = TypeVar("T", bound="KernelCalls")
 
@@ -29,6 +30,9 @@ class KernelCalls:
 
     _KIND = "object"
     """What errors call it."""
+
+    _left: Team
+    """The team whose PEs a call needs."""
 
     def __init__(self, workspace: Sequence[Any]) -> None:
         self._workspace = tuple(workspace)
@@ -64,6 +68,11 @@ class KernelCalls:
     def _check_alive(self) -> None:
         if not self._workspace:
             raise StateError(f"the {self._KIND} was freed")
+
+    def _check_callable(self) -> None:
+        """Check that no PE is lost that a call needs, before the call changes anything."""
+        self._check_alive()
+        job.current().losses.refuse(self._left.shape)
 
     def _submit(
         self, kernel: Any, groups: int, items: int, arguments: Sequence[Any], events: list[dpctl.SyclEvent]

@@ -416,7 +416,7 @@ def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryU
     this.engine.quiet()
     this.heap.raise_lost_device()
     _forget(old)
-    this.barrier("realloc")
+    this.barrier("realloc", this.everyone)
     if is_array and moved:
         return this.heap.array(moved, new.shape, new.dtype, new.order)
     return this.heap.bytes_of(moved) if moved else None
@@ -779,6 +779,7 @@ def _take(routine: str, request: _Request) -> Allocation:
 def _together(routine: str, make: Callable[[], T], words: Callable[[T], str]) -> T:
     """Check arguments on this PE and agree with the others."""
     this = job.current()
+    this.losses.refuse_allocations()
     checked = " with ISHMEM_CHECK" if this.settings.check else ""  # where freed memory waits, offsets differ
     request, _notes = this.together(routine, make, lambda found: words(found) + checked)
     return request

@@ -61,6 +61,7 @@ class Handle:
         rows: Rows per expert of the tokens received.
         rounds: Of a dispatch of more than ``max_tokens`` tokens: for each round a handle, and the rows that the round's
             tokens have among those received, an array of int64.
+        masks: How often the buffer had been masked.
     """
 
     layout: ndarray
@@ -68,6 +69,7 @@ class Handle:
     choices: ndarray
     rows: int
     rounds: tuple[tuple[Handle, ndarray], ...] = ()
+    masks: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,9 @@ class Buffer(KernelCalls):
             raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_OUTPUTS)}")
         self.max_tokens, self.hidden = _positive(max_tokens, "max_tokens"), _positive(hidden, "hidden")
         self.num_experts, self.topk = _positive(num_experts, "num_experts"), _positive(topk, "topk")
-        self.team = find(team)
+        self.team = self._left = find(team)
+        self._experts: Any = None  # where the tokens for each expert go, once some are lost
+        self._masks = 0
         self._members = self.team.n_pes()
         if self.num_experts % self._members:
             raise ValueError(f"num_experts is {num_experts}; allowed are multiples of {self._members}, the PEs")
@@ -161,6 +165,61 @@ class Buffer(KernelCalls):
         for index, value in given.items():
             words[index] = value
         return rows, words, memory.zeros(n_flags, dtype="uint64")
+
+    def mask(self, team: Team, reroute: Any = None) -> None:
+        """Go on with the PEs of the buffer's team that are left: no call needs the others any more.
+
+        Collective over those that are left, blocking: it waits for this PE's last call. Tokens for experts of lost PEs
+        are dropped, and count as 0 in a combine, or go to other experts. Earlier handles cannot be combined any more.
+
+        Args:
+            team: The PEs that are left: the result of ``ishmem.shrink``.
+            reroute: For each expert the one that gets its tokens, -1 for none; only the entries of experts of lost PEs
+                count, and name experts that are left. By default these tokens are dropped.
+
+        Raises:
+            ValueError: A PE that the buffer's team does not have, or a wrong ``reroute``.
+            StateError, PeerLost: As for the other calls.
+
+        Source: DeepEP, Buffer.low_latency_update_mask_buffer.
+        """
+        self._check_alive()
+        left = [self.team.shape.index(pe) for pe in find(team).shape]
+        if -1 in left:
+            raise ValueError(f"team is {team!r}; it has PEs that the buffer's team does not have")
+        lost = sorted(set(range(self._members)) - set(left))
+        self._experts = self._routes(lost, reroute)
+        if self._last is not None:
+            self._last.wait()
+        self._left, self._masks = team, self._masks + 1
+        self._pending.clear()
+        for call, number in self._calls.items():
+            self._calls[call] = self._largest(number)
+        flags = interop.host_view(self._workspace[2]).reshape(4, -1)
+        for member in lost:
+            flags[:2, member :: self._members] = flags[3, member] = moe.NEVER_SENDS
+            flags[2, member * self._local : (member + 1) * self._local] = moe.NEVER_SENDS
+
+    def _routes(self, lost: list[int], reroute: Any) -> np.ndarray[Any, Any]:
+        """Return the expert that gets the tokens for each expert, or -1; the last entry is for those of no expert."""
+        experts = np.arange(self.num_experts)
+        gone = np.isin(experts // self._local, lost)
+        targets = np.full_like(experts, -1) if reroute is None else np.asarray(reroute)
+        if targets.shape != experts.shape or not np.isin(targets[gone], [-1, *experts[~gone]]).all():
+            allowed = f"an expert that is left, or -1, for each of {experts[gone].tolist()}, whose PEs are lost"
+            raise ValueError(f"reroute is {reroute!r}; allowed is a list of {self.num_experts} numbers, {allowed}")
+        return np.append(np.where(gone, targets, experts), -1)
+
+    def _routed(self, indices: check.View) -> check.View:
+        """Return where the tokens go: to other experts than chosen, or none, where some are lost."""
+        if self._experts is None:
+            return indices
+        import dpnp
+
+        chosen = dpnp.asarray(indices.array)
+        routes = dpnp.asarray(self._experts, dtype=chosen.dtype, sycl_queue=chosen.sycl_queue)
+        is_one = (chosen >= 0) & (chosen < self.num_experts)
+        return _device_array(dpnp.take(routes, dpnp.where(is_one, chosen, self.num_experts)), "topk_idx", _INDICES)
 
     def low_latency_dispatch(
         self, x: Tokens, topk_idx: ndarray, *, return_recv_hook: bool = False, depends: Depends = None
@@ -198,7 +257,7 @@ class Buffer(KernelCalls):
         indices = self._choices(topk_idx, tokens.shape[0])
         same_queue(tokens, scales, indices)
         self._check_experts(indices, depends)
-        received, counts, handle, work = self._dispatch(self._local, tokens, scales, indices)
+        received, counts, handle, work = self._dispatch(self._local, tokens, scales, self._routed(indices))
         event, hook = self._start(work, return_recv_hook, depends)
         return (received if isinstance(x, tuple) else received[0]), counts, handle, event, hook
 
@@ -237,7 +296,7 @@ class Buffer(KernelCalls):
         weights = _device_array(topk_weights, "topk_weights", _WEIGHTS)
         for each in (indices, weights):
             _check_shape(each, tuple(handle.choices.shape))
-        out, work = self._combine(kind, outputs, indices, weights, handle, out)
+        out, work = self._combine(kind, outputs, self._routed(indices), weights, handle, out)
         event, hook = self._start(work, return_recv_hook, depends)
         return out, event, hook
 
@@ -262,7 +321,7 @@ class Buffer(KernelCalls):
         self._check_alive()
         indices = self._choices(topk_idx)
         self._check_experts(indices, None)
-        chosen = dpnp.asarray(indices.array)
+        chosen = dpnp.asarray(self._routed(indices).array)
         experts, pes = (
             (each[:, :, None] == dpnp.arange(count, sycl_queue=each.sycl_queue)).any(axis=1)
             for each, count in ((chosen, self.num_experts), (chosen // self._local, self._members))
@@ -304,7 +363,7 @@ class Buffer(KernelCalls):
         for event in events_of(depends):
             event.wait()
         self._check_experts(indices, None)
-        sides = [each.array for each in (scales, indices, weights)]
+        sides = [each.array for each in (scales, self._routed(indices), weights)]
         n_rounds = self._agree_on_rounds(tokens.shape[0])
         rounds = [self._round(number, tokens.array, sides) for number in range(n_rounds)]
         rows, beside, handle = rounds[0] if n_rounds == 1 else self._join(rounds)
@@ -369,10 +428,14 @@ class Buffer(KernelCalls):
 
     def _agree_on_rounds(self, tokens: int) -> int:
         """Return how many rounds the PE with most tokens needs, at least 1."""
+        return self._largest(max(-(-tokens // self.max_tokens), 1))
+
+    def _largest(self, number: int) -> int:
+        """Return the largest number of any PE that is left; collective, blocking."""
         words = self._workspace[1]
-        interop.host_view(words)[moe.ROUNDS] = max(-(-tokens // self.max_tokens), 1)
+        interop.host_view(words)[moe.ROUNDS] = number
         most = words[moe.MOST_ROUNDS : moe.MOST_ROUNDS + 1]
-        reductions.max_reduce(most, words[moe.ROUNDS : moe.ROUNDS + 1], self.team)
+        reductions.max_reduce(most, words[moe.ROUNDS : moe.ROUNDS + 1], self._left)
         return int(interop.host_view(most)[0])
 
     def _round(self, number: int, tokens: Any, sides: list[Any]) -> tuple[Any, Any, Handle]:
@@ -429,7 +492,7 @@ class Buffer(KernelCalls):
         )
         given = [_bits(each) for each in (tokens.array, scales.array)] + [flat(indices.array, indices.dtype)]
         given += [_bits(each) for each in received] + [flat(each, "int32") for each in (counts, layout, origins)]
-        handle = Handle(layout, origins, indices.array, rows)
+        handle = Handle(layout, origins, indices.array, rows, masks=self._masks)
         numbers, units = (*indices.shape, lists, nbytes, beside), lists * self._members
         work = _Work("dispatch", dispatch_kernel(), given, numbers, units, units)
         return (received[0], received[1]), counts, handle, work
@@ -440,6 +503,8 @@ class Buffer(KernelCalls):
         """Return the output of a combine and its work."""
         from ishmem.kernels.moe import combine_kernel
 
+        if handle.masks != self._masks:
+            raise StateError("the handle is of a dispatch before Buffer.mask, whose tokens may be lost; dispatch again")
         lists, shape = handle.layout.shape[0], (indices.shape[0], self.hidden)
         dest = self._output(outputs, shape, out)
         same_queue(outputs, indices, weights, dest)
@@ -470,7 +535,7 @@ class Buffer(KernelCalls):
         self._pending[work.call] = number
 
         def hook() -> dpctl.SyclEvent:
-            self._check_alive()
+            self._check_callable()
             if self._pending.get(work.call) != number:
                 raise StateError(f"this hook of a {work.call} was called before")
             del self._pending[work.call]
@@ -487,7 +552,7 @@ class Buffer(KernelCalls):
         return self._submit(work.kernel, end - first, items, arguments, events)
 
     def _check_ready(self, call: str) -> None:
-        self._check_alive()
+        self._check_callable()
         if call in self._pending:
             raise StateError(f"the hook of the last {call} was not called; call it before the next {call}")
 

@@ -86,7 +86,7 @@ def addr_accessible(a: Any, pe: int) -> bool:
 
     Source: OpenSHMEM 1.5, 9.1.7 (shmem_addr_accessible).
     """
-    return check.pe(pe) not in job.current().gone and is_symmetric(a)
+    return check.integer(pe, "pe") not in job.current().gone and check.pe(pe) >= 0 and is_symmetric(a)
 
 
 def info_get_version() -> tuple[int, int]:

@@ -116,6 +116,7 @@ def init(
     rank: int | None = None,
     nranks: int | None = None,
     process_group: Any = None,
+    on_loss: str | None = None,
 ) -> Session:
     """Start ishmem on this PE: allocate the symmetric heap and share it with all PEs of the job.
 
@@ -137,6 +138,8 @@ def init(
         nranks: Number of PEs, with ``uid``.
         process_group: A group of ``torch.distributed``, such as ``torch.distributed.group.WORLD``, whose processes are
             the PEs; all on one node.
+        on_loss: "end": the job ends when a PE dies; "continue": calls that need it raise, and `shrink` returns the
+            team of those that are left; the same on all PEs; by default ``ISHMEM_ON_LOSS``.
 
     Raises:
         StateError: A job has ended, and numba-dpex is in use or ``MPI_Finalize`` was called.
@@ -152,13 +155,13 @@ def init(
     if job.running():
         _count_init(
             heap_size=heap_size, device=device, comm=comm, uid=uid, rank=rank, nranks=nranks,
-            process_group=process_group,
+            process_group=process_group, on_loss=on_loss,
         )  # fmt: skip
         return Session()
     _refuse_restart()
     settings_module = _import("ishmem.environment.settings")
     began = time.monotonic_ns()
-    settings = settings_module.load()
+    settings = settings_module.load(on_loss)
     size = settings.symmetric_size if heap_size is None else _size(heap_size)
     member = _membership(settings, comm, process_group, uid, rank, nranks)
     settings_module.start_logging(settings, member.pe, member.n_pes)
@@ -391,7 +394,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
             this,
             lambda: SymmetricHeap(_queue(device, member), size, member.pe, member.n_pes, member.node, member.network),
         )
-        offers = this.heap.exchange(this.links, settings.p2p)
+        offers = this.heap.exchange(this.links, settings.p2p, settings.on_loss)
         if this.network:
             this.network.share_mirrors(this.heap.layout, this.links)
         this.board = prepare_exit(this.links, board)
@@ -406,9 +409,11 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         for opened in (getattr(this, name, None) for name in ("waits", "links", "monitor")):
             if opened:
                 opened.close()
-        _core.set_lost(-1)  # PEs that this failed init has marked as lost must not count in the next one
+        _core.forget_lost()  # PEs that this failed init has marked as lost must not count in the next one
         raise
     waits.begin()
+    if settings.on_loss == "continue":
+        this.losses.go_on()
     job.start(this)
     _watch_end(this.board, member, settings.debug is None)
     if settings.debug is not None:
@@ -522,7 +527,7 @@ def _attach(this: job.Job) -> None:
     this.start_teams()
     this.default_engine = this.new_engine()
     this.proxy = Proxy(this.heap) if this.heap.needs_proxy else None
-    this.queue_workers = QueueWorkers(this.heap, this.links)
+    this.queue_workers = QueueWorkers(this.heap, this.losses.end_waits)
     this.statics = Statics()
     this.active_sets = ActiveSets()
     kernel_loading.start(this.heap, this.settings, this.no_waits)
@@ -617,7 +622,7 @@ def _finalize(this: job.Job) -> None:
         if job.running():
             _leave(this)
     this.note_far()
-    if this.links.lost:
+    if this.links.lost and not this.losses.goes_on:
         pe, how = next(iter(this.links.lost.items()))
         raise this.loss_of(pe, how, "finalize")
     if leaks and this.settings.leaks == "error":
@@ -658,6 +663,8 @@ def _release(this: job.Job, state: PeState) -> None:
     submitted.unwatch()
     kernel_loading.stop()
     this.default_engine.close()
+    if this.losses.goes_on:
+        _core.forget_lost()
     if this.late:
         this.late.close(failed=state is not PeState.LEFT or bool(this.links.lost))
     if this.proxy:

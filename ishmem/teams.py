@@ -19,7 +19,8 @@ from ishmem.common.errors import IshmemError, StateError
 from ishmem.common.layout import FEW_MEMBERS, TWIN
 from ishmem.common.routines import exported
 from ishmem.common.team_shape import Shape
-from ishmem.runtime import check, job
+from ishmem.ipc.wire import Census
+from ishmem.runtime import check, job, long_waits, losses
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -321,7 +322,7 @@ def strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
             raise ValueError(
                 f"start={first}, stride={step}, size={count} reaches PE {pe}; PEs are numbered 0 to {parent.size - 1}"
             )
-    return Shape(parent.pe(first), step * parent.stride if count > 1 else 1, count)
+    return Shape.of([parent.pe(first + member * step) for member in range(count)])
 
 
 def _split(
@@ -527,6 +528,46 @@ def team_destroy(team: Team) -> None:
     Source: OpenSHMEM 1.5, 9.4.8 (shmem_team_destroy); ishmem_team_destroy.
     """
     find(team).destroy()
+
+
+def shrink(team: Team = TEAM_WORLD) -> Team:
+    """Return the team of the members of a team that are left after a loss, in the same order.
+
+    Collective over these members, blocking; all get the same answer, from the supervisor of the job. Before it asks, it
+    waits for this PE's kernels, whose waits a loss ends. The PEs that it counts as lost end no wait any more. After
+    ``shrink(TEAM_WORLD)`` allocations and ``free`` are collective over those that are left. The old team keeps its
+    handle; its collective calls raise ``PeerLost``.
+
+    Args:
+        team: A team; TEAM_WORLD again, or the result of ``shrink``, after a further loss.
+
+    Raises:
+        TypeError: Not a team.
+        ValueError: This PE is not in the team.
+        StateError: The job ends with the first loss, or not between ``init`` and ``finalize``.
+        IshmemError: Too many teams are alive.
+        PeerLost: The supervisor is lost.
+
+    Example:
+        >>> everyone = ishmem.shrink(ishmem.TEAM_WORLD)  # doctest: +SKIP
+
+    Source: MPI 5's fault tolerance, MPIX_Comm_shrink.
+    """
+    this, group = job.current(), find(team)
+    if not this.losses.goes_on:
+        raise StateError(f"shrink: this job ends with the first loss; {losses.HOW}")
+    members = tuple(group.shape)
+    with long_waits.patience(this) as look:
+        this.losses.await_kernels(look)
+        mine = Census(free_handles(), this.highest_sequence, this.losses.heap_digest(), members)
+        census = this.links.count_those_left(mine, look)
+    this.losses.count(census, members)
+    shape = Shape.of(census.pes)
+    handle = take(shape, dict.fromkeys(shape, census.free), "shrink")
+    this.set_team(handle, shape, census.highest, TeamConfig())
+    if group.handle in (job.WORLD, this.everyone):
+        this.everyone = handle
+    return Team(handle, shape)
 
 
 def team_ptr(team: Team, a: ndarray, pe: int) -> ndarray | None:

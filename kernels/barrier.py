@@ -5,7 +5,7 @@ from __future__ import annotations
 from ishmem.common.layout import LINE, TeamRecord
 
 from .intrinsics import compiled, load_word, memory_fence, store_word
-from .long_waits import forget, looking, tell_member
+from .long_waits import forget, gives_up, looking, tell_member
 from .memory_orders import FLAG_SEEN
 from .nodes import after, nodes_of, pe_in, spans_nodes
 from .options import SPANS
@@ -64,6 +64,8 @@ def await_line(line, number, pe, site):
     """Wait until a line of a barrier, which PE ``pe`` writes, holds at least ``number``."""
     told = False
     while is_before(look(line, number), number):
+        if gives_up():
+            break
         told = tell_member(pe, number, line - heap_base(), site, told)
     if told:
         forget()

@@ -39,7 +39,7 @@ from .intrinsics import (
     size_of,
     store_volatile,
 )
-from .long_waits import forget, looking, tell_member
+from .long_waits import forget, gives_up, looking, tell_member
 from .memory_orders import FLAG, FLAG_SEEN
 from .nodes import after
 from .options import CHECK
@@ -152,6 +152,8 @@ def receive(call, slot, members, member):
     told, at = False, call.slots + slot * 8
     seen = look(at, call.number)
     while is_of_other_call(seen, call.number):
+        if gives_up():
+            break
         told = tell_member(pe_of(members, member), call.number >> 32, at - heap_base(), None, told)
         seen = look(at, call.number)
     if told:

@@ -389,15 +389,20 @@ class VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
         buf[-1] = buf[-1].replace("store ", "store volatile ", 1)
 
 
+def volatile(builder: Any, address: Any, kind: Any) -> Any:
+    """Emit a volatile load of an integer at an address."""
+    loaded = VolatileLoad(builder.block, builder.inttoptr(address, kind.as_pointer(GLOBAL)))
+    loaded.align = kind.width // 8
+    builder._insert(loaded)
+    return loaded
+
+
 @device_intrinsic
 def load_volatile(_context, address):
     """Return the int64 at an address by a volatile load."""
 
     def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        loaded = VolatileLoad(builder.block, builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL)))
-        loaded.align = 8
-        builder._insert(loaded)
-        return loaded
+        return volatile(builder, arguments[0], I64)
 
     return types.int64(types.int64), code
 

@@ -13,7 +13,7 @@ from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
 
 from . import type_checks
 from .intrinsics import address_of, compiled, device, memory_fence
-from .long_waits import SPINS, forget, tell_lock
+from .long_waits import SPINS, forget, gives_up, skipped_looks, tell_lock
 from .memory_orders import LOCKED
 from .options import CHECK
 from .proxy import complete
@@ -57,16 +57,20 @@ def _set_lock(lock, index=0, site=None):
     _check("set_lock", lock, index)
 
     def impl(lock, index=0, site=None):
-        home, spins, told = home_of(lock, index), 0, False
+        home, told = home_of(lock, index), False
         word = amo.atomic_fetch_add(lock, 1 << NEXT, home, index)
         if not is_lock(SET_LOCK, lock, index, word):
             amo.atomic_fetch_add(lock, -(1 << NEXT), home, index)
             return
         ticket = (word >> NEXT) & TICKETS
         word = amo.atomic_fetch(lock, home, index)
+        spins = skipped_looks() if (word >> SERVING) & TICKETS != ticket else 0
         while (word >> SERVING) & TICKETS != ticket:
             spins += 1
             if spins & SPINS == 0:
+                if gives_up():
+                    forget()
+                    return
                 told = tell_lock((word & HOLDERS) - 1, index, site, told)
             word = amo.atomic_fetch(lock, home, index)
         if told:

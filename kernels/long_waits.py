@@ -1,4 +1,7 @@
-"""Long waits in kernels: a work-item that waits long describes its wait in a `KernelWait` in its PE's heap."""
+"""Long waits in kernels: a work-item that waits long describes its wait in a `KernelWait` in its PE's heap.
+
+From the news of a loss on (`ishmem.runtime.losses`), waits end after their first looks, and the host raises.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
+from ishmem.common import kernel_wait
 from ishmem.common.kernel_wait import CALL, GROUP_CALL, LOCK, MEMBER, NONE_OF, PROXY, SITE, VARIABLE, WORDS, KernelWait
+from ishmem.common.violations import ENDED, Violation
 
 from . import spec_constants, type_checks
 from .intrinsics import (
@@ -21,18 +26,40 @@ from .intrinsics import (
     load_volatile,
     store_tuple_volatile,
     store_volatile,
+    volatile,
 )
-from .spec_constants import wait_record
+from .spec_constants import violation_record, wait_record
 
-LOOKS = 1 << 20
+LOOKS, LOST, _COMPLETE = kernel_wait.LOOKS, kernel_wait.LOST, Violation.at("complete")
+
 SPINS = LOOKS - 1
 """A wait tells of itself when the number of its failed polls has no bit of this mask: first after a million."""
 
 
 @device_intrinsic
 def many_looks(_context):
-    """Return the number of looks after which a wait tells of itself, as an int32."""
-    return types.int32(), lambda _context, _builder, _signature, _arguments: I32(LOOKS)
+    """Return the number of looks after which a wait tells of itself, as an int32; 1 after a loss."""
+
+    def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        at = builder.add(spec_constants.emit(builder, "wait"), I64(LOST))
+        return builder.sub(I32(LOOKS), volatile(builder, at, I32))
+
+    return types.int32(), code
+
+
+@compiled
+def skipped_looks():
+    """Return the looks that a wait leaves out before it tells of itself: 0, or `SPINS` after a loss."""
+    return load_volatile(wait_record() + LOST)
+
+
+@compiled
+def gives_up():
+    """Return whether waits are to end, as a PE is lost; the host raises that."""
+    if load_volatile(wait_record() + LOST) == 0:
+        return False
+    store_volatile(violation_record() + _COMPLETE, ENDED)
+    return True
 
 
 @device_intrinsic
@@ -57,12 +84,14 @@ def looking(lacks: Any) -> Any:
     @compiled
     def look(address, wanted):
         """Return the int64 at an address when it is as ``wanted``, or after many looks."""
-        seen, left = atomic_load_word(address), many_looks()
-        while lacks(seen, wanted):
-            left = one_less(left)
-            if is_zero(left):
-                break
-            seen = atomic_load_word(address)
+        seen = atomic_load_word(address)
+        if lacks(seen, wanted):
+            left = many_looks()
+            while lacks(seen, wanted):
+                left = one_less(left)
+                if is_zero(left):
+                    break
+                seen = atomic_load_word(address)
         return seen
 
     return look

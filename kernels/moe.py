@@ -141,14 +141,14 @@ class Sums(NamedTuple):
 
 
 @compiled
-def call_of(words, number):
+def call_of(words, number, lists_per_pe):
     """Return the `Call` of a number."""
     half, lists, max_tokens, outputs, row = number & 1, words[LISTS], words[MAX_TOKENS], words[OUTPUTS], words[ROW]
     length = lists * max_tokens
     received, first = HEADER + (1 + half) * length, 2 * length + half * outputs
     found, rows = HEADER + 3 * length, half * length * row
     told = found + outputs + half * lists
-    flags, back, outputs = half * lists, 2 * lists, first * row
+    flags, back, outputs = half * lists, (2 + (lists_per_pe == 1)) * lists, first * row
     return Call(number << 32, flags, back, HEADER, received, found, told, rows, outputs, max_tokens, row)
 
 
@@ -298,7 +298,7 @@ def await_list(here, member, buffer, received, call, sizes, members):
         length = (
             np.int64(signals.signal_wait_until(buffer.flags, CMP_GE, call.number, call.flags + first + other)) & LENGTH
         )
-    if not sizes_match(buffer.words, call.told + first + member, sizes, pe_of(members, member)):
+    if length and not sizes_match(buffer.words, call.told + first + member, sizes, pe_of(members, member)):
         length = 0
     received.layout[2 * (first + member)] = start
     received.layout[2 * (first + member) + 1] = length
@@ -338,7 +338,7 @@ def dispatch_kernel() -> Any:
         item: kapi.NdItem, rows, words, flags, x, scales, topk_idx, recv_x, recv_scales, counts, layout, origins, team,
         number, taken, first, tokens, topk, lists_per_pe, nbytes, scale_bytes,
     ):  # fmt: skip
-        group, members, call = item.get_group(), members_of(team), call_of(words, number)
+        group, members, call = item.get_group(), members_of(team), call_of(words, number, lists_per_pe)
         sizes, lists = Sizes(topk, lists_per_pe, nbytes, scale_bytes), lists_per_pe * members.size
         unit, buffer = first + next_ticket(address_of(words) + 8 * TICKET, group) - taken, Buffer(rows, words, flags)
         if unit < lists:
@@ -418,7 +418,7 @@ def combine_kernel(dtype: str) -> Any:
         item: kapi.NdItem, rows, words, flags, y, layout, origins, topk_idx, weights, out, team, number, taken, first,
         tokens, topk, lists_per_pe, nbytes, hidden,
     ):  # fmt: skip
-        group, members, call = item.get_group(), members_of(team), call_of(words, number)
+        group, members, call = item.get_group(), members_of(team), call_of(words, number, lists_per_pe)
         sizes, lists = Sizes(topk, lists_per_pe, nbytes, 0), lists_per_pe * members.size
         unit, buffer = first + next_ticket(address_of(words) + 8 * TICKET, group) - taken, Buffer(rows, words, flags)
         if unit < lists:

@@ -24,7 +24,7 @@ from .intrinsics import (
     memory_fence,
     rank_in,
 )
-from .long_waits import forget, tell_variable
+from .long_waits import forget, gives_up, tell_variable
 from .memory_orders import SIGNAL
 from .options import LATE
 from .proxy import has_atomics, mark_held, signal_by_proxy
@@ -161,6 +161,8 @@ def _signal_wait_until(sig_addr, cmp, cmp_value, index=0, site=None):
         address = address_of(sig_addr) + index * item_bytes(sig_addr)
         seen = look_until(address, sig_addr, cmp, wanted)
         while not compare(seen, cmp, wanted):
+            if gives_up():
+                break
             told = tell_variable(sig_addr, index, seen, cmp, wanted, site, told)
             seen = look_until(address, sig_addr, cmp, wanted)
         if told:

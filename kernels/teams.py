@@ -18,11 +18,14 @@ from .runtime_checks import is_team_pe
 from .spec_constants import pe_count, team_records, this_pe
 
 WORLD = 0  # the handle of TEAM_WORLD, whose members are constants of the process
-START, STRIDE, SIZE, ME = (TeamRecord.at(field) for field in ("start", "stride", "size", "me"))
+START, STRIDE, SIZE, ME, PES = (TeamRecord.at(field) for field in ("start", "stride", "size", "me", "pes"))
 
 
 class Members(NamedTuple):
-    """The members of a team: member ``i`` is PE ``start + i * stride``; this PE is member ``me`` of ``size``."""
+    """The members of a team: member ``i`` is PE ``start + i * stride``; this PE is member ``me`` of ``size``.
+
+    Those of a team without a stride have the numbers of `Layout.alias`, by which kernels reach them.
+    """
 
     start: int
     stride: int
@@ -49,8 +52,34 @@ def members_of(team):
 
 @compiled
 def pe_of(members, member):
-    """Return the PE number of a member."""
+    """Return the number by which kernels reach a member: its PE number, except in a team without a stride."""
     return members.start + member * members.stride
+
+
+@compiled
+def listed_pes(team):
+    """Return the address of the PE numbers of a team without a stride, else 0."""
+    return 0 if team == WORLD else load_word(team_records() + LINE * team + PES)
+
+
+@compiled
+def world_pe(team, members, member):
+    """Return the PE number of a member."""
+    listed = listed_pes(team)
+    return pe_of(members, member) if listed == 0 else load_word(listed + 8 * member)
+
+
+@compiled
+def member_of(team, members, pe):
+    """Return the number in a team of a PE; -1 if it is not a member."""
+    listed, distance = listed_pes(team), pe - members.start
+    if listed != 0:
+        for member in range(members.size):
+            if load_word(listed + 8 * member) == pe:
+                return member
+        return -1
+    member = distance // members.stride
+    return member if distance % members.stride == 0 and 0 <= member < members.size else -1
 
 
 @device(teams.team_my_pe)
@@ -73,12 +102,10 @@ def _team_translate_pe(src_team, src_pe, dest_team):
     def impl(src_team, src_pe, dest_team):
         if not is_team(src_team) or not is_team(dest_team):
             return -1
-        source, dest = members_of(src_team), members_of(dest_team)
-        distance = source.start + src_pe * source.stride - dest.start
-        if src_pe < 0 or src_pe >= source.size or distance % dest.stride != 0:
+        source = members_of(src_team)
+        if src_pe < 0 or src_pe >= source.size:
             return -1
-        member = distance // dest.stride
-        return member if 0 <= member < dest.size else -1
+        return member_of(dest_team, members_of(dest_team), world_pe(src_team, source, src_pe))
 
     return impl
 
@@ -94,7 +121,7 @@ def _team_ptr(team, a, pe):
         if is_team(team):
             members = members_of(team)
             if is_team_pe(routine, argument, pe, members.size) if CHECK else 0 <= pe < members.size:
-                return memory.ptr(a, pe_of(members, pe))
+                return memory.ptr(a, world_pe(team, members, pe))
         return without_elements(a)
 
     return impl

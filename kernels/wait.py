@@ -25,7 +25,7 @@ from .intrinsics import (
     memory_fence,
     rank_in,
 )
-from .long_waits import forget, is_zero, many_looks, one_less, tell_variable
+from .long_waits import forget, gives_up, is_zero, many_looks, one_less, tell_variable
 from .memory_orders import WAIT
 from .runtime_checks import allowed, is_cmp
 
@@ -54,12 +54,14 @@ def compare(seen, cmp, wanted):
 @compiled
 def look_until(address, like, cmp, wanted):
     """Return the element at an address once it compares so with ``wanted``, or after many looks."""
-    seen, left = atomic_load(address, like), many_looks()
-    while not compare(seen, cmp, wanted):
-        left = one_less(left)
-        if is_zero(left):
-            break
-        seen = atomic_load(address, like)
+    seen = atomic_load(address, like)
+    if not compare(seen, cmp, wanted):
+        left = many_looks()
+        while not compare(seen, cmp, wanted):
+            left = one_less(left)
+            if is_zero(left):
+                break
+            seen = atomic_load(address, like)
     return seen
 
 
@@ -85,6 +87,8 @@ def _wait_until(ivar, cmp, cmp_value, index=0, site=None):
             return
         seen = look_until(address, ivar, cmp, wanted)
         while not compare(seen, cmp, wanted):
+            if gives_up():
+                break
             told = tell_variable(ivar, index, seen, cmp, wanted, site, told)
             seen = look_until(address, ivar, cmp, wanted)
         if told:

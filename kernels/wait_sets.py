@@ -30,7 +30,7 @@ from .intrinsics import (
     rank_in,
     require,
 )
-from .long_waits import SPINS, forget, tell_none_of, tell_variable
+from .long_waits import SPINS, forget, gives_up, skipped_looks, tell_none_of, tell_variable
 from .runtime_checks import allowed, is_cmp
 from .spec_constants import turn_counter
 from .wait import compare, seen_in_order
@@ -155,12 +155,15 @@ def wait_until_all(ivars, indices, cmp, wanted, status, site):
     """
     if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
         return True
-    spins, told = 0, False
+    told = False
     for i in range(ivars.size):
-        if not ignored(status, i):
+        if not ignored(status, i) and not satisfied(ivars, i, cmp, wanted):
+            spins = skipped_looks()
             while not satisfied(ivars, i, cmp, wanted):
                 spins += 1
                 if spins & SPINS == 0:
+                    if gives_up():
+                        break
                     told = tell_element(ivars, i, cmp, wanted, site, told)
     if told:
         forget()
@@ -174,11 +177,14 @@ def _until(test: Any, nothing: int) -> Any:
     def impl(ivars, indices, cmp, wanted, status, site):
         if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
             return nothing
-        result, spins, told = test(ivars, indices, cmp, wanted, status, None), 0, False
+        result, told = test(ivars, indices, cmp, wanted, status, None), False
         if result == nothing and not empty(ivars, status):
+            spins = skipped_looks()
             while result == nothing:
                 spins += 1
                 if spins & SPINS == 0:
+                    if gives_up():
+                        break
                     told = tell_none_of(ivars.size, site, told)
                 result = test(ivars, indices, cmp, wanted, status, None)
             if told:

@@ -54,9 +54,10 @@ def _by_peer(call: Call) -> Moved:
 def _by_team(call: Call) -> Moved:
     """Yield the bytes of a collective that this PE gives, or gets from the root; not those that it gives itself."""
     routine = _routine_of(call.name)
-    if routine is None or "bytes" not in call.arguments:
+    if routine is None or not {"team", "bytes"} <= set(call.arguments):  # no team: one without a stride
         return
-    members = tuple(Shape(*map(int, call.arguments["team"].split(":"))))
+    start, stride, size = map(int, call.arguments["team"].split(":"))
+    members = tuple(Shape(start, stride, size))
     parts = len(members) if routine.source_blocks and "whole" in call.arguments else 1
     for origin, target in _pairs(routine, call.pe, call.arguments.get("root", -1), members):
         if origin != target:

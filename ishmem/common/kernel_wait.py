@@ -67,6 +67,13 @@ GROUP_CALL = CALL + 8 * WORDS
 
 NBYTES = GROUP_CALL + 8 * WORDS
 
+LOST = NBYTES
+"""Offset of a word behind the record, which the host writes: the looks that waits leave out, 0 or, from the news of a
+loss on, all but one."""
+
+LOOKS = 1 << 20
+"""Looks after which a wait in a kernel tells of itself."""
+
 
 def site_text(kernel: str, place: str, routine: str, variable: str) -> str:
     """Return the text of a call: kernel, file and line, routine, and the name of its first argument."""
@@ -78,8 +85,12 @@ def numbers_of(data: bytes) -> KernelWait:
     return KernelWait(*struct.unpack_from(f"<{SITE // 8}q", data))
 
 
-def describe(data: bytes) -> str:
-    """Describe the wait in the record; empty if no work-item has waited long."""
+MANY = 1 << 16
+"""More PEs than a job has."""
+
+
+def describe(data: bytes, n_pes: int = MANY) -> str:
+    """Describe the wait in the record, of a job of so many PEs on one node; empty if no work-item has waited long."""
     numbers = struct.unpack_from(f"<{NBYTES // 8}q", data)
     wait = numbers_of(data)
     if not wait.item:
@@ -87,7 +98,7 @@ def describe(data: bytes) -> str:
     site, call = (text_words.unpack(numbers[at // 8 :][:WORDS]) for at in (SITE, CALL))
     kernel, place, routine, variable = ["", "", "", "", *(site or call).split("|")][-4:]
     where = f"kernel {kernel}, {place}: {routine}: " if place else "a kernel: "
-    return where + _words(wait, variable or "the variable")
+    return where + _words(wait, variable or "the variable", n_pes)
 
 
 def describe_group_call(data: bytes) -> str:
@@ -106,7 +117,7 @@ def _call_at(data: bytes, offset: int) -> str:
     return f"kernel {kernel}, {place}: {routine}" if place else ""
 
 
-def _words(wait: KernelWait, variable: str) -> str:
+def _words(wait: KernelWait, variable: str, n_pes: int) -> str:
     seen, wanted = (number % (1 << 64) if wait.unsigned else number for number in (wait.seen, wait.wanted))
     if wait.kind == VARIABLE:
         known = wait.cmp in set(Cmp)
@@ -118,5 +129,7 @@ def _words(wait: KernelWait, variable: str) -> str:
         holder = f"PE {wait.pe} has" if wait.pe >= 0 else "another request gets"
         return f"{holder} the lock in element {wait.element} of {variable}"
     if wait.kind == MEMBER:
-        return f"PE {wait.pe} has not begun call {wait.wanted} of the team in a kernel"
+        handle, member = divmod(wait.pe, n_pes)  # a team without a stride has the numbers of `Layout.alias`
+        who = f"member {member} of team {handle - 1}" if handle else f"PE {wait.pe}"
+        return f"{who} has not begun call {wait.wanted} of the team in a kernel"
     return f"the proxy has served {wait.seen} requests, wanted > {wait.wanted}"

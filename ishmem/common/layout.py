@@ -4,6 +4,7 @@ Host code and kernels compute addresses from the offsets given here:
 
 ==============  ==================================================  ===========================================
 table           int64 per PE of the node: its base minus my base    read by every device access
+                then the same for each handle: see `Layout.alias`
 teams           a `TeamRecord` per team                             written by this host, read by kernels
 host_sync       a line per team and barrier round                   written by peers' hosts
 device_sync     a line per team and barrier round                   written by peers' kernels
@@ -18,7 +19,7 @@ begun           a `Begun`: in which calls this host is              read by peer
 kernel_wait     a `KernelWait`: what a work-item waits for          written by this PE's kernels, read by hosts
 proxy           int64: address of the proxy's ring of requests      read by this PE's kernels
 tickets         int64: requests that kernels have begun             used by this PE's kernels, read by this host
-routes          int64 per PE of the node: a `Route`                 read by this PE's kernels
+routes          like the table, a `Route` each                      read by this PE's kernels
 places          a byte per PE: 0, or 1 plus its place on the node   read by this PE's kernels
 tiles           parts of arrays that reductions combine, per team   used by this PE's kernels and its proxy
 meetings        two lines per team and step between nodes, and more written by peers' kernels
@@ -64,7 +65,8 @@ SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 class TeamRecord(NamedTuple):
     """A team as kernels see it, one int64 each; ``me`` and ``size`` are -1 while the handle is free.
 
-    ``nodes`` is the address of the team's `NodeList`, 0 for a team on one node.
+    ``nodes`` is the address of the team's `NodeList`, 0 for a team on one node; ``pes`` that of the PE numbers of a
+    team without a stride, else 0. Such a team has the numbers of `Layout.alias`.
     """
 
     start: int = 0
@@ -73,6 +75,7 @@ class TeamRecord(NamedTuple):
     me: int = -1
     sequence: int = 0
     nodes: int = 0
+    pes: int = 0
 
     def pack(self) -> bytes:
         """Return the record as bytes; device addresses of GPUs do not fit into an int64 but modulo 2**64."""
@@ -337,9 +340,21 @@ class Layout:
         """Size of the lines of one team: one per round of the barrier, within nodes and between them, and one more."""
         return LINE * (2 * (self.n_pes - 1).bit_length() + 1)
 
+    def alias(self, handle: int) -> int:
+        """Return the number that kernels use for the first member of a team without a stride; the others follow.
+
+        The tables of distances and routes have entries for these numbers, too, so kernels add no step for such a team.
+        """
+        return self.width * (1 + handle)
+
+    @property
+    def numbers(self) -> int:
+        """Numbers that kernels use for PEs, with those of `alias`; teams of a job on several nodes have a stride."""
+        return self.alias(TWIN) if self.width == self.n_pes else self.width
+
     def team(self, handle: int) -> int:
         """Record of a team."""
-        return _round_up(8 * self.width, LINE) + LINE * handle
+        return _round_up(8 * self.numbers, LINE) + LINE * handle
 
     def host_sync(self, handle: int) -> int:
         """First line of a team's barrier on the host."""
@@ -456,7 +471,7 @@ class Layout:
     @property
     def proxy(self) -> int:
         """Address of the ring in which this PE's kernels post requests to the host."""
-        return self.kernel_wait + _round_up(kernel_wait.NBYTES, LINE)
+        return self.kernel_wait + _round_up(kernel_wait.LOST + 8, LINE)
 
     @property
     def tickets(self) -> int:
@@ -471,7 +486,7 @@ class Layout:
     @property
     def places(self) -> int:
         """For each PE a byte: 0 on another node, else 1 plus its place among the PEs of this node."""
-        return self.routes + _round_up(8 * self.width, LINE)
+        return self.routes + _round_up(8 * self.numbers, LINE)
 
     @property
     def tile_bytes(self) -> int:

@@ -7,8 +7,8 @@ list for each expert on each side. The *halves* of a part serve calls of even an
 * words: the header, the lists sent, the lists received in two halves, the place of the output of each choice, and with
   ISHMEM_CHECK the sizes of the rows of each list received, in two halves. A word of a list has a token in the upper
   half and its choice of the list, ``token * choices + choice``, in the lower one.
-* flags: those of the lists received, in two halves; then those of the lists whose outputs have come back. A flag has
-  the number of a call in the upper half of the word and the length of the list in the lower one.
+* flags: those of the lists received, in two halves; then those of the lists whose outputs have come back, of experts
+  and of PEs. A flag has the number of a call in the upper half of the word and the length of the list in the lower one.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ row."""
 ROUNDS, MOST_ROUNDS = 12, 13
 """Indices of the words by which PEs agree on the rounds of a dispatch: its own, and the largest of any PE."""
 
+NEVER_SENDS = 0x7FFFFFFF << 32
+"""The flag of a list that a lost PE would send: of all calls, and of no token."""
+
 HEADER = 16
 """Words of the header."""
 
@@ -30,4 +33,4 @@ HEADER = 16
 def sizes(lists: int, max_tokens: int, outputs: int, row: int) -> tuple[int, int, int]:
     """Return the bytes of the rows, the number of words and the number of flags."""
     words = HEADER + 3 * lists * max_tokens + outputs + 2 * lists
-    return 2 * (lists * max_tokens + outputs) * row, words, 3 * lists
+    return 2 * (lists * max_tokens + outputs) * row, words, 4 * lists

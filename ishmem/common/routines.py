@@ -230,6 +230,7 @@ CHAPTERS = (
                 waits=Waits.PES,
             ),
             Routine("teams", "team_destroy", "shmem_team_destroy(team)", waits=Waits.PES),
+            Routine("teams", "shrink", waits=Waits.PES),
             Routine("collectives", "team_sync", "shmem_team_sync(team)", waits=Waits.PES, forms=(GROUP, QUEUE)),
             Routine("teams", "team_ptr", "shmem_team_ptr(team, dest, pe)"),
             Routine("active_sets", "active_set", waits=Waits.PES),

@@ -139,6 +139,7 @@ class Head(_Text):
         hang: Nonzero once some PE has reached ``ISHMEM_TIMEOUT``.
         text: Where the PEs were at that time.
         closing: Nonzero once ``global_exit`` ends the job.
+        goes_on: Nonzero once the PEs have agreed that the job goes on after a loss.
         printed: Digest of the last error of a kernel that a PE has printed; the others need not repeat it.
         shown: Time at which the places of the PEs were last printed after SIGINT.
         noticed: Time at which they were last printed because of a long wait.
@@ -147,6 +148,7 @@ class Head(_Text):
     _fields_ = [
         ("hang", ctypes.c_int64),
         ("closing", ctypes.c_int64),
+        ("goes_on", ctypes.c_int64),
         ("printed", ctypes.c_int64),
         ("shown", ctypes.c_double),
         ("noticed", ctypes.c_double),
@@ -302,7 +304,8 @@ class StatusBoard:
     def _line(self, pe: int, answer: str | None, now: float) -> str:
         record = self[pe]
         end = f" ({record.how()})" if record.ended or record.code else ""
-        kernel, reason = kernel_wait.describe(bytes(record.kernel)), record.reason.decode(errors="replace")
+        n_pes = kernel_wait.MANY if self.node else self.n_pes
+        kernel, reason = kernel_wait.describe(bytes(record.kernel), n_pes), record.reason.decode(errors="replace")
         if kernel and "work-groups" not in reason:  # a wait of ishmem is for a work-group or a PE
             reason = ""
         still = now - record.beat if record.beat else 0.0

@@ -17,6 +17,9 @@ NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_TEAM_PE, STRIDE, MISMATCH, NO_LOCK = 
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
 MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT, GROUPS, ALIGN, ROWS = range(14, 22)
 
+ENDED = 2
+"""What `Violation.complete` is when a wait has ended because of a loss, and nothing is wrong; else it is 1."""
+
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
 """Lists of counts and displacements that collective routines take."""
 

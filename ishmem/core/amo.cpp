@@ -66,11 +66,14 @@ void wait_for_lock() {
     if (held) PyEval_RestoreThread(held);
 }
 
-// False when a PE is lost, which may hold the lock.
+// The word is 1 plus the PE that holds the lock. False when a PE is lost, which may hold it.
 bool take(int64_t *lock) {
-    while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)) {
-        if (heap().status.has_lost()) return false;
+    const Heap &h = heap();
+    for (int64_t holder = 0; !__atomic_compare_exchange_n(lock, &holder, h.me + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);) {
+        if (h.status.goes_on && holder && h.status.dead[static_cast<size_t>(holder - 1)]) continue;  // takes its place
+        if (h.status.has_lost()) return false;
         wait_for_lock();
+        holder = 0;
     }
     return true;
 }

@@ -13,10 +13,10 @@ uint64_t *line(int pe, unsigned team, unsigned round) {
     return reinterpret_cast<uint64_t *>(h.mapped[pe] + h.parts.sync + team * h.parts.sync_bytes + 64 * round);
 }
 
-// Returns whether this barrier cannot complete: a PE died, or a member left before it entered the barrier.
+// Returns whether this barrier cannot complete: a PE is lost, or a member left before it entered the barrier.
 bool hopeless(const Team &team, unsigned handle) {
     Heap &h = heap();
-    if (h.status.has_lost()) return true;
+    if (h.has_lost(team)) return true;
     if (!h.status.any_left.load()) return false;
     for (int i = 0; i < team.size; ++i)
         if (h.status.left[team.pe(i)].load() && __atomic_load_n(barriers_begun(team.pe(i), handle), __ATOMIC_ACQUIRE) < team.sequence)

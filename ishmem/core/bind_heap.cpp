@@ -32,6 +32,7 @@ void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t>
     h.targets = h.mapped;
     const auto near = std::count_if(h.mapped.begin(), h.mapped.end(), [](char *at) { return !is_far(at); });
     h.status.left = std::vector<std::atomic<bool>>(mapped.size());
+    h.status.dead = std::vector<std::atomic<bool>>(mapped.size());
     h.cutover = cutover;
     h.host_atomics = host_atomics;
     for (uintptr_t lock : locks) h.locks.push_back(reinterpret_cast<int64_t *>(lock));
@@ -56,7 +57,7 @@ void reset() {
     late = nullptr;  // a thread may still be in it
     h.unreachable.clear();
     h.clear_live();
-    h.status.quiet_is_general = false;
+    h.status.quiet_is_general = h.status.goes_on = false;
     h.status.violation = nullptr;
     h.status.busy_engines = 0;
     h.status.device_call = nullptr;
@@ -143,10 +144,15 @@ void bind_set_up(nb::module_ &m) {
 }
 
 void bind_teams(nb::module_ &m) {
-    m.def("set_team", [](unsigned handle, int start, int stride, int size, int me, uint64_t sequence, nb::handle shape) {
+    m.def("set_team", [](unsigned handle, nb::handle shape, int me, uint64_t sequence) {
         team(handle);  // checks the handle
-        heap().set_team(handle, start, stride, size, me, sequence, shape.ptr());
+        const auto number = [&](const char *name) { return nb::cast<int>(shape.attr(name)); };
+        Team made;
+        made.start = number("start"), made.stride = number("stride"), made.size = number("size");
+        made.members = nb::cast<std::vector<int>>(shape.attr("pes"));
+        heap().set_team(handle, made, me, sequence, shape.ptr());
     });
+    m.def("pe_of", [](int64_t number) { return heap().pe_of(number); });
     m.def("team_sequence", [](unsigned handle) { return team(handle).sequence; });
     m.def("remove_team", [](unsigned handle) {
         team(handle).size = 0;
@@ -180,7 +186,9 @@ void bind_memory(nb::module_ &m) {
 void bind_status(nb::module_ &m) {
     m.def("count_busy", [](int more) { heap().status.busy_engines += more; });
     m.def("device_status", &device_status);
-    m.def("set_lost", [](int pe) { heap().status.lost = pe; });
+    m.def("set_lost", [](int pe) { heap().lose(pe); });
+    m.def("forget_lost", [] { heap().status.lost = -1; });
+    m.def("go_on", [] { heap().status.goes_on = true; });
     m.def("lost_pe", [] { return heap().status.lost.load(); });
     m.def("set_left", &set_left);
     m.def("left_pes", [] {

@@ -32,7 +32,7 @@ namespace {
 // Returns whether this call cannot complete: a PE died, or a member left before it entered the call.
 bool hopeless(const Call &call) {
     Heap &h = heap();
-    if (h.status.has_lost()) return true;
+    if (h.has_lost(*call.team)) return true;
     if (!h.status.any_left.load()) return false;
     for (int j = 0; j < call.size(); ++j) {
         const int pe = call.team->pe(j);

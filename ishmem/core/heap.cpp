@@ -56,7 +56,9 @@ char *Heap::static_of(const char *address, size_t bytes, Py_ssize_t pe) const {
 }
 
 char *Heap::static_target(const char *address, size_t bytes, Py_ssize_t pe) const {
-    if (!is_far(targets[static_cast<size_t>(pe)])) return static_of(address, bytes, pe);
+    char *const target = target_of(pe);
+    if (!target) return nullptr;
+    if (!is_far(target)) return static_of(address, bytes, pe);
     const auto [number, offset] = static_place(address, bytes);
     return number ? far_address(static_cast<int>(pe), STATICS_AT + static_objects[number - 1]->place + offset) : nullptr;
 }
@@ -94,7 +96,8 @@ char *Heap::remote(const View &view, size_t bytes, Py_ssize_t pe) const {
     if (pe < 0 || pe >= n_pes) return nullptr;
     if (!view.device) return static_target(view.address, bytes, pe);
     const ptrdiff_t offset = offset_of(view.address, bytes);
-    return offset < 0 || !targets[pe] ? nullptr : targets[pe] + offset;
+    char *const target = target_of(pe);
+    return offset < 0 || !target ? nullptr : target + offset;
 }
 
 char *Heap::element(PyObject *array, PyObject *pe_object, PyObject *index, View &view) const {
@@ -161,11 +164,26 @@ void find_nodes(Team &team) {
 
 }  // namespace
 
-void Heap::set_team(unsigned handle, int start, int stride, int count, int number, uint64_t sequence, PyObject *shape) {
-    Team &made = teams[handle] = Team{};
-    made.start = start, made.stride = stride, made.size = count, made.me = number;
+void Heap::lose(int pe) {
+    if (status.goes_on) {
+        status.dead[static_cast<size_t>(pe)] = true;
+        __atomic_store_n(&targets[static_cast<size_t>(pe)], nullptr, __ATOMIC_RELAXED);
+    }
+    status.lost = pe;
+}
+
+bool Heap::has_lost(const Team &team) const {
+    if (!status.goes_on) return status.has_lost();
+    for (int member = 0; member < team.size; ++member)
+        if (status.dead[static_cast<size_t>(team.pe(member))]) return true;
+    return false;
+}
+
+void Heap::set_team(unsigned handle, const Team &shape, int number, uint64_t sequence, PyObject *identity) {
+    Team &made = teams[handle] = shape;
+    made.me = number;
     made.sequence = made.collectives = sequence;
-    made.shape = shape;
+    made.shape = identity;
     if (number >= 0 && !nodes.empty()) find_nodes(made);
 }
 

@@ -15,9 +15,10 @@ namespace ishmem {
 
 constexpr unsigned MAX_TEAMS = 128;  // teams and their twins: see ishmem/common/layout.py
 
-// A team: its members are PEs start, start + stride, ...; size 0: the handle is free.
+// A team: its members are PEs start, start + stride, ..., or those listed; size 0: the handle is free.
 struct Team {
     int start = 0, stride = 1, size = 0;
+    std::vector<int> members;  // of a team without a stride; else empty
     int me = -1;            // number of this PE in the team; -1: not a member
     uint64_t sequence = 0;  // barriers that this PE has begun
     unsigned kinds = 0;     // BarrierKind of the last barrier, and that of the one before in the higher bits
@@ -31,7 +32,7 @@ struct Team {
     int index = 0, node = 0;   // index of this PE in `near`, of its leader in `leaders`
     unsigned rounds = 0;       // of a dissemination barrier within the largest node
 
-    int pe(int member) const { return start + member * stride; }
+    int pe(int member) const { return members.empty() ? start + member * stride : members[static_cast<size_t>(member)]; }
 };
 
 // A static host object: the same size on every PE. `mapped` holds the address of each PE's object in this process.
@@ -62,7 +63,9 @@ struct Regions {
 
 // What waits and quiet look at beside memory: PEs that have ended, the device, and what is under way.
 struct Status {
-    std::atomic<int> lost{-1};            // a PE that died; -1: none
+    std::atomic<int> lost{-1};            // a PE that died; -1: none, or `shrink` has taken note of it
+    bool goes_on = false;                 // whether the job goes on after a loss
+    std::vector<std::atomic<bool>> dead;  // the PEs that died, in a job that goes on
     std::vector<std::atomic<bool>> left;  // whether each PE has finalised
     std::atomic<bool> any_left{false};
     int (*device_call)(void *) = nullptr;  // zeDeviceGetStatus
@@ -103,6 +106,9 @@ struct Heap {
         return far ? SIZE_MAX : cutover;
     }
 
+    // Where calls of the program reach a PE; null when it is lost in a job that goes on.
+    char *target_of(Py_ssize_t pe) const { return __atomic_load_n(&targets[static_cast<size_t>(pe)], __ATOMIC_RELAXED); }
+
     // Translates a range in a static host object of this PE into its address on `pe`; null when it is in none.
     char *static_of(const char *address, size_t bytes, Py_ssize_t pe) const;
 
@@ -128,8 +134,21 @@ struct Heap {
     char *element(PyObject *array, PyObject *pe, PyObject *index, View &view) const;
     char *element(PyObject *array, Py_ssize_t pe, PyObject *index, View &view) const;
 
-    // `number` is that of this PE in the team, -1 if it is not a member.
-    void set_team(unsigned handle, int start, int stride, int count, int number, uint64_t sequence, PyObject *shape);
+    // The PE of a number that kernels use: a member of a team without a stride has another one, see `Layout.alias`.
+    int64_t pe_of(int64_t number) const {
+        const int64_t handle = n_pes ? number / n_pes - 1 : -1, member = n_pes ? number % n_pes : 0;
+        const bool listed = handle >= 0 && handle < MAX_TEAMS && member < static_cast<int64_t>(teams[handle].members.size());
+        return listed ? teams[handle].pe(static_cast<int>(member)) : number;
+    }
+
+    // Takes note of a loss, which ends waits: no call of the program reaches that PE any more.
+    void lose(int pe);
+
+    // Whether a loss keeps a collective call of a team from completing: in a job that goes on, that of a member.
+    bool has_lost(const Team &team) const;
+
+    // `number` is that of this PE in the team, -1 if it is not a member; `members` is empty for a team with a stride.
+    void set_team(unsigned handle, const Team &shape, int number, uint64_t sequence, PyObject *identity);
 
     void add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others);
 

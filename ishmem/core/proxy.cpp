@@ -129,8 +129,9 @@ bool Proxy::begin() {
     Request &request = ring[next % slots];
     const int64_t lap = next / slots + 1;
     if (load(&request.posted) != lap || static_cast<int64_t>(begun.size()) >= slots) return false;
-    Begun each = {&request, request, lap};
     const Heap &h = heap();
+    request.pe = h.pe_of(request.pe);
+    Begun each = {&request, request, lap};
     const size_t bytes = request.bytes(), offset = static_cast<size_t>(request.offset);
     if (request.kind() >= Fence && request.kind() <= MarkHeld) order_held(each);
     else if (request.pe < 0 || request.pe >= h.n_pes || offset > h.size || bytes > h.size - offset) note(-1);

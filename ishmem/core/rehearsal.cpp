@@ -152,7 +152,9 @@ class Stage {
             h.mapped[pe] = near ? heaps_ + place++ * heap_bytes_ : far_address(static_cast<int>(pe), 0);
         }
         h.me = me;
-        h.set_team(0, 0, 1, h.n_pes, me, 0, nullptr);
+        Team all;
+        all.size = h.n_pes;
+        h.set_team(0, all, me, 0, nullptr);
         counter_->begin(me, own);
     }
 

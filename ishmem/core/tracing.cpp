@@ -175,7 +175,7 @@ void note_team(const Arguments &arguments, Event &event) {
     if (!arguments.self.collective && !arguments.has(TeamOf)) return;
     PyObject *given = arguments.has(TeamOf) ? arguments.get(TeamOf) : arguments.get(Self);
     const Team *team = team_at(given && given != Py_None ? handle_of(given) : 0);
-    if (!team) return;
+    if (!team || !team->members.empty()) return;  // an event has room for a stride only
     event.start = team->start;
     event.stride = team->stride;
     event.size = team->size;

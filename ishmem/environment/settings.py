@@ -235,6 +235,11 @@ class Settings:
         "closes is lost at once",
         _time_or_never,
     )
+    on_loss: str = _choice(
+        "end",
+        "continue",
+        description="what a job does when a PE dies: end, or continue with those that are left; `ishmem run --survive`",
+    )
     teams_max: int = _setting(
         64, "3 to 64", "largest number of teams on a PE, the three predefined ones included", int, and_(ge(3), le(64))
     )
@@ -333,8 +338,10 @@ FIELDS: dict[str, Any] = {PREFIX + field.name.upper(): field for field in attrs.
 """The field of each variable."""
 
 
-def load() -> Settings:
+def load(on_loss: Optional[str] = None) -> Settings:
     """Read the settings from the environment; warn, once each, about names that are not known.
+
+    ``on_loss`` goes before the setting of that name.
 
     Raises:
         ValueError: Names each variable that is wrong, what it got and what is allowed.
@@ -350,6 +357,8 @@ def load() -> Settings:
             )
         )
     given = {name: text for name, text in os.environ.items() if text and name in FIELDS}
+    if on_loss is not None:
+        given[f"{PREFIX}ON_LOSS"] = str(on_loss)
     try:
         settings = _settings(given)
     except ValueError:

@@ -25,7 +25,7 @@ def explain(verdict: int, routine: str, dest: Any, source: Any, team: Members, *
     if verdict == _core.NOT_PLAIN:
         refuse(routine, dest, source, team, **arguments)
     if verdict == _core.PEER_GONE:
-        job.current().raise_lost(routine)
+        job.current().raise_lost(routine, team.shape)
     requests = asked(team.handle)
     if verdict == _core.DISSENT:
         raise SymmetryError(dissent(routine, team, requests))
@@ -68,7 +68,7 @@ def tell_refusal(routine: str, team: Members, error: Exception) -> None:
     """Take part in a call with this PE's error, so that the other PEs raise too."""
     text = f"refused: {type(error).__name__}: {error}".encode(errors="backslashreplace")
     if _core.refuse_collective(ROUTINES[routine], team, text) == _core.PEER_GONE:
-        job.current().raise_lost(routine)
+        job.current().raise_lost(routine, team.shape)
 
 
 def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Members) -> None:

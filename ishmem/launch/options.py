@@ -12,8 +12,8 @@ from typing import NoReturn
 from ishmem.common import limits
 
 _USAGE = """\
-ishmem run -n N [--sim M | --card CARD] [--timeout S] [--preload] [--trace FOLDER] [--no-prefix] PROGRAM [args ...]
-          where PROGRAM is prog.py, -m module, -c code or an executable
+ishmem run -n N [--sim M | --card CARD] [--timeout S] [--preload] [--survive] [--trace FOLDER] [--no-prefix]
+          PROGRAM [args ...], where PROGRAM is prog.py, -m module, -c code or an executable
        ishmem run -n N --hosts HOST[:SLOTS],... [--ppn P] ... prog.py [args ...]     on several nodes, by mpiexec
        mpiexec ... ishmem run prog.py [args ...]                                     as one PE of an MPI job
        ishmrun ...                                                                   the same as ishmem run"""
@@ -60,6 +60,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--trace", metavar="FOLDER", help="write a trace of all PEs, which `ishmem trace` shows")
     parser.add_argument("--no-prefix", action="store_true", help="print output without PE numbers")
     parser.add_argument("--preload", action="store_true", help="import dpctl, dpnp and numba once, not once in each PE")
+    parser.add_argument("--survive", action="store_true", help="go on with the other PEs when one dies: ishmem.shrink")
     parser.add_argument("--stdin", type=number, metavar="PE", default=0, help="the PE that gets the input; default 0")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m")
     parser.add_argument("-c", dest="code", nargs=argparse.REMAINDER, help="run a text, as python -c")
@@ -73,6 +74,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         raise UsageError(f"--stdin: got {options.stdin}, allowed: 0 to {options.n - 1}")
     if options.ppn and not (options.hosts or options.hostfile):
         raise UsageError("--ppn needs --hosts or --hostfile")
+    if options.survive and (options.hosts or options.hostfile):
+        raise UsageError("--survive: got --hosts or --hostfile as well, allowed: jobs on this node")
     if options.preload and (options.hosts or options.hostfile):
         raise UsageError("--preload: got --hosts or --hostfile as well, allowed: jobs on this node")
     return options

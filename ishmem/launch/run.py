@@ -62,6 +62,8 @@ def _start(options: argparse.Namespace) -> int:
     program = command(options)
     if options.card:
         _use_card(options)
+    if options.survive:
+        os.environ["ISHMEM_ON_LOSS"] = "continue"
     if options.trace:
         os.environ["ISHMEM_TRACE"] = os.path.abspath(options.trace)
     _allow_open_files()
@@ -91,6 +93,8 @@ def _check_inside(this: Launched, options: argparse.Namespace) -> None:
                 f"{name}: this ishmrun is {this.words}, and so is one PE; "
                 f"leave out {name}, or leave out the launcher and let ishmrun start the PEs"
             )
+    if options.survive:
+        raise UsageError(f"--survive: this ishmrun is {this.words}, whose jobs end with the first loss")
     if options.preload:
         raise UsageError(f"--preload: this ishmrun is {this.words}, and its only PE imports the stack itself")
 

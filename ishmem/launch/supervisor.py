@@ -151,6 +151,7 @@ class _Supervisor:
         self._timeout_at = time.monotonic() + job.timeout if job.timeout else None
         self._ending = Ending()
         self._is_patient = False
+        self._survivors, self._losses = 0, list[int]()  # PEs that have ended well, and the status of each other one
         self._hub: Hub | None = None
         self._look_at = time.monotonic()
 
@@ -172,6 +173,8 @@ class _Supervisor:
         self._start_hub()
         while self._running:
             self._step()
+        if self._status is None and self._losses and not self._survivors:
+            return self._losses[0]
         return self._status or 0
 
     def _start_hub(self) -> None:
@@ -242,8 +245,17 @@ class _Supervisor:
     def _look_for_failures(self) -> None:
         """Begin to end the job once a program has failed, whose process may stay: threads and exit handlers keep it."""
         times = [self._job.board[pe].gave_up for pe, _ in self._running.values() if self._job.board[pe].gave_up]
-        if times and self._status is None and not self._is_patient and self._sent.isdisjoint(FORWARDED):
+        if self._goes_on():
+            self._kill_failed(time.monotonic() - SUPERVISOR.failing - SUPERVISOR.ending)
+        elif times and self._status is None and not self._is_patient and self._sent.isdisjoint(FORWARDED):
             self._begin_to_end(min(times), SUPERVISOR.failing)
+
+    def _kill_failed(self, before: float) -> None:
+        """Kill the PEs whose programs have failed before a time, where the job goes on."""
+        for pid, (pe, _) in self._running.items():
+            if 0 < self._job.board[pe].gave_up < before:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGKILL)
 
     def _look_for_kernels(self, now: float) -> None:
         """Report a PE that has run a kernel for long, and end the job after the limit; the PE itself cannot."""
@@ -299,6 +311,11 @@ class _Supervisor:
         if self._hub:
             self._hub.ended(pe, board.fate(pe) or "")
         if code == 0 and not deserted:
+            self._survivors += 1
+            return
+        if self._goes_on():
+            self._losses.append(exit_status(code) or 1)
+            self._report(f"PE {pe} {describe_end(code)}; the other PEs go on (--survive)")
             return
         if -code not in self._sent:
             others = "; ending the other PEs" if self._running and first else ""
@@ -315,6 +332,10 @@ class _Supervisor:
             self._cause = cause
         elif pe == self._cause and code > 0:
             self._status = status
+
+    def _goes_on(self) -> bool:
+        """Return whether a PE that dies does not end the job, which nothing else has ended."""
+        return bool(self._job.board.head.goes_on) and self._status is None and self._sent.isdisjoint(FORWARDED)
 
     def _find_cause(self, failed: int) -> int | None:
         """Return a PE whose program ended before another PE failed: its status will show whether it is the cause."""

@@ -1,4 +1,4 @@
-"""What the PEs tell each other in ``init``: their release of ishmem, the size of their heaps, their Xe cores."""
+"""What the PEs tell each other in ``init``: their release of ishmem, sizes, Xe cores, and what a loss means."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ if TYPE_CHECKING:
     from ishmem.runtime.network import Network
 
 
-def least_cores(links: Links, network: Network | None, user_size: int, cores: int) -> int:
+def least_cores(links: Links, network: Network | None, user_size: int, cores: int, on_loss: str) -> int:
     """Return the least number of Xe cores of the PEs' devices; collective.
 
     Raises:
-        IshmemError: The PEs have different releases of ishmem, or heaps of different sizes; on every PE.
+        IshmemError: The PEs have different releases of ishmem, sizes of heaps, or answers to a loss; on every PE.
     """
-    mine = f"{ishmem.__version__} {user_size} {cores}"
+    mine = f"{ishmem.__version__} {user_size} {cores} {on_loss}"
     if network:
         told = network.all_of(mine)
     else:
         told = [part.decode() for part, _fds in links.allgather(mine.encode(), what="init")]
-    releases, sizes, numbers = zip(*(text.split(" ")[:3] for text in told))
+    releases, sizes, numbers, losses = zip(*(text.split(" ")[:4] for text in told))
     _require_equal(releases, "releases of ishmem", "install the same")
     _require_equal(
         sizes, "sizes of the symmetric heap, in bytes", "set the same by heap_size= or ISHMEM_SYMMETRIC_SIZE"
     )
+    _require_equal(losses, "answers to a loss", "set the same by on_loss= or ISHMEM_ON_LOSS")
     return min(map(int, numbers))
 
 

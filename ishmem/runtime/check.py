@@ -111,15 +111,17 @@ def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int
 
 
 def pe(value: Any) -> int:
-    """Return a PE number.
+    """Return the number of a PE that is not lost.
 
     Raises:
         TypeError: It is not an integer.
         IndexError: There is no such PE.
+        PeerLost: It is lost, in a job that goes on.
     """
     number, n_pes = integer(value, "pe"), job.current().n_pes
     if not 0 <= number < n_pes:
         raise IndexError(f"pe is {number}; PEs are numbered 0 to {n_pes - 1}")
+    job.current().losses.refuse([number])
     return number
 
 

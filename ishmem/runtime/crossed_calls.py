@@ -55,9 +55,8 @@ class CrossedCalls:
         In different teams different threads could be in the two calls, unless each PE has only one. The calls of twins
         are made by a thread of ishmem, in their order.
         """
-        shared = [
-            handle for handle, shape in self._this.teams.items() if min(map(shape.index, (pe, self._this.pe))) >= 0
-        ]
+        teams = self._this.whole_teams.items()
+        shared = [handle for handle, shape in teams if min(map(shape.index, (pe, self._this.pe))) >= 0]
         behind = {handle for handle in shared if _is_ahead(mine.teams[handle], theirs.teams[handle])}
         ahead = {handle for handle in shared if _is_ahead(theirs.teams[handle], mine.teams[handle])}
         if behind & ahead:

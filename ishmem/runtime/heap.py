@@ -187,13 +187,15 @@ class SymmetricHeap:
         """The device of this PE."""
         return PeerDevice.of(self.device)
 
-    def exchange(self, links: Links, p2p: str) -> dict[int, Offer]:
+    def exchange(self, links: Links, p2p: str, on_loss: str) -> dict[int, Offer]:
         """Exchange exports with the PEs of this node, and find the routes that drivers report; collective.
 
         Raises:
-            IshmemError: The PEs have different releases of ishmem or heaps of different sizes.
+            IshmemError: The PEs have different releases of ishmem, heaps of different sizes, or another ``on_loss``.
         """
-        self.least_cores = agreement.least_cores(links, self._network, self.user_size, pyze.xe_cores(self.device))
+        self.least_cores = agreement.least_cores(
+            links, self._network, self.user_size, pyze.xe_cores(self.device), on_loss
+        )
         lock = os.memfd_create("ishmem-lock", os.MFD_CLOEXEC)
         try:
             os.ftruncate(lock, LINE)
@@ -395,6 +397,14 @@ class SymmetricHeap:
         _core.write(self.pe, self.layout.table, distances(self.base, bases))
         if self.spans:
             _core.write(self.pe, self.layout.places, places(self.near, self._n_pes))
+
+    def write_aliases(self, handle: int, pes: Sequence[int]) -> None:
+        """Write the entries of the tables that kernels read for a team without a stride."""
+        first, layout = 8 * self.layout.alias(handle), self.layout
+        bases = [self.peers[pe] if self.reaches(pe) else self.base for pe in pes]
+        _core.write(self.pe, layout.table + first, distances(self.base, bases))
+        routes = self.kernel_routes()
+        _core.write(self.pe, layout.routes + first, struct.pack(f"<{len(pes)}q", *(routes[pe] for pe in pes)))
 
     def _open(self, pe: int, offer: Offer) -> None:
         """Map a PE's heap for the host, and open it for the device where the device reaches it."""

@@ -130,4 +130,4 @@ def _refuse(this: Job, name: str) -> None:
 def _waits_on_device(this: Job) -> str:
     """Describe what waits on this PE's device: a kernel, or an on-queue operation."""
     record = _core.read(this.pe, this.heap.layout.kernel_wait, kernel_wait.NBYTES)
-    return kernel_wait.describe(record) or ("" if this.queue_workers.drained else "an on-queue operation")
+    return kernel_wait.describe(record, this.n_pes) or ("" if this.queue_workers.drained else "an on-queue operation")

@@ -17,9 +17,10 @@ from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, NodeList, TeamRecord
 from ishmem.common.team_shape import Shape
 from ishmem.environment import stack
 from ishmem.runtime.copy_engine import CopyEngine
+from ishmem.runtime.losses import Losses
 from ishmem.runtime.network import Node
 from ishmem.runtime.proxy import raise_problem as raise_proxy_problem
-from ishmem.runtime.violation_errors import raise_violation
+from ishmem.runtime.violation_errors import raise_violation, take_loss
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -96,6 +97,8 @@ class Job:
         active_sets: The ``ActiveSets`` of ``ishmem.active_sets``.
         observer: The ``Observer`` of ``ishmem.runtime.tracing``; None when nobody asks for a record of calls.
         late: Holds operations, with ``ISHMEM_SIM_ORDER``; else None.
+        everyone: The handle of the team that allocates: the world, or those of it that are left.
+        losses: What this PE knows of losses.
         mpi, monitor: In a job over MPI, its exit handling, and the connection to this node's monitor; else None.
     """
 
@@ -122,6 +125,8 @@ class Job:
         self.observer: Any = None
         self.late: Late | None = None
         self.gone: dict[int, str] = {}
+        self.losses = Losses(self)
+        self.everyone = WORLD
         self.teams: dict[int, Shape] = {}
         self.team_configs: dict[int, Any] = {}
         self.highest_sequence = 0
@@ -129,6 +134,7 @@ class Job:
         self.contexts: set[Any] = set()
         self._local = threading.local()
         self._sequences = [0] * MAX_TEAMS
+        self._pe_lists: dict[int, Any] = {}  # device memory with the PE numbers of teams without a stride
         self._node_lists: dict[int, tuple[NodeList, Any]] = {}  # and its device memory, of teams that span nodes
 
     @property
@@ -153,7 +159,7 @@ class Job:
         self.gone[pe] = how
         told = getattr(self, "board", None) and self.board.supervised  # ishmrun tells it
         log.log(logging.INFO if told else logging.WARNING, "PE %d is lost: %s", pe, how)
-        _core.set_lost(pe)
+        self.losses.add(pe)
 
     def lose(self, pe: int, how: str) -> None:
         """Count a PE as lost, as something else than the links has told."""
@@ -177,13 +183,13 @@ class Job:
             self.links.lost.setdefault(lost, f"it left after an error, on {self.network.where(lost)}")
             self.gone[lost] = self.links.lost[lost]
 
-    def raise_lost(self, routine: str) -> NoReturn:
-        """Raise the error of a call that needs a PE that is gone."""
+    def raise_lost(self, routine: str, members: Iterable[int] = ()) -> NoReturn:
+        """Raise the error of a call that needs a PE that is gone, of these members if it is one of them."""
         self.note_far()
         if error := self.waits.hang():  # that PE reached ISHMEM_TIMEOUT first
             raise error
-        pe, how = next(iter((self.links.lost or self.gone).items()), (-1, "unknown"))
-        raise self.loss_of(pe, how, routine)
+        pe = self.losses.pe_for(members)
+        raise self.loss_of(pe, self.links.lost.get(pe) or self.gone.get(pe, "unknown"), routine)
 
     def loss_of(self, pe: int, how: str, routine: str) -> PeerLost:
         """Return the error that a PE is gone; the monitor then leaves this PE time to end by itself."""
@@ -196,6 +202,8 @@ class Job:
 
         numba-dpex takes a launch that the driver refuses for one that did nothing.
         """
+        if take_loss(self.heap):
+            self.raise_lost("a wait in a kernel")
         raise_violation(self.heap, self.handles, self.settings.check)  # it may be why the device is lost
         self.heap.raise_lost_device()
         if self.proxy:
@@ -234,6 +242,12 @@ class Job:
         """The handles of this PE's teams."""
         return sorted(handle for handle in self.teams if handle < TWIN)
 
+    @property
+    def whole_teams(self) -> dict[int, Shape]:
+        """The teams without a lost member: a loss ends a call of its team, on some members only."""
+        lost = self.links.lost.keys()
+        return {handle: shape for handle, shape in self.teams.items() if not lost or lost.isdisjoint(shape)}
+
     def set_team(self, handle: int, shape: Shape, sequence: int = 0, config: Any = None) -> None:
         """Register a team for this PE's host and kernels, and its twin for the host.
 
@@ -244,9 +258,16 @@ class Job:
         for number in (handle, handle + TWIN):
             self.teams[number], self.team_configs[number] = shape, config
             self._sequences[number] = 0
-            _core.set_team(number, shape.start, shape.stride, shape.size, me, sequence, shape)
+            _core.set_team(number, shape, me, sequence)
         nodes = self._write_nodes(handle, shape) if me >= 0 and self.network else 0
-        self._write_team(handle, TeamRecord(shape.start, shape.stride, shape.size, me, sequence, nodes))
+        record = TeamRecord(shape.start, shape.stride, shape.size, me, sequence, nodes)
+        self._write_team(handle, self._listed(handle, record, shape.pes) if shape.pes else record)
+
+    def _listed(self, handle: int, record: TeamRecord, pes: tuple[int, ...]) -> TeamRecord:
+        """Return the record of a team without a stride, once the tables of kernels have its members."""
+        self.heap.write_aliases(handle, pes)
+        numbers = self._pe_lists[handle] = self.heap.device_bytes(struct.pack(f"<{len(pes)}q", *pes))
+        return record._replace(start=self.heap.layout.alias(handle), stride=1, pes=int(numbers._pointer))
 
     def _write_nodes(self, handle: int, shape: Shape) -> int:
         """Write the `NodeList` of a team to device memory and return its address; 0 for a team on one node."""
@@ -284,14 +305,14 @@ class Job:
         """
         outcome = _core.barrier(team, -1.0, barrier_kind(routine))
         if outcome != _core.SATISFIED:
-            self.raise_incomplete(routine, outcome)
+            self.raise_incomplete(routine, outcome, team)
 
-    def raise_incomplete(self, routine: str, outcome: int) -> NoReturn:
+    def raise_incomplete(self, routine: str, outcome: int, team: int = WORLD) -> NoReturn:
         """Raise the error of a barrier that was not satisfied."""
         if outcome == _core.MIXED:
             other = " or ".join(BARRIERS[_core.mixed_with()])
             raise SymmetryError(f"{routine} on PE {self.pe}: another PE has called {other}; {SAME_CALLS}")
-        self.raise_lost(routine)
+        self.raise_lost(routine, self.teams[team])
 
     def agree(self, routine: str, request: str, team: int = WORLD, free: int = 0) -> Agreed:
         """Compare a request across a team; collective, a barrier. Raise ``SymmetryError`` on every PE if any differs.
@@ -306,7 +327,7 @@ class Job:
         digest = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") | 1
         outcome, agreed, common, highest = _core.agree(team, digest, free, self.highest_sequence)
         if outcome != _core.SATISFIED:
-            self.raise_incomplete(routine, outcome)
+            self.raise_incomplete(routine, outcome, team)
         if not agreed:
             raise SymmetryError(describe_dissent(routine, {pe: _words(part) for pe, part in self._agreed(team)}))
         return Agreed(common, highest)
@@ -321,9 +342,11 @@ class Job:
         return zip(members, _core.read_all(members, self.heap.layout.agree(team, self._sequences[team]), RECORD))
 
     def together(
-        self, routine: str, make: Callable[[], T], words: Callable[[T], str], team: int = WORLD, free: int = 0
+        self, routine: str, make: Callable[[], T], words: Callable[[T], str], team: int | None = None, free: int = 0
     ) -> tuple[T, Agreed]:
         """Check arguments on this PE, then compare the request across the team; an error of one PE raises on all.
+
+        The team is by default that of `everyone`.
 
         Returns:
             What ``make`` returned, and what `agree` did.
@@ -336,7 +359,7 @@ class Job:
         except Exception as error:
             text, problem = f"refused: {type(error).__name__}: {error}", error
         try:
-            agreed = self.agree(routine, text, team, free)
+            agreed = self.agree(routine, text, self.everyone if team is None else team, free)
         except SymmetryError:
             if problem is None:
                 raise

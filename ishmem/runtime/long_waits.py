@@ -130,7 +130,7 @@ class LongWaits:
         if self._timeout and not self._board.head.hang:
             record = _core.read(self._this.pe, self._this.heap.layout.kernel_wait, kernel_wait.NBYTES)
             began = self._launches.get(threading.get_ident(), math.inf)
-            if kernel_wait.describe(record) or time.monotonic() > began + self._timeout:
+            if kernel_wait.describe(record, self._this.n_pes) or time.monotonic() > began + self._timeout:
                 self._board.announce(self._timeout)
         return self.hang()
 
@@ -178,7 +178,9 @@ class LongWaits:
                 this.lose(pe, f"MPI has failed with error {code}")
 
     def submitted(self, name: str, event: dpctl.SyclEvent) -> None:
-        """Remember a kernel, on a device that may run one at a time."""
+        """Remember a kernel, where a loss ends its waits, or on a device that may run one at a time."""
+        if self._this.losses.goes_on:
+            self._this.losses.submitted(event)
         if self._one_engine:
             self._submitted.append((name, event))
 
@@ -241,7 +243,7 @@ class LongWaits:
         """Report a kernel that has waited long."""
         now, wait = time.monotonic(), self._kernel_wait
         record = _core.read(self._this.pe, self._this.heap.layout.kernel_wait, kernel_wait.NBYTES)
-        text = kernel_wait.describe(record)
+        text = kernel_wait.describe(record, self._this.n_pes)
         self._record.in_turn = self._in_turn()
         if text != wait.text:
             wait.since, wait.text = now, text

@@ -35,7 +35,8 @@ class MixedCalls:
             SymmetryError: PEs make a call on the host and in kernels.
         """
         # Read a member's kernel state before its host state.
-        found = [(handle, pe) for handle in self._this.handles for pe in self._in_kernel(handle)]
+        handles = self._this.whole_teams.keys() & set(self._this.handles)
+        found = [(handle, pe) for handle in sorted(handles) for pe in self._in_kernel(handle)]
         found = [(handle, pe) for handle, pe in found if pe in self._late(handle)]
         if not found or self._this.queue_workers.used:  # on-queue kernels may not have begun yet
             self._kernels = None

@@ -34,7 +34,6 @@ from ishmem.ipc import native, pyze
 from ishmem.runtime import submitted
 
 if TYPE_CHECKING:
-    from ishmem.ipc.exchange import Links
     from ishmem.runtime.heap import SymmetricHeap
 
 log = logging.getLogger("ishmem")
@@ -405,8 +404,8 @@ class BarrierQueues:
 class QueueWorkers:
     """The workers of a job; methods may be called from any thread."""
 
-    def __init__(self, heap: SymmetricHeap, links: Links) -> None:
-        self._heap, self._links = heap, links
+    def __init__(self, heap: SymmetricHeap, loss_ends_waits: Callable[[], bool]) -> None:
+        self._heap, self._loss_ends_waits = heap, loss_ends_waits
         self._host_events = _HostEvents(heap)
         _core.use_dpctl(*native.dpctl_functions(*_FUNCTIONS))
         _core.set_device_peers([base if heap.reaches(pe) else 0 for pe, base in enumerate(heap.peers)])
@@ -484,7 +483,7 @@ class QueueWorkers:
     def drain(self, look: Callable[[], None]) -> None:
         """Wait until everything has completed or a PE is lost; call ``look`` in each round."""
         for each in self._all:
-            each.drain(lambda: bool(self._links.lost or _core.device_status()), look)
+            each.drain(lambda: self._loss_ends_waits() or bool(_core.device_status()), look)
 
     def close(self) -> bool:
         """End all workers; return whether everything has completed."""

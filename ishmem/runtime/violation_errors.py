@@ -16,6 +16,7 @@ from ishmem.common.violations import (
     ALIGN,
     ARGUMENTS,
     DIFFERENT,
+    ENDED,
     GROUPS,
     INDEX,
     LISTS,
@@ -62,14 +63,32 @@ def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> Non
             not allowed.
         Exception: An exception that a kernel raised; an `IshmemError` if it is not one of Python's own.
     """
-    offset = heap.layout.violation
-    found = Violation(*struct.unpack(_FORMAT, _core.read(heap.pe, offset, Violation.nbytes())))
+    found = _recorded(heap)
     if not found.complete:
         return
-    _core.write(heap.pe, offset, bytes(Violation.nbytes()))
+    _clear(heap)
+    if found.problem in (MISMATCH, ROWS, UNEQUAL):  # of members
+        sender = _core.pe_of(found.address) if found.problem == UNEQUAL else found.address
+        found = found._replace(pe=_core.pe_of(found.pe), address=sender)
     installed().load()  # what kernels call has the numbers of routines; a kernel from the cache does not need it
     place = f" ({found.call})" if found.call else "" if check else "; ISHMEM_CHECK=1 tells kernel and line"
     raise _error(found)(_words(heap, handles, found) + place)
+
+
+def take_loss(heap: SymmetricHeap) -> bool:
+    """Return whether a wait of this PE's kernels has ended because of a loss, and clear the record of that."""
+    ended = _recorded(heap).complete == ENDED
+    if ended:
+        _clear(heap)
+    return ended
+
+
+def _recorded(heap: SymmetricHeap) -> Violation:
+    return Violation(*struct.unpack(_FORMAT, _core.read(heap.pe, heap.layout.violation, Violation.nbytes())))
+
+
+def _clear(heap: SymmetricHeap) -> None:
+    _core.write(heap.pe, heap.layout.violation, bytes(Violation.nbytes()))
 
 
 def _error(found: Violation) -> type[Exception]:

@@ -11,11 +11,11 @@ kind = sys.argv[1]
 honest = heap.SymmetricHeap.exchange
 
 
-def exchange(self, links, p2p):
+def exchange(self, links, *rest):
     if links.pe == 1:
         before = len(self.own_device.pack()) + peer_proof.LINE
         links.allgather = functools.partial(lie, links.allgather, links, before)
-    return honest(self, links, p2p)
+    return honest(self, links, *rest)
 
 
 # What is sent: the device, a pattern and the export of the heap; with the descriptors of a lock and of the heap.

@@ -1,0 +1,123 @@
+"""What the loss of a PE means where a job goes on: ``init(on_loss="continue")``, ``ishmem run --survive``.
+
+A lost PE stays lost: calls that name it raise, and so do collective calls of teams that contain it. Waits that name no
+PE, on the host and in kernels, end from the news of a loss until `ishmem.shrink` has counted it; the core and kernels
+look at what is set here. In other jobs a loss ends all waits, and the job.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Callable
+
+from ishmem import _core
+from ishmem.common import kernel_wait
+from ishmem.common.errors import IshmemError, StateError
+from ishmem.runtime.violation_errors import take_loss
+
+if TYPE_CHECKING:
+    import dpctl
+
+    from ishmem.ipc.wire import Census
+
+HOW = 'start the job by ishmem run --survive, or call init(on_loss="continue")'
+
+
+class Losses:
+    """The losses of a job that this PE has heard of.
+
+    Attributes:
+        goes_on: Whether the job goes on after a loss.
+        news: The lost PEs that `ishmem.shrink` has not counted yet.
+        heaps_differ: Whether a loss has kept some PEs from an allocation, or a call of ``free``, that others have done.
+    """
+
+    def __init__(self, this: Any) -> None:
+        """Know of no loss, in a job, ``this``, that ends with the first one."""
+        self._this = this
+        self.goes_on = self.heaps_differ = False
+        self.news: set[int] = set()
+        self._changing = threading.Lock()
+        self._kernels: list[dpctl.SyclEvent] = []
+
+    def go_on(self) -> None:
+        """Let the job go on after a loss, from the end of ``init`` on; raise ``IshmemError`` if it cannot."""
+        this = self._this
+        if this.network or this.monitor or not (this.board.supervised or this.n_pes == 1):
+            raise IshmemError(
+                'on_loss="continue" needs a job of ishmem run -n N on one node, whose supervisor counts the PEs that '
+                "are left; jobs over MPI, of uid= and of process_group= end with the first loss"
+            )
+        self.goes_on = True
+        this.board.head.goes_on = 1
+        _core.go_on()
+        for pe in list(this.links.lost):
+            self.add(pe)
+
+    def add(self, pe: int) -> None:
+        """Take note of a loss: waits end."""
+        with self._changing:
+            self.news.add(pe)
+            _core.set_lost(pe)
+            self._tell_kernels()
+
+    def end_waits(self) -> bool:
+        """Return whether waits that name no PE are to end."""
+        return bool(self.news or (self._this.links.lost and not self.goes_on))
+
+    def count(self, census: Census, members: Iterable[int]) -> None:
+        """Take note that the members of a team have counted those that are left: what is lost is no news any more."""
+        take_loss(self._this.heap)
+        with self._changing:
+            self.news -= set(members) - set(census.pes)
+            if not self.news:
+                _core.forget_lost()
+            self._tell_kernels()
+        self.heaps_differ = self.heaps_differ or not census.heap
+
+    def _tell_kernels(self) -> None:
+        if self.goes_on:
+            skipped, heap = (kernel_wait.LOOKS - 1 if self.news else 0), self._this.heap
+            _core.write(heap.pe, heap.layout.kernel_wait + kernel_wait.LOST, struct.pack("<q", skipped))
+
+    def pe_for(self, members: Iterable[int]) -> int:
+        """Return the lost PE that an error names: where the job goes on a member of the call's team."""
+        lost, gone = self._this.links.lost, self._this.gone
+        ours = [*(pe for pe in members if pe in lost), *(pe for pe in members if pe in gone), *sorted(self.news)]
+        return next(iter([*(ours if self.goes_on else ()), *lost, *gone]), -1)
+
+    def refuse(self, members: Iterable[int]) -> None:
+        """Raise ``PeerLost`` if one of these PEs is lost."""
+        if self.goes_on and not self._this.links.lost.keys().isdisjoint(members):
+            self._this.raise_lost("a call", members)
+
+    def refuse_allocations(self) -> None:
+        """Raise ``StateError`` if PEs have different allocations."""
+        if self.heaps_differ:
+            raise StateError(
+                "a PE was lost during an allocation or ishmem.free, which some of the PEs that are left have "
+                "completed: the symmetric heap is usable, but nothing can be allocated or freed any more"
+            )
+
+    def heap_digest(self) -> int:
+        """Return a digest of what is allocated, not 0."""
+        live = sorted((each.offset, each.reserved) for each in self._this.heap.allocator.live.values())
+        return int.from_bytes(hashlib.blake2b(repr(live).encode(), digest_size=8).digest(), "little") | 1
+
+    def submitted(self, event: Any) -> None:
+        """Remember a kernel that has been submitted."""
+        self._kernels = [*(each for each in self._kernels if not _is_complete(each)), event]
+
+    def await_kernels(self, look: Callable[[], None]) -> None:
+        """Wait for this PE's kernels, whose waits have ended."""
+        while self._kernels:
+            self._kernels = [each for each in self._kernels if not _is_complete(each)]
+            look()
+            threading.Event().wait(0.001)
+
+
+def _is_complete(event: dpctl.SyclEvent) -> bool:
+    return bool(event.execution_status.name == "complete")

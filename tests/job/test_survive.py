@@ -1,0 +1,65 @@
+"""Jobs that go on after a loss: ``init(on_loss="continue")``, ``ishmem run --survive``."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+import trials
+from subprocesses import program, run_program
+
+SURVIVE = ("--survive",)
+
+
+@pytest.mark.parametrize("victims", [("1",), ("0",), ("3", "1")])
+def test_those_that_are_left_go_on(trial: trials.Trial, victims: tuple[str, ...]) -> None:
+    done = run_program(program("survivors"), 4, *victims, options=SURVIVE)
+    assert sorted(done.stdout.splitlines()) == [f"[{pe}] fine" for pe in range(4) if str(pe) not in victims], done
+    assert done.returncode == 0, done
+    for victim in victims:
+        assert f"PE {victim} was ended by SIGKILL; the other PEs go on" in done.stderr, done
+
+
+def test_waits_of_kernels_end(trial: trials.Trial) -> None:
+    done = run_program(program("kernels_of_survivors"), 4, options=SURVIVE)
+    assert sorted(done.stdout.splitlines()) == [f"[{pe}] fine" for pe in (0, 2, 3)], done
+    assert done.returncode == 0, done
+
+
+def serve(victim: int, delay: float, rule: str) -> None:
+    """Serve, kill a PE after some seconds, and check what the others have done, and how soon."""
+    arguments = (str(victim), f"{delay:.3f}", "8", rule)
+    done = run_program(program("serving_after_a_loss"), 4, *arguments, options=SURVIVE)
+    times = [float(each) for each in re.findall(r"went on after ([\d.]+) s", done.stdout)]
+    assert done.stdout.count("served") == len(times) == 3, (arguments, done)
+    assert done.returncode == 0, (arguments, done)
+    print(f"killed PE {victim} after {delay:.3f} s, {rule}: the others went on after {max(times):.2f} s")
+
+
+@pytest.mark.parametrize(("victim", "rule"), [(2, "reroute"), (0, "drop")])
+def test_serving(trial: trials.Trial, victim: int, rule: str) -> None:
+    serve(victim, 0.3, rule)
+
+
+@pytest.mark.slow("test_serving")
+@pytest.mark.timeout(3600)
+def test_serving_after_many_kills(trial: trials.Trial) -> None:
+    chance = random.Random(1)
+    for _ in range(100):
+        serve(chance.randrange(4), chance.random(), chance.choice(["reroute", "drop"]))
+
+
+def test_a_job_where_all_die(trial: trials.Trial) -> None:
+    text = "import ishmem, sys\nishmem.init(on_loss='continue')\nishmem.barrier_all()\nsys.exit(7)"
+    done = run_program(text, 2)
+    assert done.returncode == 7, done
+
+
+def test_what_is_refused() -> None:
+    text = "import ishmem\nwith ishmem.init(): ishmem.shrink()"
+    assert "shrink: this job ends with the first loss" in run_program(text, 2).stderr
+    text = "import ishmem, os\nishmem.init(on_loss=['end', 'continue'][int(os.environ['ISHMEM_PE'])])"
+    assert "different answers to a loss: end on PE 0; continue on PE 1" in run_program(text, 2).stderr
+    text = "import ishmem\nishmem.init(on_loss='ignore')"
+    assert "ISHMEM_ON_LOSS: got 'ignore', allowed: end or continue" in run_program(text, 1).stderr
