@@ -97,7 +97,7 @@ from .contexts import (
     ctx_session_stop as ctx_session_stop,
 )
 from .indexed import ixget as ixget, ixput as ixput
-from .interop import from_dlpack as from_dlpack, host_view as host_view
+from .interop import deregister as deregister, from_dlpack as from_dlpack, host_view as host_view, register as register
 from .locks import clear_lock as clear_lock, lock as lock, set_lock as set_lock, test_lock as test_lock
 from .memory import (
     align as align,

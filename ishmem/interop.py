@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from ishmem import order
 from ishmem.common.errors import SymmetryError
 from ishmem.common.routines import exported
 from ishmem.environment import arrays
@@ -115,6 +116,66 @@ def from_dlpack(x: Any, /) -> ndarray | np.ndarray[Any, Any]:
     if kind == _CPU:
         return _writable(np.from_dlpack(x))
     raise TypeError(f"x is on a device of DLPack's kind {kind}; allowed are {_ONEAPI} (SYCL) and {_CPU} (host memory)")
+
+
+def register(a: Any) -> None:
+    """Make device memory of the program usable as symmetric memory, by host calls.
+
+    All PEs register an array of the same size. These arrays, and parts of them, are symmetric to ``put``, ``get``,
+    ``p``, ``g``, strided and indexed copies, collectives, reductions, and the on-queue forms of these. Atomics,
+    signals, waits, locks, ``ptr`` and ``host_view`` need the symmetric heap. Kernels take such an array as memory of
+    this PE, not of others. Collective, blocking.
+
+    Args:
+        a: A contiguous array in memory of the heap's device: of dpnp or dpctl, or a tensor of torch on the XPU.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: The sizes differ, or the argument of a PE is invalid; on every PE.
+        TypeError: Not an array.
+        ValueError: Not contiguous, without elements, in other memory, or in memory that is symmetric.
+
+    Example:
+        >>> x = dpnp.full(4, me, dtype="i4")
+        >>> ishmem.register(x)
+        >>> ishmem.sum_reduce(x, x)
+        >>> int(x[0]) == n * (n - 1) // 2
+        True
+        >>> ishmem.deregister(x)
+
+    Source: NVSHMEM4Py, register_external_buffer; the symmetric memory of Iris and MORI.
+    """
+    this = job.current()
+    region, _notes = this.together("register", lambda: this.registered.new(a), lambda made: f"of {made.nbytes} bytes")
+    this.registered.exchange(region)
+
+
+def deregister(a: Any) -> None:
+    """End what ``register`` has made of an array, which then is private again.
+
+    Collective, blocking: completes this PE's operations, and returns when every PE has called. Until then ``register``
+    keeps the memory, and ``finalize`` deregisters what is left.
+
+    Args:
+        a: The array that was registered, or one with all of its elements.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+        SymmetryError: The PEs deregister different arrays, or the argument of a PE is invalid; on every PE.
+        TypeError: Not an array.
+        ValueError: Not a registered array.
+
+    Example:
+        >>> x = dpnp.zeros(4)
+        >>> ishmem.register(x)
+        >>> ishmem.deregister(x)
+    """
+    this = job.current()
+    order.quiet()
+    region, _notes = this.together(
+        "deregister", lambda: this.registered.owned(a), lambda found: f"of registration {found.number}"
+    )
+    this.registered.remove(region)
 
 
 def _writable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -234,7 +234,7 @@ def bytes_of(to: check.View, origin: check.View, nelems: int | None) -> int:
 def _move_element(array: ndarray, host: np.ndarray[Any, Any], pe: int, index: Index, to_peer: bool) -> None:
     """Move one element by the copy engine, after every check."""
     this, number = job.current(), check.pe(pe)
-    remote = check.element(check.view(array, "dest" if to_peer else "source"), index, number)
+    remote = check.element(check.view(array, "dest" if to_peer else "source"), index, number, registered=True)
     local = host.ctypes.data
     dest, source = (remote, local) if to_peer else (local, remote)
     this.engine.copy(dest, source, host.itemsize, host)

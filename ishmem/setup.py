@@ -54,7 +54,7 @@ _LEAK_WARNINGS = {"auto": ResourceWarning, "warn": RuntimeWarning}
 _NEEDS_STACK = (
     "ishmem.active_sets", "ishmem.ipc.exchange", "ishmem.ipc.hub", "ishmem.runtime.device_sharing",
     "ishmem.runtime.heap", "ishmem.runtime.late_delivery", "ishmem.runtime.proxy", "ishmem.runtime.queue_workers",
-    "ishmem.statics",
+    "ishmem.runtime.registered", "ishmem.statics",
 )  # fmt: skip
 """What ``init`` imports once the SYCL stack is loaded."""
 LEAKS_SHOWN = 10
@@ -515,6 +515,7 @@ def _attach(this: job.Job) -> None:
     from ishmem.runtime import device_sharing, late_delivery
     from ishmem.runtime.proxy import Proxy
     from ishmem.runtime.queue_workers import QueueWorkers
+    from ishmem.runtime.registered import Registered
     from ishmem.statics import Statics
 
     this.heap.attach(this.settings)
@@ -529,6 +530,7 @@ def _attach(this: job.Job) -> None:
     this.proxy = Proxy(this.heap) if this.heap.needs_proxy else None
     this.queue_workers = QueueWorkers(this.heap, this.losses.end_waits)
     this.statics = Statics()
+    this.registered = Registered()
     this.active_sets = ActiveSets()
     kernel_loading.start(this.heap, this.settings, this.no_waits)
 
@@ -673,6 +675,8 @@ def _release(this: job.Job, state: PeState) -> None:
         this.network.stop(politely=state is PeState.LEFT)
     if state is PeState.LEFT and not this.links.lost and _core.lost_pe() < 0:
         _leave_mpi(this)
+    if drained:
+        this.registered.close()
     this.heap.close(unmap=drained)  # commands that still run access the mappings
     this.links.close()
 

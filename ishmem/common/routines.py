@@ -205,6 +205,8 @@ CHAPTERS = (
             _allocation("zeros_like"),
             Routine("statics", "static", waits=Waits.PES),
             Routine("interop", "from_dlpack"),
+            Routine("interop", "register", waits=Waits.PES),
+            Routine("interop", "deregister", waits=Waits.PES),
             Routine("interop", "host_view"),
         ),
     ),

@@ -53,7 +53,7 @@ bool place_of(const View &view, uint64_t &place) {
     if (view.device) {
         const ptrdiff_t offset = heap().offset_of(view.address, view.bytes());
         place = static_cast<uint64_t>(offset);
-        return offset >= 0;
+        if (offset >= 0) return true;
     }
     const auto found = heap().static_place(view.address, view.bytes());
     place = static_cast<uint64_t>(found.first) << 48 | found.second;

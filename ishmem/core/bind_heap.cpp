@@ -63,6 +63,7 @@ void reset() {
     h.status.device_call = nullptr;
     h.statics.clear();
     h.static_objects.clear();
+    h.removed_statics.clear();
     h.regions.mirrors = h.regions.departures = h.regions.landings = nullptr;
     h.nodes.clear();
 }
@@ -171,6 +172,7 @@ void bind_memory(nb::module_ &m) {
     m.def("add_static", [](uintptr_t own, size_t bytes, const std::vector<uintptr_t> &mapped) {
         heap().add_static(pointer<char *>(own), bytes, mapped);
     });
+    m.def("remove_static", [](uintptr_t own) { heap().remove_static(pointer<const char *>(own)); });
     m.def("static_address", [](uintptr_t address, size_t bytes, int pe) {
         return reinterpret_cast<uintptr_t>(heap().static_of(pointer<const char *>(address), bytes, pe));
     });

@@ -76,6 +76,14 @@ void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &oth
                                            : far_address(static_cast<int>(pe), STATICS_AT + object.place));
 }
 
+void Heap::remove_static(const char *own) {
+    const std::lock_guard<std::mutex> lock(statics_mutex_);
+    auto node = statics.extract(own);
+    if (!node) return;
+    node.mapped().size = 0;
+    removed_statics.push_back(std::move(node));
+}
+
 char *Heap::static_in(int pe, uint64_t place, size_t bytes) const {
     const std::lock_guard<std::mutex> lock(statics_mutex_);
     const auto after = [](uint64_t at, const Static *object) { return at < object->place; };

@@ -35,7 +35,8 @@ struct Team {
     int pe(int member) const { return members.empty() ? start + member * stride : members[static_cast<size_t>(member)]; }
 };
 
-// A static host object: the same size on every PE. `mapped` holds the address of each PE's object in this process.
+// A static host object, or device memory that the program has registered: the same size on every PE. `mapped` holds the
+// address of each PE's object in this process.
 struct Static {
     size_t size;
     size_t number;  // counted from 1, the same on every PE
@@ -97,6 +98,7 @@ struct Heap {
     Team teams[MAX_TEAMS];
     std::map<const char *, Static> statics;  // keyed by the address of this PE's object
     std::vector<const Static *> static_objects;  // indexed by number - 1
+    std::vector<std::map<const char *, Static>::node_type> removed_statics;  // of size 0; their numbers are not used again
 
     // Heap offset of an address range that lies within one live allocation; otherwise -1.
     ptrdiff_t offset_of(const char *address, size_t bytes) const;
@@ -151,6 +153,7 @@ struct Heap {
     void set_team(unsigned handle, const Team &shape, int number, uint64_t sequence, PyObject *identity);
 
     void add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others);
+    void remove_static(const char *own);
 
     void add_live(size_t offset, size_t bytes);
     void remove_live(size_t offset);

@@ -192,10 +192,13 @@ def remote(array: View, pe: int) -> int:
     """Return the address of a symmetric array on a PE: a device address, or the mapping of a static object.
 
     Raises:
-        SymmetryError: Neither on the symmetric heap nor a static object.
+        SymmetryError: Neither on the symmetric heap, nor a static object, nor registered.
     """
-    if not array.device and (address := _core.static_address(array.address, array.count * array.itemsize, pe)):
+    nbytes = array.count * array.itemsize
+    if not array.device and (address := _core.static_address(array.address, nbytes, pe)):
         return int(address)
+    if region := job.current().registered.find(array.address, nbytes):
+        return int(region.peers[pe]) + array.address - int(region.address)
     return job.current().heap.peers[pe] + symmetric(array)
 
 
@@ -217,8 +220,8 @@ def position(array: View, index: Any) -> int:
     return number
 
 
-def element(array: View, index: Any, pe: int | None = None) -> int:
-    """Return the address of one element of a symmetric array on a PE, by default this one.
+def element(array: View, index: Any, pe: int | None = None, *, registered: bool = False) -> int:
+    """Return the address of one element of a symmetric array on a PE, by default this one; or of a ``registered`` one.
 
     Raises:
         SymmetryError: Not on the symmetric heap.
@@ -227,6 +230,8 @@ def element(array: View, index: Any, pe: int | None = None) -> int:
     """
     number = position(array, index)
     contiguous(array)
+    if array.device and not registered:
+        symmetric(array)
     first = remote(array, job.current().pe if pe is None else pe)
     if not array.count:
         raise IndexError(f"index is {number}; {array.name} has no elements")

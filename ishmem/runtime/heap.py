@@ -446,6 +446,11 @@ class SymmetricHeap:
         """The address ranges of host mappings of heaps that this PE's device does not reach."""
         return [range(base, base + self.size) for pe, base in enumerate(self.peers) if not self.reaches(pe)]
 
+    @functools.cached_property
+    def host_only(self) -> list[range]:
+        """The host mappings that the copy engine leaves to the host: `far`, and those of registered memory."""
+        return self.far
+
     def raise_lost_device(self) -> None:
         """Raise ``LevelZeroError`` when this process has lost the device."""
         if not _core.device_status():

@@ -94,6 +94,7 @@ class Job:
         no_waits: Why kernels may not wait for other PEs; empty when they may.
         proxy: Serves this PE's kernels; None when they reach every PE by themselves.
         statics: The ``Statics`` of ``ishmem.statics``.
+        registered: The ``Registered`` of ``ishmem.runtime.registered``.
         active_sets: The ``ActiveSets`` of ``ishmem.active_sets``.
         observer: The ``Observer`` of ``ishmem.runtime.tracing``; None when nobody asks for a record of calls.
         late: Holds operations, with ``ISHMEM_SIM_ORDER``; else None.
@@ -108,6 +109,7 @@ class Job:
     queue_workers: QueueWorkers
     proxy: Proxy | None
     statics: Any
+    registered: Any
     active_sets: Any
     board: StatusBoard
     waits: Waits
@@ -144,7 +146,7 @@ class Job:
 
     def new_engine(self) -> CopyEngine:
         """Create a copy engine."""
-        return CopyEngine(self.heap.context, self.heap.device, self.heap.far, self.raise_lost)
+        return CopyEngine(self.heap.context, self.heap.device, self.heap.host_only, self.raise_lost)
 
     def use_engine(self, engine: CopyEngine | None) -> CopyEngine | None:
         """Set the copy engine of this thread, ``None`` for the default one; return the previous one."""

@@ -17,6 +17,8 @@ import test_kernels_reductions
 import test_locks
 import test_on_queue
 import test_order
+import test_reductions
+import test_register
 import test_rma
 import test_signals
 import test_strided
@@ -62,6 +64,9 @@ HOST: list[tuple[Any, ...]] = [
     (test_rma.check_large, "uint8"),
     (test_rma.check_off_heap, "float64"),
     (test_rma.check_shapes,),
+    (test_register.check_moves, 33),
+    (test_register.check_collectives, "int64", (1, 700)),
+    (test_reductions.check_halves, "bfloat16", (1, 5001), ("sum_reduce", "sum_exscan")),
     (test_strided.check_host, "int16"),
     (test_strided.check_not_symmetric, "float64"),
     (test_contexts.check_operations,),

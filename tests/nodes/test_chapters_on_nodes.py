@@ -24,6 +24,7 @@ import test_on_queue
 import test_on_queue_collectives
 import test_order
 import test_reductions
+import test_register
 import test_rma
 import test_runtime_checks_collectives
 import test_signals
@@ -41,6 +42,8 @@ from ishmem.testing import Pes
 BY_ROUNDS = ["broadcast", "alltoall", "sum_reduce"]
 Check = tuple[Callable[..., Any], tuple[Any, ...]]
 CHAPTERS: dict[str, Check] = {
+    "register, collectives": (test_register.check_collectives, ("int32", (3, 700))),
+    "register, moves": (test_register.check_moves, (33,)),
     "rma": (test_rma.check_host_cases, ("int32", test_rma.SAMPLE)),
     "amo": (test_amo.check_host, ("int64",)),
     "signals": (test_signals.check_ordering, (200, 20)),
