@@ -85,8 +85,12 @@ def queue(sycl_queue: dpctl.SyclQueue) -> tuple[int, bool]:
     return int(member(sycl_queue.addressof_ref(), ctypes.byref(immediate))), bool(immediate.value)
 
 
-def dpctl_functions(*names: str) -> list[int]:
-    """Return the addresses of functions of dpctl's C interface."""
+def functions(*names: str) -> list[int]:
+    """Return the addresses of functions of SYCL and of dpctl's C interface.
+
+    Raises:
+        AttributeError: There is no such function.
+    """
     return [ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0 for name in names]
 
 

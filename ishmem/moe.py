@@ -20,7 +20,7 @@ from ishmem.common import moe
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.kernel_calls import KernelCalls, Results, device_array, flat, same_queue
 from ishmem.on_queue import Depends
-from ishmem.runtime import check, job
+from ishmem.runtime import check, job, recording
 from ishmem.runtime.queue_workers import events_of
 from ishmem.teams import TEAM_WORLD, Team, find
 
@@ -461,6 +461,7 @@ class Buffer(KernelCalls):
 
     def _start(self, work: _Work, later: bool, depends: Depends) -> tuple[dpctl.SyclEvent, Hook]:
         """Begin a call: submit the units that send, and those that receive, now or by the hook that is returned."""
+        recording.refuse(work.arrays[0].sycl_queue, "a call of a Buffer")
         events, both = events_of(depends), work.senders + work.receivers
         self._calls[work.call] += 1
         number = self._calls[work.call]

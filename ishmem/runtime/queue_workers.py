@@ -31,7 +31,7 @@ from ishmem import _core
 from ishmem.common.errors import StateError, WaitTimeout
 from ishmem.environment import arrays
 from ishmem.ipc import native, pyze
-from ishmem.runtime import submitted
+from ishmem.runtime import recording, submitted
 
 if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
@@ -408,7 +408,7 @@ class QueueWorkers:
     def __init__(self, heap: SymmetricHeap, links: Links) -> None:
         self._heap, self._links = heap, links
         self._host_events = _HostEvents(heap)
-        _core.use_dpctl(*native.dpctl_functions(*_FUNCTIONS))
+        _core.use_dpctl(*native.functions(*_FUNCTIONS))
         _core.set_device_peers([base if heap.reaches(pe) else 0 for pe, base in enumerate(heap.peers)])
         self._workers: dict[dpctl.SyclQueue, QueueWorker] = {}
         self._recent: tuple[dpctl.SyclQueue | None, QueueWorker] | None = None
@@ -432,7 +432,9 @@ class QueueWorkers:
         Raises:
             TypeError: Not a queue.
             ValueError: A queue of another device or context.
+            IshmemError: A queue that is recorded.
         """
+        recording.refuse(self._heap.queue if queue is None else queue, "an on-queue operation")
         recent = self._recent
         if recent and recent[0] is queue:
             return recent[1]
