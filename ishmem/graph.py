@@ -1,7 +1,8 @@
 """Recorded steps: what a queue is given in a block runs again and again by one call, with new data in the same arrays.
 
-A recording takes kernels of programs and the calls of `inference.Communicator`. They follow one another in the order of
-the calls. Whoever records a queue may do so with SYCL's own graphs; `Graph` is for programs in Python.
+A recording takes kernels of programs, the calls of `inference.Communicator`, and ``low_latency_dispatch`` and
+``low_latency_combine`` of `moe.Buffer`. They follow one another in the order of the calls. Whoever records a queue may
+do so with SYCL's own graphs; `Graph` does it in Python.
 
 Recorded calls return at once, with events that only later calls of the recording may depend on. All PEs record the same
 collective calls, and replay them equally often. Other calls, and operations of dpnp, do not belong into a recording.
@@ -56,7 +57,7 @@ class Graph:
         """Record what the block gives a queue; nothing of it runs before the first replay.
 
         Args:
-            queue: The queue of the arrays; by default the heap's.
+            queue: The queue of the arrays, or a stream of torch; by default torch's current one, or the heap's queue.
 
         Raises:
             StateError: Recorded already, or not between ``init`` and ``finalize``.
@@ -66,7 +67,7 @@ class Graph:
         """
         if self._queue is not None:
             raise StateError("the graph was recorded before; make another one")
-        queue = job.current().heap.queue if queue is None else queue
+        queue = job.current().queue_workers.given(queue)
         if recording.of(queue) is not None:
             raise ValueError("the queue is recorded already; a queue has one recording at a time")
         with recording.to_graph(queue) as begun:
@@ -78,7 +79,8 @@ class Graph:
         """Run the recorded commands once more.
 
         Not blocking. It starts after ``depends``, after the previous replay, after the last direct call of each
-        recorded `inference.Communicator`, and after the operations of dpnp on the queue; later ones start after it.
+        recorded `inference.Communicator` and `moe.Buffer`, and after dpnp's operations on the queue; later ones start
+        after it.
 
         Args:
             queue: By default the queue that was recorded.

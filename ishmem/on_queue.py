@@ -30,7 +30,7 @@ from ishmem.common.errors import IshmemError
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import boxes, check, job
+from ishmem.runtime import boxes, check, foreign, job
 from ishmem.runtime.docstrings import as_on_queue
 from ishmem.runtime.heap import UsmRange
 from ishmem.runtime.queue_workers import Events, QueueWorker, events_of, in_slices
@@ -422,6 +422,7 @@ def _bytes_at(worker: QueueWorker, address: int, nbytes: int) -> dpctl.memory.Me
 def _transfer(
     routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, worker: QueueWorker, events: Events
 ) -> dpctl.SyclEvent:
+    dest, source = foreign.native(dest), foreign.native(source)
     if event := worker.copy(dest, source, pe, nelems, is_put, events):
         return event
     transfer = _Transfer(routine, dest, source, pe, nelems, is_put)

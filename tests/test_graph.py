@@ -10,6 +10,7 @@ from common import dpex, dpnp, kapi
 import ishmem
 from ishmem.graph import Graph
 from ishmem.inference import Communicator
+from ishmem.moe import Buffer
 from ishmem.runtime import recording
 from ishmem.testing import Pes
 
@@ -96,6 +97,26 @@ def test_replays_of_other_calls_of_a_communicator() -> None:
             assert part.tolist() == [total] * 4
             assert np.allclose(normed.asnumpy(), 1)
         assert residual[0, 0] == sum(value + pe for value in (2, 5, 1) for pe in range(n))
+
+
+@pytest.mark.ishmem([2, 3])
+def test_replays_of_experts() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    x, idx = dpnp.zeros((2, 8), dtype="float32"), dpnp.zeros((2, 1), dtype="int64")
+    weights, out, graph = dpnp.full((2, 1), 0.5, dtype="float32"), dpnp.zeros((2, 8), dtype="float32"), Graph()
+    with Buffer(max_tokens=2, hidden=8, num_experts=n, topk=1) as experts:
+        with graph.record(x.sycl_queue):
+            received, _, handle, _, _ = experts.low_latency_dispatch(x, idx)
+            dpex.call_kernel(count, kapi.Range(received.size), received.reshape(-1))
+            experts.low_latency_combine(received, idx, weights, handle, out)
+        for i in range(50):
+            x[...], idx[0], idx[1] = i + me, (me + i) % n, (me + 1) % n
+            graph.replay()
+            assert (dpnp.asnumpy(out) == (i + me + 1) / 2).all()
+            if i % 10 == 0:
+                experts.low_latency_dispatch(x, idx)
+        with Graph().record(x.sycl_queue), pytest.raises(ishmem.IshmemError, match="dispatch needs the host"):
+            experts.dispatch(x, idx, weights)
 
 
 @pytest.mark.ishmem([1])

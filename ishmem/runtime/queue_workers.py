@@ -31,7 +31,7 @@ from ishmem import _core
 from ishmem.common.errors import StateError, WaitTimeout
 from ishmem.environment import arrays
 from ishmem.ipc import native, pyze
-from ishmem.runtime import recording, submitted
+from ishmem.runtime import foreign, recording, submitted
 
 if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
@@ -427,14 +427,15 @@ class QueueWorkers:
         return [*self._workers.values(), self.barriers]
 
     def of(self, queue: dpctl.SyclQueue | None) -> QueueWorker:
-        """Return the worker of a queue; ``None`` is the heap's queue.
+        """Return the worker of a queue, or of torch's stream; ``None`` is torch's current one, or the heap's queue.
 
         Raises:
             TypeError: Not a queue.
             ValueError: A queue of another device or context.
             IshmemError: A queue that is recorded.
         """
-        recording.refuse(self._heap.queue if queue is None else queue, "an on-queue operation")
+        queue = self.given(queue)
+        recording.refuse(queue, "an on-queue operation")
         recent = self._recent
         if recent and recent[0] is queue:
             return recent[1]
@@ -442,10 +443,14 @@ class QueueWorkers:
         self._recent = (queue, worker)
         return worker
 
-    def _find(self, queue: dpctl.SyclQueue | None) -> QueueWorker:
-        heap = self._heap.queue
+    def given(self, queue: Any) -> Any:
+        """Return the queue that an argument ``sycl_queue`` stands for."""
         if queue is None:
-            queue = heap
+            return foreign.queue() or self._heap.queue
+        return native.sycl_queue(queue.sycl_queue) if hasattr(queue, "sycl_queue") else queue
+
+    def _find(self, queue: dpctl.SyclQueue) -> QueueWorker:
+        heap = self._heap.queue
         if not isinstance(queue, dpctl.SyclQueue):
             raise TypeError(f"sycl_queue is a dpctl.SyclQueue, got {type(queue).__name__}")
         if queue.sycl_context != heap.sycl_context or queue.sycl_device != heap.sycl_device:
