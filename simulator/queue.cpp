@@ -223,7 +223,12 @@ ZE_API ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t queue, ui
   return status(queue->synchronize(timeout));
 }
 
-using Batch = std::vector<std::shared_ptr<const std::vector<Command>>>;
+using Batch = std::vector<std::shared_ptr<Commands>>;
+
+static void resetCounters(const Commands &commands) {
+  for (auto &command : commands)
+    if (command.counts) command.signal->set = false;
+}
 
 static ze_result_t collect(uint32_t count, ze_command_list_handle_t *lists, Batch &batch) {
   if (!lists) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
@@ -233,16 +238,17 @@ static ze_result_t collect(uint32_t count, ze_command_list_handle_t *lists, Batc
     if (lists[i]->immediate || !lists[i]->closed) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
     batch.push_back(lists[i]->commands);
   }
+  for (auto &commands : batch)
+    if (commands->runs++ == 0) resetCounters(*commands);  // otherwise the run before still signals them
   return ZE_RESULT_SUCCESS;
 }
 
-// An earlier run of the lists may not have ended when they are submitted, so their counter-based events are reset here.
 static void run(const Batch &batch) {
-  for (auto &commands : batch)
-    for (auto &command : *commands)
-      if (command.counts) command.signal->set = false;
-  for (auto &commands : batch)
+  for (auto &commands : batch) resetCounters(*commands);
+  for (auto &commands : batch) {
     for (auto &command : *commands) run(command);
+    --commands->runs;
+  }
 }
 
 ZE_API ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t queue, uint32_t count,
