@@ -1,8 +1,8 @@
 """Recorded steps: what a queue is given in a block runs again and again by one call, with new data in the same arrays.
 
-A recording takes kernels of programs, the calls of `inference.Communicator`, and ``low_latency_dispatch`` and
-``low_latency_combine`` of `moe.Buffer`. They follow one another in the order of the calls. Whoever records a queue may
-do so with SYCL's own graphs; `Graph` does it in Python.
+A recording takes kernels of programs, the calls of `inference.Communicator`, ``low_latency_dispatch`` and
+``low_latency_combine`` of `moe.Buffer`, and the on-queue forms that a device does by itself. They follow one another in
+the order of the calls. Whoever records a queue may do so with SYCL's own graphs; `Graph` does it in Python.
 
 Recorded calls return at once, with events that only later calls of the recording may depend on. All PEs record the same
 collective calls, and replay them equally often. Other calls, and operations of dpnp, do not belong into a recording.

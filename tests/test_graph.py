@@ -119,6 +119,30 @@ def test_replays_of_experts() -> None:
             experts.dispatch(x, idx, weights)
 
 
+@pytest.mark.ishmem([2, 3])
+def test_replays_of_on_queue_forms() -> None:
+    """A ring: each PE puts to the next one and signals, and waits for the signal of the one before."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    source, inbox, got = (ishmem.zeros(5, dtype="int64") for _ in range(3))
+    flags, graph, queue = ishmem.zeros(2, dtype="uint64"), Graph(), source.sycl_queue
+    with graph.record(queue):
+        ishmem.put_signal_on_queue(inbox, source, flags, 1, ishmem.SIGNAL_ADD, (me + 1) % n, queue)
+        ishmem.wait_until_on_queue(flags, ishmem.CMP_EQ, 1, queue)
+        ishmem.get_on_queue(got, inbox, me, queue)
+        ishmem.signal_set_on_queue(flags, 0, me, queue)
+        ishmem.quiet_on_queue(queue)
+        ishmem.barrier_all_on_queue(queue)
+    for i in range(20):
+        source[...] = 10 * i + me
+        graph.replay(queue)
+        assert got.tolist() == [10 * i + (me - 1) % n] * 5
+    ishmem.barrier_all()
+    with Graph().record(queue), pytest.raises(ishmem.IshmemError, match="this on-queue operation needs the host"):
+        ishmem.iput_on_queue(inbox, source, 2, 1, 2, me, queue)
+    for each in (source, inbox, flags, got):
+        ishmem.free(each)
+
+
 @pytest.mark.ishmem([1])
 def test_what_cannot_be_recorded_raises() -> None:
     x, graph = dpnp.ones(4, dtype="int64"), Graph()

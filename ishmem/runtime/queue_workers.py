@@ -358,6 +358,45 @@ class QueueWorker:
             time.sleep(POLL)
 
 
+class Recorder(QueueWorker):
+    """Records on-queue operations of a queue that is recorded, and refuses those that need the host."""
+
+    def __init__(self, queue: dpctl.SyclQueue, found: recording.Recording) -> None:
+        self.queue, self._recording = queue, found
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Do nothing: no other thread records."""
+        yield
+
+    def submit(
+        self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any, collective: bool = False
+    ) -> dpctl.SyclEvent:
+        """Record commands that follow ``depends`` and what was recorded before."""
+        return self._recording.note(start(self._recording.before(depends)), keep)
+
+    def routine(self, name: str, depends: Events, *arguments: Any) -> dpctl.SyclEvent:
+        """Record a kernel of one work-item that calls a routine."""
+        from ishmem.kernels.on_queue import record
+
+        return record(name, self.queue, depends, arguments)
+
+    def copy(self, *_arguments: Any) -> None:
+        """Return ``None``: recorded copies take the general path."""
+
+    def step(self, *_arguments: Any, **_keywords: Any) -> dpctl.SyclEvent:
+        """Raise ``IshmemError``."""
+        recording.refuse(self.queue, "this on-queue operation")
+        raise AssertionError("the recording has ended")
+
+    def nothing(self, depends: Events, collective: bool = False) -> dpctl.SyclEvent:
+        """Return an event that has completed."""
+        return dpctl.SyclEvent()
+
+    def take_problem(self) -> None:
+        """Return ``None``: no step has failed."""
+
+
 class BarrierQueues:
     """Queues for kernels that wait for other PEs; each has one kernel at a time.
 
@@ -432,10 +471,10 @@ class QueueWorkers:
         Raises:
             TypeError: Not a queue.
             ValueError: A queue of another device or context.
-            IshmemError: A queue that is recorded.
         """
         queue = self.given(queue)
-        recording.refuse(queue, "an on-queue operation")
+        if isinstance(queue, dpctl.SyclQueue) and (found := recording.of(queue)):
+            return Recorder(queue, found)
         recent = self._recent
         if recent and recent[0] is queue:
             return recent[1]

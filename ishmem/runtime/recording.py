@@ -105,7 +105,7 @@ def forget(queue: dpctl.SyclQueue) -> None:
 
 def refuse(queue: dpctl.SyclQueue, what: str) -> None:
     """Raise ``IshmemError`` if a queue is recorded: ``what`` needs the host."""
-    if isinstance(queue, dpctl.SyclQueue) and _core.graph_of(queue.addressof_ref()) is not None:
+    if _core.graph_of(queue.addressof_ref()) is not None:
         raise IshmemError(f"{what} needs the host: a queue that is recorded cannot take it")
 
 
