@@ -87,6 +87,13 @@ class Extension:
         """
         return ()
 
+    def recording(self, queue: Any) -> Any:
+        """Return the recording of a queue, if its commands are recorded to a graph; else ``None``.
+
+        It has the methods ``before(events)``, which returns what the next command follows, and ``note(event, kept)``,
+        which takes the command that was recorded and returns its event.
+        """
+
     def unwrapped(self, value: Any) -> Any:
         """Return the object that a wrapper of the library stands for, and other objects unchanged."""
         return value

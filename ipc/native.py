@@ -85,9 +85,26 @@ def queue(sycl_queue: dpctl.SyclQueue) -> tuple[int, bool]:
     return int(member(sycl_queue.addressof_ref(), ctypes.byref(immediate))), bool(immediate.value)
 
 
-def dpctl_functions(*names: str) -> list[int]:
-    """Return the addresses of functions of dpctl's C interface."""
+def functions(*names: str) -> list[int]:
+    """Return the addresses of functions of SYCL and of dpctl's C interface.
+
+    Raises:
+        AttributeError: There is no such function.
+    """
     return [ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0 for name in names]
+
+
+_QUEUE = b"SyclQueueRef"  # the name that dpctl expects; a module attribute, since capsules keep a pointer to it
+
+
+@functools.lru_cache(maxsize=64)
+def sycl_queue(address: int) -> dpctl.SyclQueue:
+    """Return the queue of a ``sycl::queue`` at an address, as torch's streams have one."""
+    import dpctl
+
+    wrap = ctypes.pythonapi.PyCapsule_New
+    wrap.argtypes, wrap.restype = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p), ctypes.py_object
+    return dpctl.SyclQueue(wrap(address, _QUEUE, None))  # dpctl copies the queue
 
 
 _LEVEL_ZERO = 2  # sycl::backend::ext_oneapi_level_zero

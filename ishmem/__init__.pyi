@@ -4,7 +4,7 @@ import typing
 import dpctl
 import dpnp
 
-from . import inference as inference, moe as moe
+from . import graph as graph, inference as inference, moe as moe
 from .active_sets import active_set as active_set
 from .amo import (
     atomic_add as atomic_add,

@@ -15,7 +15,7 @@ from ishmem import memory
 from ishmem.common.errors import StateError
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import check, job, submitted
+from ishmem.runtime import check, job, recording, submitted
 from ishmem.runtime.heap import UsmRange
 from ishmem.teams import Team
 
@@ -26,6 +26,9 @@ class KernelCalls:
     """Symmetric arrays, the first arguments of the kernels, and the event of the last kernel.
 
     As a context manager it is freed on exit, unless an exception ended the block.
+
+    Attributes:
+        last: The event of the last call, or of the last replay that has one; the next call follows it.
     """
 
     _KIND = "object"
@@ -37,7 +40,7 @@ class KernelCalls:
     def __init__(self, workspace: Sequence[Any]) -> None:
         self._workspace = tuple(workspace)
         self._of_queue: dict[dpctl.SyclQueue, tuple[Any, ...]] = {}
-        self._last: dpctl.SyclEvent | None = None
+        self.last: dpctl.SyclEvent | None = None
 
     def free(self) -> None:
         """Wait for this PE's last call to complete, and free the memory.
@@ -49,8 +52,8 @@ class KernelCalls:
             PeerLost: A PE died, or finalised without this call.
         """
         self._check_alive()
-        if self._last is not None:
-            self._last.wait()
+        if self.last is not None:
+            self.last.wait()
         self._of_queue.clear()
         workspace, self._workspace = self._workspace, ()
         for each in workspace:
@@ -84,12 +87,16 @@ class KernelCalls:
         """
         from ishmem.kernels.front_end import NdRange, call_kernel_async
 
-        before = tuple(events if self._last is None else [*events, self._last])
-        queue = arguments[0].sycl_queue
-        space = NdRange((groups * items,), (items,))
-        _, self._last = call_kernel_async(kernel, space, before, *self._on(queue), *arguments)
-        submitted.put_before_dpnp(queue, self._last)
-        return self._last
+        queue, space = arguments[0].sycl_queue, NdRange((groups * items,), (items,))
+        recorded = recording.of(queue)
+        before = tuple(events if recorded or self.last is None else [*events, self.last])
+        _, event = call_kernel_async(kernel, space, before, *self._on(queue), *arguments)
+        if recorded:
+            recorded.calls.append(self)
+            return event
+        self.last = event
+        submitted.put_before_dpnp(queue, event)
+        return event
 
     def _on(self, queue: dpctl.SyclQueue) -> tuple[Any, ...]:
         """Return the symmetric arrays on a queue."""

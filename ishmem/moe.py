@@ -20,7 +20,7 @@ from ishmem.common import moe
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.kernel_calls import KernelCalls, Results, device_array, flat, same_queue
 from ishmem.on_queue import Depends
-from ishmem.runtime import check, job
+from ishmem.runtime import check, job, recording
 from ishmem.runtime.queue_workers import events_of
 from ishmem.teams import TEAM_WORLD, Team, find
 
@@ -153,8 +153,7 @@ class Buffer(KernelCalls):
         self._row = -(-nbytes // ALIGNMENT) * ALIGNMENT
         super().__init__(self._allocate())
         self._results = Results()
-        self._units, self._calls = 0, {"dispatch": 0, "combine": 0}
-        self._pending: dict[str, int] = {}
+        self._pending: dict[str, Hook] = {}
 
     def _allocate(self) -> tuple[Any, ...]:
         """Allocate the parts of `ishmem.common.moe`."""
@@ -162,6 +161,7 @@ class Buffer(KernelCalls):
         nbytes, n_words, n_flags = moe.sizes(self.num_experts, self.max_tokens, outputs, self._row)
         rows, words = memory.empty(nbytes, dtype="uint8"), memory.zeros(n_words, dtype="int64")
         given = {moe.LISTS: self.num_experts, moe.MAX_TOKENS: self.max_tokens, moe.OUTPUTS: outputs, moe.ROW: self._row}
+        given |= {moe.DISPATCHES: 1, moe.COMBINES: 1}
         for index, value in given.items():
             words[index] = value
         return rows, words, memory.zeros(n_flags, dtype="uint64")
@@ -320,6 +320,7 @@ class Buffer(KernelCalls):
 
         self._check_alive()
         indices = self._choices(topk_idx)
+        recording.refuse(indices.array.sycl_queue, "get_dispatch_layout")
         self._check_experts(indices, None)
         chosen = dpnp.asarray(self._routed(indices).array)
         experts, pes = (
@@ -360,6 +361,7 @@ class Buffer(KernelCalls):
         weights = _device_array(topk_weights, "topk_weights", _WEIGHTS)
         _check_shape(weights, indices.shape)
         same_queue(tokens, scales, indices, weights)
+        recording.refuse(tokens.array.sycl_queue, "dispatch")
         for event in events_of(depends):
             event.wait()
         self._check_experts(indices, None)
@@ -403,6 +405,7 @@ class Buffer(KernelCalls):
 
         self._check_ready("combine")
         kind, outputs = self._outputs(x, "x", (handle.rows, self.hidden), dtype)
+        recording.refuse(outputs.array.sycl_queue, "combine")
         if not handle.rounds:
             return self._combine_round(kind, outputs, handle, out, depends)
         dest = self._output(outputs, (handle.choices.shape[0], self.hidden), out)
@@ -527,27 +530,24 @@ class Buffer(KernelCalls):
     def _start(self, work: _Work, later: bool, depends: Depends) -> tuple[dpctl.SyclEvent, Hook]:
         """Begin a call: submit the units that send, and those that receive, now or by the hook that is returned."""
         events, both = events_of(depends), work.senders + work.receivers
-        self._calls[work.call] += 1
-        number = self._calls[work.call]
         if not later:
-            event = self._launch(work, number, 0, both, events)
+            event = self._launch(work, 0, both, events)
             return event, lambda: event
-        self._pending[work.call] = number
 
         def hook() -> dpctl.SyclEvent:
             self._check_callable()
-            if self._pending.get(work.call) != number:
+            if self._pending.get(work.call) is not hook:
                 raise StateError(f"this hook of a {work.call} was called before")
             del self._pending[work.call]
-            return self._launch(work, number, work.senders, both, [])
+            return self._launch(work, work.senders, both, [])
 
-        return self._launch(work, number, 0, work.senders, events), hook
+        self._pending[work.call] = hook
+        return self._launch(work, 0, work.senders, events), hook
 
-    def _launch(self, work: _Work, number: int, first: int, end: int, events: list[dpctl.SyclEvent]) -> dpctl.SyclEvent:
+    def _launch(self, work: _Work, first: int, end: int, events: list[dpctl.SyclEvent]) -> dpctl.SyclEvent:
         """Submit a kernel for the units ``first`` to ``end - 1`` of a call."""
-        place = (self.team.handle, number, self._units, first)
-        self._units += end - first
-        arguments = [*work.arrays, *place, *work.numbers]
+        ends = int(end == work.senders + work.receivers)
+        arguments = [*work.arrays, self.team.handle, ends, first, *work.numbers]
         items = min(max(SENDING_WORK_ITEMS // work.senders, LEAST_WORK_ITEMS), MOST_WORK_ITEMS) // 32 * 32
         return self._submit(work.kernel, end - first, items, arguments, events)
 
@@ -600,7 +600,7 @@ class Buffer(KernelCalls):
 
     def _check_experts(self, indices: check.View, depends: Depends) -> None:
         """With ``ISHMEM_CHECK``, check the numbers of experts."""
-        if not job.current().settings.check:
+        if not job.current().settings.check or recording.of(indices.array.sycl_queue):
             return
         for event in events_of(depends):
             event.wait()

@@ -30,10 +30,10 @@ from ishmem.common.errors import IshmemError
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import boxes, check, job
+from ishmem.runtime import boxes, check, foreign, job
 from ishmem.runtime.docstrings import as_on_queue
 from ishmem.runtime.heap import UsmRange
-from ishmem.runtime.queue_workers import Events, QueueWorker, events_of, in_slices
+from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of, in_slices
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -240,7 +240,7 @@ def fence_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.S
 
     Source: shmem_fence, in the manner of ishmemx_quiet_on_queue.
     """
-    return _worker(sycl_queue).step(events_of(depends), order.fence)
+    return _order("fence", order.fence, sycl_queue, depends)
 
 
 @as_on_queue(order.quiet)
@@ -251,7 +251,7 @@ def quiet_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.S
 
     Source: ishmemx_quiet_on_queue.
     """
-    return _worker(sycl_queue).step(events_of(depends), order.quiet)
+    return _order("quiet", order.quiet, sycl_queue, depends)
 
 
 @as_on_queue(wait.wait_until)
@@ -266,6 +266,10 @@ def wait_until_on_queue(
     """
     wait.test(ivar, cmp, cmp_value, index)  # checks the arguments
     worker, events = _worker(sycl_queue), events_of(depends)
+    flag = check.view(ivar, "ivar")
+    if isinstance(worker, Recorder) and flag.device:
+        _check_waits("wait_until")
+        return worker.routine("wait_until", events, flag.array, int(cmp), cmp_value, check.position(flag, index))
     return _wait(lambda timeout: wait.wait_until(ivar, cmp, cmp_value, index, timeout), None, worker, events)
 
 
@@ -410,6 +414,16 @@ def team_sync_on_queue(team: Team, sycl_queue: Queue = None, depends: Depends = 
     return _collective("team_sync", member.handle, sycl_queue, depends)
 
 
+def _order(name: str, routine: Callable[[], None], queue: Queue, depends: Depends) -> dpctl.SyclEvent:
+    worker, events = _worker(queue), events_of(depends)
+    return worker.routine(name, events) if isinstance(worker, Recorder) else worker.step(events, routine)
+
+
+def _check_waits(name: str) -> None:
+    if reason := job.current().no_waits:
+        raise IshmemError(f"{name}_on_queue is a kernel: {reason}")
+
+
 def _worker(queue: Queue) -> QueueWorker:
     return job.current().queue_workers.of(queue)
 
@@ -422,6 +436,7 @@ def _bytes_at(worker: QueueWorker, address: int, nbytes: int) -> dpctl.memory.Me
 def _transfer(
     routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, worker: QueueWorker, events: Events
 ) -> dpctl.SyclEvent:
+    dest, source = foreign.native(dest), foreign.native(source)
     if event := worker.copy(dest, source, pe, nelems, is_put, events):
         return event
     transfer = _Transfer(routine, dest, source, pe, nelems, is_put)
@@ -503,6 +518,9 @@ def _update_signal(
 ) -> dpctl.SyclEvent:
     """Submit the update of a signal, which the host does if it can."""
     heap, flag = job.current().heap, check.view(sig_addr, "sig_addr")
+    if isinstance(worker, Recorder) and flag.device:
+        name, position = "signal_add" if sig_op == SignalOp.ADD else "signal_set", check.position(flag, index)
+        return worker.routine(name, events, flag.array, int(signal), int(pe), position)
     if sig_op == SignalOp.ADD and flag.device and heap.reaches(pe) and not heap.host_adds(pe):
         from ishmem.runtime.host_atomics import submit_atomic  # imports dpnp
 
@@ -524,7 +542,8 @@ def _strided(
         raise ValueError(f"{routine}: dest is in host memory, where the blocks must leave no gaps; pass a dst equal to "
                          "the block size, or a device array as dest")  # fmt: skip
     kept: list[Any] = [plan.dest.array, plan.source.array]
-    if not (plan.dest.device and plan.source.device and job.current().heap.reaches(plan.pe)):
+    on_device = plan.dest.device and plan.source.device and job.current().heap.reaches(plan.pe)
+    if isinstance(worker, Recorder) or not on_device:  # dpctl's copy has the host release its arguments
         return worker.step(events, by_host, keep=kept)
     with worker.together():
         for box in plan.boxes:
@@ -639,14 +658,15 @@ def _result_view(ret: Any) -> check.View:
 
 
 def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.SyclEvent:
-    if reason := job.current().no_waits:
-        raise IshmemError(f"{name}_on_queue is a kernel: {reason}")
+    _check_waits(name)
     workers = job.current().queue_workers
     try:
         worker, events = workers.of(queue), events_of(depends)
     except Exception:
         _submit_collective(name, team, workers.of(None), [])  # the kernels of the other PEs wait for it
         raise
+    if isinstance(worker, Recorder):
+        return worker.routine(name, events, team)
     problem = worker.take_problem()
     event = _submit_collective(name, team, worker, events)
     if problem:

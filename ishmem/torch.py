@@ -18,15 +18,17 @@ import functools
 import math
 from typing import Any
 
+import dpctl
 import numpy as np
 import torch
 
 from ishmem import interop, memory
 from ishmem.common.type_tables import OPAQUE, RMA_TYPES, refusal
 from ishmem.environment import arrays
+from ishmem.ipc import native
 from ishmem.runtime import foreign, job
 
-__all__ = ["empty", "empty_like", "free", "full", "ones", "peer", "zeros", "zeros_like"]
+__all__ = ["current_stream_wait", "empty", "empty_like", "free", "full", "ones", "peer", "zeros", "zeros_like"]
 
 
 def empty(shape: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
@@ -185,6 +187,29 @@ def free(tensor: torch.Tensor | None) -> None:
     memory.free(tensor)
 
 
+def current_stream_wait(event: dpctl.SyclEvent) -> None:
+    """Let what is put on torch's current stream from now on run after an event; the host does not wait.
+
+    Not collective, not blocking. Without an XPU of torch there is no stream, and the call waits for the event.
+
+    Args:
+        event: The event of an on-queue operation, of a call of another queue, or of a replay.
+
+    Raises:
+        StateError: Not between ``init`` and ``finalize``.
+
+    Example:
+        >>> ishmem.torch.current_stream_wait(ishmem.sync_all_on_queue())
+
+    Source: DeepEP, EventOverlap.current_stream_wait.
+    """
+    queue = _queue()
+    if queue is None:
+        event.wait()
+    else:
+        queue.submit_barrier([event])
+
+
 def _new(routine: str, shape: Any, dtype: torch.dtype | None, device: Any, value: Any) -> torch.Tensor:
     """Return a new symmetric tensor, of which all elements have a value unless that is None."""
     kind = dtype or (torch.tensor(value).dtype if routine == "full" else torch.get_default_dtype())
@@ -223,11 +248,36 @@ def _device(asked: Any) -> str:
 
 
 def _has_device() -> bool:
-    """Return whether torch has the device of the heap, whose numbers of devices are those of DLPack."""
+    """Return whether torch has the device of the heap."""
+    return _number_of_device(job.current().heap) is not None
+
+
+@functools.lru_cache(maxsize=1)
+def _number_of_device(heap: Any) -> int | None:
+    """Return the number by which torch has the device of a heap, which is that of DLPack; None if it has not."""
     if not hasattr(torch, "xpu") or not torch.xpu.is_available():
-        return False
-    bytes_of_heap = arrays.tensor.usm_ndarray((1,), dtype="uint8", buffer=job.current().heap.memory)
-    return bool(bytes_of_heap.__dlpack_device__()[1] < torch.xpu.device_count())
+        return None
+    number = arrays.tensor.usm_ndarray((1,), dtype="uint8", buffer=heap.memory).__dlpack_device__()[1]
+    return int(number) if number < torch.xpu.device_count() else None
+
+
+def _current_stream() -> Any:
+    """Return torch's current stream on the device of the heap; None if it has none."""
+    number = _number_of_device(job.current().heap) if job.running() else None
+    return None if number is None else torch.xpu.current_stream(number)
+
+
+def _queue() -> dpctl.SyclQueue | None:
+    stream = _current_stream()
+    return None if stream is None else native.sycl_queue(stream.sycl_queue)
+
+
+def _on_stream(array: Any) -> Any:
+    """Return a dpnp array on the queue of torch's current stream."""
+    import dpnp
+
+    queue = _queue()
+    return array if queue is None else dpnp.asarray(array.get_array().to_device(queue))
 
 
 def _tensor(array: Any, dtype: torch.dtype, device: str) -> torch.Tensor:
@@ -277,6 +327,8 @@ class _Tensors:
         order = 3 if contiguous and tensor.ndim < 2 else contiguous | _is_fortran(tensor) << 1
         if on_host and (offset := _offset(address)) is not None:
             address, on_host = job.current().heap.base + offset, False
+        if not on_host and (queue := _queue()) is not None:
+            queue.wait()  # the host is about to read or write the memory
         return address, count, tensor.element_size(), order, number, not on_host
 
     def native(self, tensor: torch.Tensor) -> Any:
@@ -286,11 +338,16 @@ class _Tensors:
         if tensor.device.type == "xpu":
             import dpnp
 
-            return dpnp.from_dlpack(bits)
+            return _on_stream(dpnp.from_dlpack(bits))
         offset = _offset(_address(tensor))
         if offset is None:
             return bits.numpy()
-        return job.current().heap.array_at(offset, tuple(tensor.shape), _storage(tensor.dtype), tensor.stride())
+        array = job.current().heap.array_at(offset, tuple(tensor.shape), _storage(tensor.dtype), tensor.stride())
+        return _on_stream(array)
+
+    def queue(self) -> dpctl.SyclQueue | None:
+        """Return the queue of torch's current stream on the device of the heap; None if it has none."""
+        return _queue()
 
     def dtype(self, tensor: torch.Tensor) -> str:
         """Return the name of the dtype."""

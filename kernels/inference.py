@@ -27,33 +27,27 @@ from .float_words import FloatWords, add, dot, float_words, multiply, scaled
 from .front_end import kernel, kernel_api as kapi
 from .intrinsics import (
     address_of,
-    atomic_add_word,
-    atomic_store_word,
     compiled,
     group_barrier,
     group_float_sum,
     group_sum,
     load_word,
-    memory_fence,
     rank_in,
     size_of,
     store_volatile,
 )
 from .long_waits import forget, gives_up, looking, tell_member
-from .memory_orders import FLAG, FLAG_SEEN
 from .nodes import after
 from .options import CHECK
 from .peers import peer_delta
 from .runtime_checks import report
 from .spec_constants import heap_base
 from .teams import members_of, pe_of
-from .tickets import next_ticket
+from .tickets import end_launch, next_ticket
 from .work_division import work_item_share
 from .work_groups import groups_of
 
 LOW_HALF = 0xFFFFFFFF
-
-_publish, _see = memory_fence(FLAG), memory_fence(FLAG_SEEN)
 
 
 class Call(NamedTuple):
@@ -114,14 +108,7 @@ def begin(workspace, words, size):
 @compiled
 def end(workspace, group):
     """Let the last work-group of this PE that finishes the call prepare the next one."""
-    groups = groups_of(group)
-    _publish()
-    group_barrier(group)
-    if rank_in(group) == 0 and atomic_add_word(workspace + FINISHED, 1) == groups - 1:
-        _see()
-        atomic_store_word(workspace + TICKET, 0)
-        atomic_store_word(workspace + FINISHED, 0)
-        atomic_store_word(workspace + CALL, load_word(workspace + CALL) + 1)
+    end_launch(workspace + TICKET, workspace + FINISHED, workspace + CALL, 1, group)
 
 
 @compiled

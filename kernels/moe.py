@@ -20,7 +20,7 @@ import numpy as np
 from ishmem import order, rma, signals
 from ishmem.common.constants import CMP_GE
 from ishmem.common.inference import WORD
-from ishmem.common.moe import HEADER, LISTS, MAX_TOKENS, OUTPUTS, ROW, TICKET
+from ishmem.common.moe import COMBINES, DISPATCHES, ENDED, HEADER, LISTS, MAX_TOKENS, OUTPUTS, ROW, TICKET
 from ishmem.common.violations import ROWS, number as number_of
 from ishmem.runtime.kernel_extension import kernel_factory
 
@@ -43,7 +43,7 @@ from .peers import peer_delta
 from .proxy import HELD, Move, reachable, start_by_proxy, store_flag
 from .runtime_checks import report
 from .teams import members_of, pe_of
-from .tickets import next_ticket
+from .tickets import end_launch, next_ticket
 from .work_division import alone, work_item_share
 
 DISPATCH = number_of("Buffer.dispatch")
@@ -326,26 +326,34 @@ def receive_list(unit, buffer, received, call, sizes, members, group):
         copy_rows(to, sizes.scale_bytes, row + sizes.nbytes, call.row, length, sizes.scale_bytes, group)
 
 
+@compiled
+def end(words, number, ends, group):
+    """Let the last work-group of a launch prepare the next one; with ``ends``, the next call has another number."""
+    here = address_of(words)
+    end_launch(here + 8 * TICKET, here + 8 * ENDED, here + 8 * number, ends, group)
+
+
 @kernel_factory
 def dispatch_kernel() -> Any:
     """Return the kernel that sends and receives tokens.
 
     Its units are one for each list to send, then one for each list to receive. ``first`` is the first unit of the
-    launch, ``taken`` the number of units of the launches before; the numbers after ``tokens`` are those of `Sizes`.
+    launch, ``ends`` is 1 if the launch ends the call; the numbers after ``tokens`` are those of `Sizes`.
     """
 
     def dispatch(
         item: kapi.NdItem, rows, words, flags, x, scales, topk_idx, recv_x, recv_scales, counts, layout, origins, team,
-        number, taken, first, tokens, topk, lists_per_pe, nbytes, scale_bytes,
+        ends, first, tokens, topk, lists_per_pe, nbytes, scale_bytes,
     ):  # fmt: skip
-        group, members, call = item.get_group(), members_of(team), call_of(words, number, lists_per_pe)
+        group, members, call = item.get_group(), members_of(team), call_of(words, words[DISPATCHES], lists_per_pe)
         sizes, lists = Sizes(topk, lists_per_pe, nbytes, scale_bytes), lists_per_pe * members.size
-        unit, buffer = first + next_ticket(address_of(words) + 8 * TICKET, group) - taken, Buffer(rows, words, flags)
+        unit, buffer = first + next_ticket(address_of(words) + 8 * TICKET, group), Buffer(rows, words, flags)
         if unit < lists:
             send_list(unit, buffer, Tokens(x, scales, topk_idx, tokens), call, sizes, members, group)
         else:
             received = Received(recv_x, recv_scales, counts, layout, origins)
             receive_list(unit - lists, buffer, received, call, sizes, members, group)
+        end(words, DISPATCHES, ends, group)
 
     return kernel_of_copies(dispatch)
 
@@ -380,7 +388,7 @@ def combine_kernel(dtype: str) -> Any:
     """Return the kernel that returns outputs and sums those of each token, for a dtype of `float_words.DTYPES`.
 
     Its units are one for each list to return, then one for each token to sum, then one that waits for all lists.
-    ``first`` and ``taken`` are those of `dispatch_kernel`.
+    ``first`` and ``ends`` are those of `dispatch_kernel`.
     """
     lanes, load, store, numbers, rounded = float_words(dtype)
     sum_unit = weighted_sum(dtype)
@@ -415,12 +423,12 @@ def combine_kernel(dtype: str) -> Any:
                 store(to + i * WORD, rounded(word), last)
 
     def combine(
-        item: kapi.NdItem, rows, words, flags, y, layout, origins, topk_idx, weights, out, team, number, taken, first,
-        tokens, topk, lists_per_pe, nbytes, hidden,
+        item: kapi.NdItem, rows, words, flags, y, layout, origins, topk_idx, weights, out, team, ends, first, tokens,
+        topk, lists_per_pe, nbytes, hidden,
     ):  # fmt: skip
-        group, members, call = item.get_group(), members_of(team), call_of(words, number, lists_per_pe)
+        group, members, call = item.get_group(), members_of(team), call_of(words, words[COMBINES], lists_per_pe)
         sizes, lists = Sizes(topk, lists_per_pe, nbytes, 0), lists_per_pe * members.size
-        unit, buffer = first + next_ticket(address_of(words) + 8 * TICKET, group) - taken, Buffer(rows, words, flags)
+        unit, buffer = first + next_ticket(address_of(words) + 8 * TICKET, group), Buffer(rows, words, flags)
         if unit < lists:
             send_back(unit, buffer, Outputs(y, layout, origins), call, sizes, members, group)
         elif unit < lists + tokens:
@@ -428,5 +436,6 @@ def combine_kernel(dtype: str) -> Any:
         else:
             for i in range(rank_in(group), lists, size_of(group)):
                 signals.signal_wait_until(flags, CMP_GE, call.number, call.back + i)
+        end(words, COMBINES, ends, group)
 
     return kernel_of_copies(combine)

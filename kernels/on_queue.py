@@ -8,6 +8,7 @@ from typing import Any
 import dpctl
 
 import ishmem
+from ishmem.environment import arrays
 
 from .front_end import Range, call_kernel_async, kernel, kernel_api as kapi
 
@@ -22,7 +23,21 @@ def _kernel(name: str) -> Any:
     def sync_team(item: kapi.Item, anchor, team):
         routine(team)
 
-    return kernel(sync_team if name == "team_sync" else sync)
+    def at_element(item: kapi.Item, array, first, second, index):
+        routine(array, first, second, index)
+
+    forms = {"team_sync": sync_team, "signal_add": at_element, "signal_set": at_element, "wait_until": at_element}
+    return kernel(forms.get(name, sync))
+
+
+def record(name: str, queue: dpctl.SyclQueue, after: list[dpctl.SyclEvent], arguments: Any) -> dpctl.SyclEvent:
+    """Record a routine on a queue; its arguments are none, a team, or a symmetric array with three numbers."""
+    anchor, *numbers = arguments if len(arguments) > 1 else (None, *(arguments or (0,)))
+    if anchor is None:
+        array = arrays.tensor.empty(1, dtype="int64", sycl_queue=queue)
+    else:
+        array = arrays.usm_array(anchor).to_device(queue)
+    return call_kernel_async(_kernel(name), Range(1), tuple(after), array, *numbers)[1]
 
 
 def launch(name: str, team: int, anchor: Any, after: dpctl.SyclEvent) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:

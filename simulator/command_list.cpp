@@ -57,7 +57,7 @@ ZE_API ze_result_t zeCommandListCreate(ze_context_handle_t context, ze_device_ha
   if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (anyNull(desc, list)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   bool ordered = desc->flags & ZE_COMMAND_LIST_FLAG_IN_ORDER;
-  *list = new CommandList{nullptr, std::make_shared<std::vector<Command>>(), ordered};
+  *list = new CommandList{nullptr, std::make_shared<Commands>(), ordered};
   return ZE_RESULT_SUCCESS;
 }
 
@@ -91,7 +91,7 @@ ZE_API ze_result_t zeCommandListReset(ze_command_list_handle_t list) {
   trace(__func__);
   if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   if (list->immediate) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
-  list->commands = std::make_shared<std::vector<Command>>();
+  list->commands = std::make_shared<Commands>();
   list->closed = false;
   return ZE_RESULT_SUCCESS;
 }

@@ -19,9 +19,13 @@ struct Command {
   bool counts = false;                           // the event is counter-based
 };
 
+struct Commands : std::vector<Command> {
+  std::atomic<int> runs{0};  // that have been submitted and have not ended
+};
+
 struct CommandList {
   std::unique_ptr<Queue> immediate;
-  std::shared_ptr<std::vector<Command>> commands;  // shared with submissions that are still running
+  std::shared_ptr<Commands> commands;  // shared with submissions that are still running
   const bool ordered;  // one command after the other
   bool closed = false;
 };

@@ -111,7 +111,8 @@ ZE_API ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t driver, uin
   trace(__func__);
   if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   static const char *const names[] = {
-      "ZE_experimental_event_pool_counter_based", "ZE_experimental_global_offset",     "ZE_experimental_module_program",
+      "ZE_experimental_event_pool_counter_based", "ZE_experimental_global_offset",
+      "ZE_experimental_immediate_command_list_append", "ZE_experimental_module_program",
       "ZE_extension_float_atomics",               "ZE_extension_memory_free_policies", "ZE_extension_pci_properties"};
   return answerList(sizeof names / sizeof *names, count, list, [](auto &extension, uint32_t i) {
     snprintf(extension.name, sizeof extension.name, "%s", names[i]);

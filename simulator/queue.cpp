@@ -100,10 +100,11 @@ bool Queue::Worker::next(Item &item) {
   return true;
 }
 
-// Waits for the events of an item; later items cannot start before it.
+// Waits for the events of an item; later items of the queue cannot start before it.
 void Queue::Worker::start(const Item &item) {
-  if (item.submission.waits.empty()) return;
   for (auto &completion : item.submission.waits) await(completion->set, forever);
+  if (item.submission.started) raise(item.submission.started->set);
+  if (item.submission.waits.empty()) return;
   std::lock_guard<std::mutex> lock(mutex);
   starting = false;
   addThread();
@@ -136,6 +137,7 @@ void Queue::Worker::run() {
 Queue::Queue(ze_device_handle_t device, const ze_command_queue_desc_t &desc)
     : synchronous_(desc.mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS),
       ordered_(desc.flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER),
+      computes_(desc.ordinal == computeGroup),
       shared_(settings().engines == 1 && desc.ordinal == computeGroup) {
   worker_ = Worker::of(device, ordered_, shared_);
 }
@@ -147,10 +149,35 @@ Queue::~Queue() {
   worker_->submission.notify_all();
 }
 
-void Queue::submit(Submission submission) {
+// The compute queues of a process start lists and single commands in the order of their submissions, as on one engine.
+// SYCL's graphs rely on it: an immediate list waits for an event that the lists before it reset. Returns a lock for the
+// time until the submission is in its queue, which a process needs only once it has executed lists.
+static std::unique_lock<std::mutex> putInOrder(Submission &submission, bool isBatch) {
+  static auto *mutex = new std::mutex;  // never destroyed, as in work.cpp
+  static std::atomic<bool> executesLists{false};
+  static auto *batch = new std::shared_ptr<Completion>;
+  static auto *since = new std::vector<std::shared_ptr<Completion>>;
+  if (isBatch) executesLists = true;
+  if (!executesLists) return {};
+  std::unique_lock<std::mutex> lock(*mutex);
+  submission.started = std::make_shared<Completion>();
+  if (*batch && !(*batch)->set) submission.waits.push_back(*batch);
+  since->erase(std::remove_if(since->begin(), since->end(), [](auto &each) { return each->set.load(); }), since->end());
+  if (isBatch) {
+    submission.waits.insert(submission.waits.end(), since->begin(), since->end());
+    since->clear();
+    *batch = submission.started;
+  } else {
+    since->push_back(submission.started);
+  }
+  return lock;
+}
+
+void Queue::submit(Submission submission, bool isBatch) {
   if (settings().inlineWork) return submission.work();
   const uint64_t work = workBegins();
   {
+    auto order = computes_ && !shared_ ? putInOrder(submission, isBatch) : std::unique_lock<std::mutex>();
     Worker &w = *worker_;
     std::lock_guard<std::mutex> lock(w.mutex);
     const uint64_t after = ordered_ ? last_ : 0;
@@ -196,27 +223,62 @@ ZE_API ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t queue, ui
   return status(queue->synchronize(timeout));
 }
 
+using Batch = std::vector<std::shared_ptr<Commands>>;
+
+static void resetCounters(const Commands &commands) {
+  for (auto &command : commands)
+    if (command.counts) command.signal->set = false;
+}
+
+static ze_result_t collect(uint32_t count, ze_command_list_handle_t *lists, Batch &batch) {
+  if (!lists) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (count == 0) return ZE_RESULT_ERROR_INVALID_SIZE;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!lists[i]) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+    if (lists[i]->immediate || !lists[i]->closed) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
+    batch.push_back(lists[i]->commands);
+  }
+  for (auto &commands : batch)
+    if (commands->runs++ == 0) resetCounters(*commands);  // otherwise the run before still signals them
+  return ZE_RESULT_SUCCESS;
+}
+
+static void run(const Batch &batch) {
+  for (auto &commands : batch) resetCounters(*commands);
+  for (auto &commands : batch) {
+    for (auto &command : *commands) run(command);
+    --commands->runs;
+  }
+}
+
 ZE_API ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t queue, uint32_t count,
                                                      ze_command_list_handle_t *lists, ze_fence_handle_t fence) {
   trace(__func__);
   if (!queue) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!lists) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  if (count == 0) return ZE_RESULT_ERROR_INVALID_SIZE;
-  std::vector<std::shared_ptr<const std::vector<Command>>> batch;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (!lists[i]) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (lists[i]->immediate || !lists[i]->closed) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
-    for (auto &command : *lists[i]->commands)
-      if (command.counts) command.signal->set = false;
-    batch.push_back(lists[i]->commands);
-  }
+  Batch batch;
+  if (auto error = collect(count, lists, batch)) return error;
   auto work = [batch = std::move(batch), fence] {
-    for (auto &commands : batch)
-      for (auto &command : *commands) run(command);
+    run(batch);
     if (fence) raise(fence->set);
   };
-  queue->submit({std::move(work)});
+  queue->submit({std::move(work)}, true);
   return status(true);
+}
+
+ZE_API ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_handle_t list, uint32_t count,
+                                                               ze_command_list_handle_t *lists,
+                                                               ze_event_handle_t signal, uint32_t waitCount,
+                                                               ze_event_handle_t *waits) {
+  trace(__func__);
+  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (!list->immediate) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
+  Batch batch;
+  if (auto error = collect(count, lists, batch)) return error;
+  auto work = [batch = std::move(batch)] {
+    run(batch);
+    return true;
+  };
+  return append(list, std::move(work), signal, waitCount, waits);
 }
 
 }  // namespace simulator

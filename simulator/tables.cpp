@@ -26,6 +26,7 @@ static const char *const tables[][2] = {
                     "AppendWaitOnEvents AppendEventReset AppendQueryKernelTimestamps AppendLaunchKernel "
                     "AppendLaunchCooperativeKernel AppendLaunchKernelIndirect AppendLaunchMultipleKernelsIndirect "
                     "3 AppendImageCopyToMemoryExt AppendImageCopyFromMemoryExt 6 HostSynchronize"},
+    {"CommandListExp", "9 CreateCloneExp ImmediateAppendCommandListsExp"},
     {"Image", "GetProperties Create Destroy 3 GetAllocPropertiesExt 5 ViewCreateExt"},
     {"Mem", "AllocShared AllocDevice AllocHost Free GetAllocProperties GetAddressRange GetIpcHandle OpenIpcHandle "
             "CloseIpcHandle 3 FreeExt 6 PutIpcHandle"},
@@ -88,6 +89,7 @@ TABLE(DeviceExp)
 TABLE(Context)
 TABLE(CommandQueue)
 TABLE(CommandList)
+TABLE(CommandListExp)
 TABLE(Image)
 TABLE(ImageExp)
 TABLE(Mem)

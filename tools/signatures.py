@@ -23,7 +23,7 @@ import typing
 import dpctl
 import dpnp
 
-from . import inference as inference, moe as moe
+from . import graph as graph, inference as inference, moe as moe
 """
 _NAMES = {
     "Any": "typing.Any", "Sequence": "typing.Sequence", "ndarray": "dpnp.ndarray", "Queue": "dpctl.SyclQueue | None",

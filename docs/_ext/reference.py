@@ -40,7 +40,7 @@ MEANINGS = {
 CLASSES = {
     "Teams": ("Team", "TeamConfig"),
     "Contexts": ("Ctx", "CtxSession"),
-    "Inference": ("inference.Communicator", "moe.Buffer", "moe.Handle"),
+    "Inference": ("graph.Graph", "inference.Communicator", "moe.Buffer", "moe.Handle"),
 }
 KERNEL_LANGUAGE = """\
 The names of ``ishmem.dpex`` (``call_kernel``, ``Range``, ``NdRange``, ``LocalAccessor``) and of

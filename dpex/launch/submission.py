@@ -157,7 +157,7 @@ def _program(kernel: Kernel, kinds: tuple[Any, ...], queue: dpctl.SyclQueue) -> 
 def _submit(
     kernel: Any, index_space: Range | NdRange, after: Sequence[Any], arguments: Sequence[Any], named: dict[str, Any]
 ) -> tuple[Any, Any]:
-    """Submit a kernel; return its event and its queue."""
+    """Submit a kernel; return its event and its queue, or no queue for a kernel that is recorded."""
     if not isinstance(kernel, Kernel):
         raise TypeError(f"call_kernel launches a function decorated by dpex.kernel, got {kernel!r}")
     if named or kernel.has_options:
@@ -175,13 +175,16 @@ def _submit(
     launch = _Launch(arguments)
     items = (item,) if kernel.parameters > len(arguments) else ()
     program = _program(kernel, (*items, *launch.kinds), launch.queue)
-    before = [*after, *_submitted_before(launch.queue)]
+    recording = installed().recording(launch.queue)
+    before = recording.before(after) if recording else [*after, *_submitted_before(launch.queue)]
     try:
         event = launch.queue.submit_async(program, launch.flat, *sizes, before)
     except dpctl.SyclKernelSubmitError:
         installed().raise_problems()
         _raise_if_too_large(kernel.__name__, sizes[1], arguments, launch.queue.sycl_device)
         raise
+    if recording:
+        return recording.note(event, (kernel, arguments)), None
     installed().submitted(kernel.__name__, event)
     return event, launch.queue
 
@@ -213,6 +216,8 @@ def _submitted_before(queue: dpctl.SyclQueue) -> list[dpctl.SyclEvent]:
 def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: Any, **named_args: Any) -> None:
     """Run a kernel on the queue of its array arguments, and wait until it has completed.
 
+    On a queue that is recorded it records the kernel, and returns.
+
     Args:
         kernel_fn: The kernel.
         index_space: The number of work-items in each dimension; with an `NdRange`, also those of a work-group.
@@ -231,7 +236,9 @@ def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: A
         TypeError: ``kernel_fn`` is no kernel, ``index_space`` no range, the arguments do not fit the kernel, or a
             local accessor lacks work-groups.
     """
-    _submit(kernel_fn, index_space, (), kernel_args, named_args)[0].wait()
+    event, queue = _submit(kernel_fn, index_space, (), kernel_args, named_args)
+    if queue is not None:
+        event.wait()
 
 
 def call_kernel_async(
@@ -260,4 +267,6 @@ def call_kernel_async(
         Exception: As `call_kernel`; if the kernel fails, ``wait()`` of its event raises.
     """
     event, queue = _submit(kernel_fn, index_space, dependent_events, kernel_args, named_args)
+    if queue is None:
+        return event, event
     return queue._submit_keep_args_alive((*kernel_args, *named_args.values()), [event]), event

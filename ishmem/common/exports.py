@@ -17,7 +17,7 @@ _OTHERS = {
     "contexts": ["CTX_DEFAULT", "CTX_INVALID", "Ctx", "CtxSession"],
     "teams": ["TEAM_INVALID", "TEAM_NODE", "TEAM_SHARED", "TEAM_WORLD", "Team", "TeamConfig"],
 }
-MODULES = ("inference", "moe")
+MODULES = ("graph", "inference", "moe")
 """The modules of ``ishmem`` that are public by themselves."""
 
 

@@ -13,8 +13,9 @@ list for each expert on each side. The *halves* of a part serve calls of even an
 
 from __future__ import annotations
 
-TICKET = 0
-"""Index of the word that counts the units of work that work-groups have taken."""
+TICKET, ENDED, DISPATCHES, COMBINES = 0, 1, 2, 3
+"""Indices of the words that count, in a launch, the units of work that work-groups have taken, and the work-groups that
+have ended; and the numbers of the next dispatch and the next combine, from 1 on."""
 
 LISTS, MAX_TOKENS, OUTPUTS, ROW = 8, 9, 10, 11
 """Indices of the words that hold the number of lists, the tokens in each, the number of outputs, and the bytes of a

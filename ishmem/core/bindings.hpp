@@ -12,6 +12,7 @@ namespace ishmem {
 void bind_answer(nb::module_ &m);
 void bind_collectives(nb::module_ &m);
 void bind_completion(nb::module_ &m);
+void bind_graph(nb::module_ &m);
 void bind_heap(nb::module_ &m);
 void bind_late(nb::module_ &m);
 void bind_network(nb::module_ &m);
@@ -34,6 +35,9 @@ inline Outcome raised(Outcome outcome) {
     if (outcome == Interrupted) throw nb::python_error();
     return outcome;
 }
+
+// Returns an event of SYCL in the form from which dpctl.SyclEvent is made; takes over the event.
+nb::object event_capsule(void *event);
 
 // A pointer that Python holds as an integer.
 template <class P>

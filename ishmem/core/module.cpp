@@ -32,6 +32,7 @@ PyMethodDef hot[] = {
 NB_MODULE(_core, m) {
     m.doc() = "The host's hot path: loads, stores, copies, atomics and waits on mapped heaps.";
     if (PyModule_AddFunctions(m.ptr(), hot) != 0 || !add_routine_type(m.ptr())) throw nb::python_error();
+    bind_graph(m);
     bind_heap(m);
     bind_waits(m);
     bind_completion(m);

@@ -5,8 +5,8 @@
 
 #include <stdexcept>
 
+#include "bindings.hpp"
 #include "polling.hpp"
-#include "submitted.hpp"
 
 namespace nb = nanobind;
 
@@ -61,13 +61,6 @@ void release_event(PyObject *capsule) {
     if (void *event = PyCapsule_GetPointer(capsule, name)) dpctl.release(event);
 }
 
-nb::object capsule_of(void *event) {
-    PyObject *capsule = PyCapsule_New(event, CAPSULE, &release_event);
-    if (!capsule) dpctl.release(event);
-    if (!capsule) throw nb::python_error();
-    return nb::steal(capsule);
-}
-
 // Finds the device addresses of a put or get between contiguous arrays in USM; false for arguments that need the general path.
 bool find_ends(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelems, bool is_put, Copy &copy) {
     View to, from;
@@ -98,12 +91,19 @@ nb::object queue_copy(nb::handle dest, nb::handle source, nb::handle pe, nb::han
         if (!is_complete(reinterpret_cast<void *>(event))) events[count++] = reinterpret_cast<void *>(event);
     void *event = dpctl.copy(reinterpret_cast<void *>(queue), copy.to, copy.from, copy.bytes, events, count);
     if (!event) throw std::runtime_error("SYCL has refused a copy on a queue");
-    nb::object capsule = capsule_of(event);
+    nb::object capsule = event_capsule(event);
     if (device_status()) throw std::runtime_error("the device is lost");
     return capsule;
 }
 
 }  // namespace
+
+nb::object event_capsule(void *event) {
+    PyObject *capsule = PyCapsule_New(event, CAPSULE, &release_event);
+    if (!capsule) dpctl.release(event);
+    if (!capsule) throw nb::python_error();
+    return nb::steal(capsule);
+}
 
 void bind_on_queue(nb::module_ &m) {
     m.def("use_dpctl", [](uintptr_t status, uintptr_t copy, uintptr_t release) {

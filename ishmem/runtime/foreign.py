@@ -35,6 +35,9 @@ class Library(Protocol):
     def dtype(self, array: Any) -> str:
         """Return the name of the dtype of an array."""
 
+    def queue(self) -> Any:
+        """Return the queue to which the program gives work on these arrays now; None if there is none."""
+
     def element(self, value: Any, dtype: str) -> Any:
         """Return an array in host memory of one element, a number, of a dtype of `OPAQUE`."""
 
@@ -66,6 +69,11 @@ def native(array: Any) -> Any:
 def is_tensor(array: Any) -> bool:
     """Return whether an object is a tensor of torch, whether or not `ishmem.torch` is imported."""
     return any(kind.__module__.split(".")[0] == "torch" and hasattr(kind, "data_ptr") for kind in type(array).__mro__)
+
+
+def queue() -> Any:
+    """Return the queue to which the program gives work on arrays of the library now; None if there is none."""
+    return None if _library is None else _library.queue()
 
 
 def dtype_of(array: Any) -> str | None:

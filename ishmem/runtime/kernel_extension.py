@@ -22,7 +22,7 @@ from ishmem.dpex.cache.cache_key import NoKeyError, digest
 from ishmem.dpex.errors import KernelBuildError, UnsupportedKernelArgumentError
 from ishmem.dpex.extension import Extension, Failure, Origin, Place
 
-from . import binding, driver_compiler, foreign, job
+from . import binding, driver_compiler, foreign, job, recording
 
 if TYPE_CHECKING:
     from .queue_workers import QueueWorkers
@@ -187,13 +187,20 @@ class Ishmem(Extension):
         this = job.peek()
         return this.waits.for_kernel() if this else contextlib.nullcontext()
 
+    def recording(self, queue: Any) -> recording.Recording | None:
+        """Return the recording of a queue; ``None`` for a queue that executes its commands."""
+        return recording.of(queue)
+
     def settle(self, event: Any) -> None:
-        """Poll while the host tasks of on-queue operations hold back commands."""
+        """Poll while the host tasks of on-queue operations hold back commands; refuse to wait for recorded ones."""
+        if isinstance(event, recording.RecordedEvent):
+            recording.refuse_wait()
         if (workers := _queue_workers()) is not None:
             workers.settle(event)
 
     def settle_queue(self, queue: Any) -> None:
         """Poll for a barrier of the queue, as `settle`."""
+        recording.refuse(queue, "wait")
         workers = _queue_workers()
         if workers is not None and not workers.free:
             workers.settle(queue.submit_barrier())

@@ -31,7 +31,7 @@ from ishmem import _core
 from ishmem.common.errors import StateError, WaitTimeout
 from ishmem.environment import arrays
 from ishmem.ipc import native, pyze
-from ishmem.runtime import submitted
+from ishmem.runtime import foreign, recording, submitted
 
 if TYPE_CHECKING:
     from ishmem.runtime.heap import SymmetricHeap
@@ -357,6 +357,45 @@ class QueueWorker:
             time.sleep(POLL)
 
 
+class Recorder(QueueWorker):
+    """Records on-queue operations of a queue that is recorded, and refuses those that need the host."""
+
+    def __init__(self, queue: dpctl.SyclQueue, found: recording.Recording) -> None:
+        self.queue, self._recording = queue, found
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Do nothing: no other thread records."""
+        yield
+
+    def submit(
+        self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any, collective: bool = False
+    ) -> dpctl.SyclEvent:
+        """Record commands that follow ``depends`` and what was recorded before."""
+        return self._recording.note(start(self._recording.before(depends)), keep)
+
+    def routine(self, name: str, depends: Events, *arguments: Any) -> dpctl.SyclEvent:
+        """Record a kernel of one work-item that calls a routine."""
+        from ishmem.kernels.on_queue import record
+
+        return record(name, self.queue, depends, arguments)
+
+    def copy(self, *_arguments: Any) -> None:
+        """Return ``None``: recorded copies take the general path."""
+
+    def step(self, *_arguments: Any, **_keywords: Any) -> dpctl.SyclEvent:
+        """Raise ``IshmemError``."""
+        recording.refuse(self.queue, "this on-queue operation")
+        raise AssertionError("the recording has ended")
+
+    def nothing(self, depends: Events, collective: bool = False) -> dpctl.SyclEvent:
+        """Return an event that has completed."""
+        return dpctl.SyclEvent()
+
+    def take_problem(self) -> None:
+        """Return ``None``: no step has failed."""
+
+
 class BarrierQueues:
     """Queues for kernels that wait for other PEs; each has one kernel at a time.
 
@@ -407,7 +446,7 @@ class QueueWorkers:
     def __init__(self, heap: SymmetricHeap, loss_ends_waits: Callable[[], bool]) -> None:
         self._heap, self._loss_ends_waits = heap, loss_ends_waits
         self._host_events = _HostEvents(heap)
-        _core.use_dpctl(*native.dpctl_functions(*_FUNCTIONS))
+        _core.use_dpctl(*native.functions(*_FUNCTIONS))
         _core.set_device_peers([base if heap.reaches(pe) else 0 for pe, base in enumerate(heap.peers)])
         self._workers: dict[dpctl.SyclQueue, QueueWorker] = {}
         self._recent: tuple[dpctl.SyclQueue | None, QueueWorker] | None = None
@@ -426,12 +465,15 @@ class QueueWorkers:
         return [*self._workers.values(), self.barriers]
 
     def of(self, queue: dpctl.SyclQueue | None) -> QueueWorker:
-        """Return the worker of a queue; ``None`` is the heap's queue.
+        """Return the worker of a queue, or of torch's stream; ``None`` is torch's current one, or the heap's queue.
 
         Raises:
             TypeError: Not a queue.
             ValueError: A queue of another device or context.
         """
+        queue = self.given(queue)
+        if isinstance(queue, dpctl.SyclQueue) and (found := recording.of(queue)):
+            return Recorder(queue, found)
         recent = self._recent
         if recent and recent[0] is queue:
             return recent[1]
@@ -439,10 +481,14 @@ class QueueWorkers:
         self._recent = (queue, worker)
         return worker
 
-    def _find(self, queue: dpctl.SyclQueue | None) -> QueueWorker:
-        heap = self._heap.queue
+    def given(self, queue: Any) -> Any:
+        """Return the queue that an argument ``sycl_queue`` stands for."""
         if queue is None:
-            queue = heap
+            return foreign.queue() or self._heap.queue
+        return native.sycl_queue(queue.sycl_queue) if hasattr(queue, "sycl_queue") else queue
+
+    def _find(self, queue: dpctl.SyclQueue) -> QueueWorker:
+        heap = self._heap.queue
         if not isinstance(queue, dpctl.SyclQueue):
             raise TypeError(f"sycl_queue is a dpctl.SyclQueue, got {type(queue).__name__}")
         if queue.sycl_context != heap.sycl_context or queue.sycl_device != heap.sycl_device:

@@ -65,6 +65,11 @@ def put_before_dpnp(queue: Any, event: Any) -> None:
         add(_managers[queue], event, event)
 
 
+def before(queue: Any) -> list[Any]:
+    """Return the events of what has been submitted to a queue by dpnp, or was put before its operations."""
+    return [] if _managers is None else list(_managers[queue].submitted_events)
+
+
 def let_dpnp_wait(queue: Any, event: Any) -> None:
     """Let dpnp's synchronisation of a queue wait for an event; its later operations do not depend on it.
 

@@ -582,3 +582,58 @@ def test_examples(two: Pes) -> None:
 def test_the_package_does_not_import_torch() -> None:
     done = run_program("import sys, ishmem; ishmem.init(); ishmem.zeros(2); print('torch' in sys.modules)", 1)
     assert done.stdout.split()[-1] == "False", done.stderr
+
+
+class _Stream:
+    """What ishmem uses of a stream of torch: the address of its queue."""
+
+    def __init__(self, queue: Any) -> None:
+        self.queue, self.sycl_queue = queue, queue.addressof_ref()
+
+
+@dpex.kernel
+def late(item: kapi.Item, x, value):
+    for i in range(30_000_000):
+        if i % 1_000_000 == 0:
+            x[0] += 1
+    x[0] = value
+
+
+def follow_a_stream() -> None:
+    """Calls on tensors go to the queue of the current stream, after what it has and before what it gets."""
+    import dpctl
+
+    import ishmem.torch
+    from ishmem.graph import Graph
+
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    x, y, got = ishmem.torch.zeros(1), ishmem.torch.zeros(1), ishmem.torch.zeros(1)
+    heap = ishmem.from_dlpack(x).sycl_queue
+    queue = dpctl.SyclQueue(heap.sycl_context, heap.sycl_device, property="in_order")
+    before, ishmem.torch._current_stream = ishmem.torch._current_stream, lambda: _Stream(queue)
+    try:
+        with ishmem.inference.Communicator(1 << 10) as group:
+            dpex.call_kernel_async(late, kapi.Range(1), (), x, float(me + 1))
+            group.all_reduce(x, y)
+            dpex.call_kernel_async(late, kapi.Range(1), (), x, 0.0)  # starts after the sum
+            ishmem.put_on_queue(got, y, (me + 1) % n)  # on the current stream, too
+            queue.wait()
+            ishmem.barrier_all()
+            assert x.item() == 0 and y.item() == got.item() == n * (n + 1) / 2
+            event = dpex.call_kernel_async(late, kapi.Range(1), (), ishmem.from_dlpack(x).to_device(heap), 5.0)[1]
+            ishmem.torch.current_stream_wait(event)
+            group.all_reduce(x, y)
+            ishmem.put(got, y, me)  # a call of the host waits for the stream
+            assert got.item() == 5 * n
+            graph = Graph()
+            with graph.record(_Stream(queue)):
+                group.all_reduce(x, y)
+            x.fill_(7)
+            graph.replay().wait()
+            assert y.item() == 7 * n
+    finally:
+        ishmem.torch._current_stream = before
+
+
+def test_calls_follow_the_current_stream(two: Pes) -> None:
+    two.run(follow_a_stream)

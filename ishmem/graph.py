@@ -1,0 +1,109 @@
+"""Recorded steps: what a queue is given in a block runs again and again by one call, with new data in the same arrays.
+
+A recording takes kernels of programs, the calls of `inference.Communicator`, ``low_latency_dispatch`` and
+``low_latency_combine`` of `moe.Buffer`, and the on-queue forms that a device does by itself. They follow one another in
+the order of the calls. Whoever records a queue may do so with SYCL's own graphs; `Graph` does it in Python.
+
+Recorded calls return at once, with events that only later calls of the recording may depend on. All PEs record the same
+collective calls, and replay them equally often. Other calls, and operations of dpnp, do not belong into a recording.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import dpctl
+
+from ishmem import _core
+from ishmem.common.errors import IshmemError, StateError
+from ishmem.runtime import job, recording, submitted
+from ishmem.runtime.queue_workers import events_of
+
+if TYPE_CHECKING:
+    from ishmem.on_queue import Depends, Queue
+
+__all__ = ["Graph"]
+
+
+class Graph:
+    """Commands of a queue, recorded once and replayed.
+
+    It keeps the arrays of its commands alive. What is freed collectively must outlive the last replay.
+
+    Example:
+        >>> x = dpnp.zeros(4)
+        >>> tp = ishmem.inference.Communicator(1 << 10)
+        >>> y, graph = dpnp.ones(4, dtype="f4"), ishmem.graph.Graph()
+        >>> with graph.record(y.sycl_queue):
+        ...     event = tp.all_reduce(y)
+        >>> graph.replay().wait()
+        >>> bool((y == n).all())
+        True
+        >>> tp.free()
+    """
+
+    def __init__(self) -> None:
+        if not recording.HAS_GRAPHS:
+            raise IshmemError("this SYCL library has no graphs that can be recorded; allowed are those from 2026 on")
+        self._executable: Any = None
+        self._queue: dpctl.SyclQueue | None = None
+        self._kept: list[Any] = []
+        self._calls: list[Any] = []
+
+    @contextlib.contextmanager
+    def record(self, queue: Queue = None) -> Iterator[Graph]:
+        """Record what the block gives a queue; nothing of it runs before the first replay.
+
+        Args:
+            queue: The queue of the arrays, or a stream of torch; by default torch's current one, or the heap's queue.
+
+        Raises:
+            StateError: Recorded already, or not between ``init`` and ``finalize``.
+            ValueError: The queue is recorded already.
+
+        Source: torch.cuda.graph; SYCL, command_graph::begin_recording.
+        """
+        if self._queue is not None:
+            raise StateError("the graph was recorded before; make another one")
+        queue = job.current().queue_workers.given(queue)
+        if recording.of(queue) is not None:
+            raise ValueError("the queue is recorded already; a queue has one recording at a time")
+        with recording.to_graph(queue) as begun:
+            yield self
+        self._kept, self._calls, self._queue = begun.kept, begun.calls, queue
+        self._executable = _core.finalize_graph(begun.graph)
+
+    def replay(self, queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
+        """Run the recorded commands once more.
+
+        Not blocking. It starts after ``depends``, after the previous replay, after the last direct call of each
+        recorded `inference.Communicator` and `moe.Buffer`, and after dpnp's operations on the queue; later ones start
+        after it.
+
+        Args:
+            queue: By default the queue that was recorded.
+            depends: Events that it starts after.
+
+        Returns:
+            The event of the replay.
+
+        Raises:
+            StateError: Nothing was recorded, or not between ``init`` and ``finalize``.
+
+        Source: torch.cuda.CUDAGraph.replay.
+        """
+        this = job.current()
+        queue = self._queue if queue is None else queue
+        if self._executable is None or queue is None:
+            raise StateError("the graph has no recording; record one before the first replay")
+        before = [*events_of(depends), *submitted.before(queue)]
+        before += [each.last for each in self._calls if each.last is not None]
+        capsule = _core.submit_graph(self._executable, queue.addressof_ref(), [each.addressof_ref() for each in before])
+        event = dpctl.SyclEvent(capsule)
+        for each in self._calls:
+            each.last = event
+        submitted.put_before_dpnp(queue, event)
+        this.waits.submitted("of a graph", event)
+        return event

@@ -1,0 +1,181 @@
+"""Recorded queues: kernels and calls, replayed with new data, and what cannot be recorded."""
+
+from __future__ import annotations
+
+import dpctl
+import numpy as np
+import pytest
+from common import dpex, dpnp, kapi
+
+import ishmem
+from ishmem.graph import Graph
+from ishmem.inference import Communicator
+from ishmem.moe import Buffer
+from ishmem.runtime import recording
+from ishmem.testing import Pes
+
+pytestmark = pytest.mark.skipif(not recording.HAS_GRAPHS, reason="this SYCL has no graphs")
+REPLAYS = 1000
+ADAPTERS = ("0", "1")  # SYCL's two adapters for Level Zero
+
+
+@dpex.kernel
+def count(item: kapi.Item, x):
+    x[item.get_id(0)] += 1
+
+
+@dpex.kernel
+def next_message(item: kapi.Item, x, round, me):
+    i = item.get_id(0)
+    x[i] = 3 * round[i] + me + i
+    round[i] += 1
+
+
+def replay_a_kernel() -> list[int]:
+    """Replay two launches of a kernel, without a wait between the replays."""
+    x, graph = dpnp.zeros(8, dtype="int32"), Graph()
+    with graph.record(x.sycl_queue):
+        dpex.call_kernel(count, kapi.Range(8), x)
+        dpex.call_kernel_async(count, kapi.Range(8), (), x)
+    before = x.tolist()
+    for _ in range(REPLAYS):
+        event = graph.replay()
+    event.wait()
+    return [*before, *x.tolist()]
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_replays_of_a_kernel(adapter: str) -> None:
+    with Pes(1, {"SYCL_UR_USE_LEVEL_ZERO_V2": adapter}) as pool:
+        assert pool.run(replay_a_kernel) == [[0] * 8 + [2 * REPLAYS] * 8]
+
+
+def replay_all_reduces() -> bool:
+    """Replay a step of a kernel and an all-reduce, with new data each time; direct calls come in between."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    x, out, round = (dpnp.zeros(700, dtype="float32") for _ in range(3))
+    other = dpnp.full(10, 1, dtype="float32")
+    with Communicator(1 << 14) as group:
+        graph = Graph()
+        with graph.record(x.sycl_queue):
+            dpex.call_kernel(next_message, kapi.Range(700), x, round, me)
+            group.all_reduce(x, out)
+        right, places = True, n * np.arange(700) + n * (n - 1) // 2
+        for i in range(REPLAYS):
+            graph.replay()
+            if i % 100 == 0:
+                group.all_reduce(other)
+            if i % 10 == 0:
+                right &= bool((dpnp.asnumpy(out) == 3 * n * i + places).all())
+        return right and float(other[0]) == float(n ** (REPLAYS // 100)) and float(round[0]) == REPLAYS
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize("n", [2, 3])
+def test_replays_of_an_all_reduce(n: int, adapter: str) -> None:
+    with Pes(n, {"SYCL_UR_USE_LEVEL_ZERO_V2": adapter}) as pool:
+        assert pool.run(replay_all_reduces) == [True] * n
+
+
+@pytest.mark.ishmem([2])
+def test_replays_of_other_calls_of_a_communicator() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    x, gathered, part = (dpnp.ones(size, dtype="float32") for size in (4 * n, 4 * n * n, 4))
+    residual, weight, normed = dpnp.zeros((n, 4)), dpnp.ones(4), dpnp.ones((n, 4))
+    residual, weight, normed = (each.astype("float32") for each in (residual, weight, normed))
+    with Communicator(1 << 10) as group:
+        graph = Graph()
+        with graph.record(x.sycl_queue):
+            group.all_gather(x, gathered)
+            group.reduce_scatter(x, part)
+            group.all_reduce_add_rms_norm(x.reshape(n, 4), residual, weight, 0.0, normed)
+        for value in (2, 5, 1):
+            x[...] = value + me
+            graph.replay()
+            total = sum(value + pe for pe in range(n))
+            assert gathered.reshape(n, -1)[:, 0].tolist() == [value + pe for pe in range(n)]
+            assert part.tolist() == [total] * 4
+            assert np.allclose(normed.asnumpy(), 1)
+        assert residual[0, 0] == sum(value + pe for value in (2, 5, 1) for pe in range(n))
+
+
+@pytest.mark.ishmem([2, 3])
+def test_replays_of_experts() -> None:
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    x, idx = dpnp.zeros((2, 8), dtype="float32"), dpnp.zeros((2, 1), dtype="int64")
+    weights, out, graph = dpnp.full((2, 1), 0.5, dtype="float32"), dpnp.zeros((2, 8), dtype="float32"), Graph()
+    with Buffer(max_tokens=2, hidden=8, num_experts=n, topk=1) as experts:
+        with graph.record(x.sycl_queue):
+            received, _, handle, _, _ = experts.low_latency_dispatch(x, idx)
+            dpex.call_kernel(count, kapi.Range(received.size), received.reshape(-1))
+            experts.low_latency_combine(received, idx, weights, handle, out)
+        for i in range(50):
+            x[...], idx[0], idx[1] = i + me, (me + i) % n, (me + 1) % n
+            graph.replay()
+            assert (dpnp.asnumpy(out) == (i + me + 1) / 2).all()
+            if i % 10 == 0:
+                experts.low_latency_dispatch(x, idx)
+        with Graph().record(x.sycl_queue), pytest.raises(ishmem.IshmemError, match="dispatch needs the host"):
+            experts.dispatch(x, idx, weights)
+
+
+@pytest.mark.ishmem([2, 3])
+def test_replays_of_on_queue_forms() -> None:
+    """A ring: each PE puts to the next one and signals, and waits for the signal of the one before."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    source, inbox, got = (ishmem.zeros(5, dtype="int64") for _ in range(3))
+    flags, graph, queue = ishmem.zeros(2, dtype="uint64"), Graph(), source.sycl_queue
+    with graph.record(queue):
+        ishmem.put_signal_on_queue(inbox, source, flags, 1, ishmem.SIGNAL_ADD, (me + 1) % n, queue)
+        ishmem.wait_until_on_queue(flags, ishmem.CMP_EQ, 1, queue)
+        ishmem.get_on_queue(got, inbox, me, queue)
+        ishmem.signal_set_on_queue(flags, 0, me, queue)
+        ishmem.quiet_on_queue(queue)
+        ishmem.barrier_all_on_queue(queue)
+    for i in range(20):
+        source[...] = 10 * i + me
+        graph.replay(queue)
+        assert got.tolist() == [10 * i + (me - 1) % n] * 5
+    ishmem.barrier_all()
+    with Graph().record(queue), pytest.raises(ishmem.IshmemError, match="this on-queue operation needs the host"):
+        ishmem.iput_on_queue(inbox, source, 2, 1, 2, me, queue)
+    for each in (source, inbox, flags, got):
+        ishmem.free(each)
+
+
+@pytest.mark.ishmem([1])
+def test_what_cannot_be_recorded_raises() -> None:
+    x, graph = dpnp.ones(4, dtype="int64"), Graph()
+    outside = dpex.call_kernel_async(count, kapi.Range(4), (), x)[1]
+    symmetric = ishmem.zeros(4, dtype="int64")
+    dpnp.synchronize_array_data(symmetric)
+    with graph.record(x.sycl_queue):
+        _, event = dpex.call_kernel_async(count, kapi.Range(4), (), x)
+        for wait in (event.wait, lambda: dpctl.SyclEvent.wait_for([event])):
+            with pytest.raises(ishmem.IshmemError, match="wait for the event of the replay"):
+                wait()
+        with pytest.raises(ishmem.IshmemError, match="wait needs the host"):
+            x.sycl_queue.wait()
+        with pytest.raises(ValueError, match="one recording at a time"), Graph().record(x.sycl_queue):
+            pass
+        with pytest.raises(ishmem.IshmemError, match="needs the host"):
+            ishmem.sum_reduce_on_queue(symmetric, symmetric, sycl_queue=x.sycl_queue)
+    outside.wait()
+    graph.replay(depends=[outside]).wait()
+    assert x.tolist() == [3] * 4
+    ishmem.free(symmetric)
+
+
+@pytest.mark.ishmem([1])
+def test_errors_of_graphs() -> None:
+    graph = Graph()
+    with pytest.raises(ishmem.StateError, match="has no recording"):
+        graph.replay()
+    with pytest.raises(ZeroDivisionError), graph.record():
+        1 / 0  # noqa: B018
+    with pytest.raises(ishmem.StateError, match="has no recording"):
+        graph.replay()
+    with graph.record():
+        pass
+    with pytest.raises(ishmem.StateError, match="was recorded before"), graph.record():
+        pass
