@@ -254,18 +254,7 @@ class Buffer:
         """Return a row for each token received to the token's rank, and sum the rows of each own token.
 
         Sums are computed in float32, first the biases and then the ranks in their order, and rounded once. Collective,
-        not blocking.
-
-        Args:
-            x: An array of the shape of the tokens received, of bfloat16, float16 or float32.
-            handle: That of the dispatch.
-            topk_weights: An array [tokens received, choices] of float32, which is summed in the same way.
-            bias: None, or one or a pair of arrays [tokens, hidden] of the dtype of ``x``.
-            previous_event: An event that the call starts after.
-            config, async_finish, allocate_on_comm_stream: Hints.
-
-        Returns:
-            The sums; those of the weights, or None; and an event.
+        not blocking. Arguments and results are those of DeepEP.
 
         Raises:
             ValueError, TypeError, StateError: As for ``dispatch``.
@@ -279,20 +268,6 @@ class Buffer:
             shares = caller.give(plan.exchange.give_back(weights, plan.handle))
         return sums, shares, caller.finish()
 
-    def internode_dispatch(
-        self, x: Any, handle: Any = None, num_tokens_per_rank: Any = None, num_tokens_per_rdma_rank: Any = None,
-        is_token_in_rank: Any = None, num_tokens_per_expert: Any = None, topk_idx: Any = None, topk_weights: Any = None,
-        expert_alignment: int = 1, config: Any = None, previous_event: Any = None, async_finish: bool = False,
-        allocate_on_comm_stream: bool = False,
-    ) -> tuple[Any, Any, Any, Any, Any, EventOverlap]:  # fmt: skip
-        """Do what ``dispatch`` does, which serves several nodes too."""
-        return self.dispatch(
-            x, handle, num_tokens_per_rank, num_tokens_per_rdma_rank, is_token_in_rank, num_tokens_per_expert, topk_idx,
-            topk_weights, expert_alignment, 0, config, previous_event, async_finish, allocate_on_comm_stream,
-        )  # fmt: skip
-
-    internode_combine = combine
-
     def clean_low_latency_buffer(self, num_max_dispatch_tokens_per_rank: int, hidden: int, num_experts: int) -> None:
         """Do nothing: the calls need no clean memory."""
 
@@ -304,20 +279,8 @@ class Buffer:
     ) -> tuple[Any, Any, LowLatencyHandle, EventOverlap, Callable[[], None] | None]:  # fmt: skip
         """Send each token to each of its experts; collective, not blocking.
 
-        Args:
-            x: Tokens [tokens, hidden]; with ``use_fp8`` a tensor of bfloat16.
-            topk_idx: Experts [tokens, choices], of which -1 is none.
-            num_max_dispatch_tokens_per_rank, num_experts: Sizes, the same on all ranks.
-            cumulative_local_expert_recv_stats: An array of int32 [experts of this rank], to which numbers are added.
-            dispatch_wait_recv_cost_stats: None; times are not measured.
-            use_fp8: Whether to send float8_e4m3fn with a scale for each 128 elements.
-            round_scale, use_ue8m0: Whether scales are powers of 2, and whether they are exponents, four in an int32.
-            async_finish: A hint.
-            return_recv_hook: Whether to send only; the hook receives.
-
-        Returns:
-            The tokens [experts of this rank, ranks * max tokens, hidden], or a pair of them and their scales; the
-            number of tokens of each expert, which are its first rows; a handle; an event; and the hook, or None.
+        Arguments and results are those of DeepEP, and tokens and outputs may also be float16 and float32. ``use_fp8``
+        takes tensors of bfloat16. ``dispatch_wait_recv_cost_stats`` is None, as times are not measured.
 
         Raises:
             ValueError, TypeError, StateError: As for ``ishmem.moe.Buffer.low_latency_dispatch``.
@@ -356,19 +319,7 @@ class Buffer:
     ) -> tuple[Any, EventOverlap, Callable[[], None] | None]:  # fmt: skip
         """Return the outputs of this rank's experts, and sum those of each own token with its weights, in float32.
 
-        Args:
-            x: An array of the shape of the tokens received, of bfloat16, float16 or float32.
-            topk_idx: As for the dispatch.
-            topk_weights: Weights [tokens, choices] of float32.
-            handle: That of the dispatch.
-            zero_copy: Whether the outputs are in what ``get_next_low_latency_combine_buffer`` has returned.
-            use_logfmt, async_finish: Hints; outputs are never narrowed.
-            return_recv_hook: Whether to send only; the hook receives.
-            out: An array [tokens, hidden] for the sums.
-            combine_wait_recv_cost_stats: None; times are not measured.
-
-        Returns:
-            The sums, an event, and the hook, or None.
+        Arguments and results are those of DeepEP; ``combine_wait_recv_cost_stats`` is None, as times are not measured.
 
         Raises:
             ValueError, TypeError, StateError: As for ``ishmem.moe.Buffer.low_latency_combine``.
