@@ -9,6 +9,7 @@ a direct path, such as those of other nodes.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, Union
 
@@ -322,12 +323,7 @@ class Buffer(KernelCalls):
         indices = self._choices(topk_idx)
         recording.refuse(indices.array.sycl_queue, "get_dispatch_layout")
         self._check_experts(indices, None)
-        chosen = dpnp.asarray(self._routed(indices).array)
-        experts, pes = (
-            (each[:, :, None] == dpnp.arange(count, sycl_queue=each.sycl_queue)).any(axis=1)
-            for each, count in ((chosen, self.num_experts), (chosen // self._local, self._members))
-        )
-        return pes.sum(axis=0, dtype="int32"), experts.sum(axis=0, dtype="int32"), pes
+        return layout_of(dpnp.asarray(self._routed(indices).array), self.num_experts, self._members)
 
     def dispatch(
         self, x: Tokens, topk_idx: ndarray, topk_weights: ndarray, *, depends: Depends = None
@@ -369,7 +365,7 @@ class Buffer(KernelCalls):
         n_rounds = self._agree_on_rounds(tokens.shape[0])
         rounds = [self._round(number, tokens.array, sides) for number in range(n_rounds)]
         rows, beside, handle = rounds[0] if n_rounds == 1 else self._join(rounds)
-        factors, chosen, shares = _parted(beside, sides)
+        factors, chosen, shares = parted(beside, sides)
         local = chosen - self.team.my_pe() * self._local
         mine = dpnp.where((local >= 0) & (local < self._local), local, -1)
         on_host = mine.asnumpy()
@@ -419,14 +415,14 @@ class Buffer(KernelCalls):
         return dest.array if out is None else out, event
 
     def _combine_round(
-        self, kind: str, outputs: check.View, handle: Handle, out: Any, depends: Depends
+        self, kind: str, outputs: check.View, handle: Handle, out: Any, depends: Depends, biases: Sequence[Any] = ()
     ) -> tuple[Any, dpctl.SyclEvent]:
-        """Start the combine of a dispatch, or of a round of one, in the normal form."""
+        """Start the combine of a dispatch, or of a round of one, in the normal form; sums begin with the biases."""
         import dpnp
 
         indices = _device_array(handle.choices, "the choices of the handle")
         ones = dpnp.ones(indices.shape, dtype="float32", sycl_queue=indices.array.sycl_queue)
-        out, work = self._combine(kind, outputs, indices, _device_array(ones, "weights"), handle, out)
+        out, work = self._combine(kind, outputs, indices, _device_array(ones, "weights"), handle, out, biases)
         return out, self._start(work, False, depends)[0]
 
     def _agree_on_rounds(self, tokens: int) -> int:
@@ -445,12 +441,19 @@ class Buffer(KernelCalls):
         """Send the tokens of a round, with ``sides`` beside them; return what is received, and its handle."""
         first = min(number * self.max_tokens, tokens.shape[0])
         own = slice(first, first + self.max_tokens) if first < tokens.shape[0] else slice(0, 0)
-        beside = _device_array(_joined([each[own] for each in sides]), "the scales and choices of x")
         pes = self._pes_of(_device_array(sides[1][own], "topk_idx"))
-        received, counts, handle, work = self._dispatch(1, _device_array(tokens[own], "x"), beside, pes)
-        self._start(work, False, None)[0].wait()
+        rows, beside, counts, handle, event = self._send(tokens[own], [each[own] for each in sides], pes)
+        event.wait()
         count = int(counts[0])
-        return received[0][0, :count], received[1][0, :count], replace(handle, rows=count)
+        return rows[:count], beside[:count], replace(handle, rows=count)
+
+    def _send(
+        self, tokens: Any, sides: list[Any], pes: check.View
+    ) -> tuple[Any, Any, Any, Handle, dpctl.SyclEvent]:
+        """Send tokens with ``sides`` beside them; return memory for what is received, its length, handle and event."""
+        beside = _device_array(_joined(sides), "the scales and choices of x")
+        received, counts, handle, work = self._dispatch(1, _device_array(tokens, "x"), beside, pes)
+        return received[0][0], received[1][0], counts, handle, self._start(work, False, None)[0]
 
     def _join(self, rounds: list[tuple[Any, Any, Handle]]) -> tuple[Any, Any, Handle]:
         """Return what was received in several rounds in the order of PEs, as `_round` does for one."""
@@ -493,28 +496,32 @@ class Buffer(KernelCalls):
         received = tuple(
             self._results.empty((lists, rows, *each.shape[1:]), each.storage, queue) for each in (tokens, scales)
         )
-        given = [_bits(each) for each in (tokens.array, scales.array)] + [flat(indices.array, indices.dtype)]
-        given += [_bits(each) for each in received] + [flat(each, "int32") for each in (counts, layout, origins)]
+        given = [bits(each) for each in (tokens.array, scales.array)] + [flat(indices.array, indices.dtype)]
+        given += [bits(each) for each in received] + [flat(each, "int32") for each in (counts, layout, origins)]
         handle = Handle(layout, origins, indices.array, rows, masks=self._masks)
         numbers, units = (*indices.shape, lists, nbytes, beside), lists * self._members
         work = _Work("dispatch", dispatch_kernel(), given, numbers, units, units)
         return (received[0], received[1]), counts, handle, work
 
     def _combine(
-        self, kind: str, outputs: check.View, indices: check.View, weights: check.View, handle: Handle, out: Any
-    ) -> tuple[Any, _Work]:
+        self, kind: str, outputs: check.View, indices: check.View, weights: check.View, handle: Handle, out: Any,
+        biases: Sequence[Any] = (),
+    ) -> tuple[Any, _Work]:  # fmt: skip
         """Return the output of a combine and its work."""
+        import dpnp
+
         from ishmem.kernels.moe import combine_kernel
 
         if handle.masks != self._masks:
             raise StateError("the handle is of a dispatch before Buffer.mask, whose tokens may be lost; dispatch again")
-        lists, shape = handle.layout.shape[0], (indices.shape[0], self.hidden)
+        lists, shape = handle.layout.shape[0], (indices.shape[0], outputs.shape[-1])
         dest = self._output(outputs, shape, out)
         same_queue(outputs, indices, weights, dest)
-        given = [_bits(outputs.array), *(flat(each, "int32") for each in (handle.layout, handle.origins))]
-        given += [flat(indices.array, indices.dtype), flat(weights.array, "float32"), _bits(dest.array)]
-        numbers, units = (*indices.shape, lists, _row_bytes(outputs), self.hidden), lists * self._members
-        work = _Work("combine", combine_kernel(kind), given, numbers, units, indices.shape[0] + 1)
+        given = [bits(outputs.array), *(flat(each, "int32") for each in (handle.layout, handle.origins))]
+        given += [flat(indices.array, indices.dtype), flat(weights.array, "float32"), bits(dest.array)]
+        given.append(bits(dpnp.concatenate(biases)) if biases else given[-1])
+        numbers, units = (*indices.shape, lists, _row_bytes(outputs), shape[1]), lists * self._members
+        work = _Work("combine", combine_kernel(kind, len(biases)), given, numbers, units, indices.shape[0] + 1)
         return dest.array if out is None else out, work
 
     def _output(self, outputs: check.View, shape: tuple[int, ...], out: Any) -> check.View:
@@ -570,14 +577,14 @@ class Buffer(KernelCalls):
         _check_shape(factors, (tokens.shape[0], factors.shape[-1] if factors.shape else 0))
         return tokens, factors
 
-    def _pes_of(self, indices: check.View) -> check.View:
-        """Return the PE of each choice, or -1 if an earlier choice of the token has the same PE."""
+    def _pes_of(self, indices: check.View, last: bool = False) -> check.View:
+        """Return the PE of each choice, or -1 if an earlier (or later) choice of the token has the same PE."""
         import dpnp
 
         chosen = dpnp.asarray(indices.array)
         pes = dpnp.where((chosen >= 0) & (chosen < self.num_experts), chosen // self._local, -1)
         before = dpnp.tril(dpnp.ones((pes.shape[1],) * 2, dtype=bool, sycl_queue=pes.sycl_queue), k=-1)
-        repeated = ((pes[:, :, None] == pes[:, None, :]) & before).any(axis=2)
+        repeated = ((pes[:, :, None] == pes[:, None, :]) & (before.T if last else before)).any(axis=2)
         return _device_array(dpnp.where(repeated, -1, pes), "the PEs of topk_idx", _INDICES)
 
     def _choices(self, topk_idx: Any, tokens: int | None = None) -> check.View:
@@ -614,6 +621,17 @@ class Buffer(KernelCalls):
             raise ValueError(f"{which}; experts are numbered 0 to {self.num_experts - 1}, and -1 is none")
 
 
+def layout_of(chosen: Any, num_experts: int, members: int) -> tuple[ndarray, ndarray, ndarray]:
+    """Return what ``get_dispatch_layout`` does for experts of a number of PEs."""
+    import dpnp
+
+    experts, pes = (
+        (each[:, :, None] == dpnp.arange(count, sycl_queue=each.sycl_queue)).any(axis=1)
+        for each, count in ((chosen, num_experts), (chosen // (num_experts // members), members))
+    )
+    return pes.sum(axis=0, dtype="int32"), experts.sum(axis=0, dtype="int32"), pes
+
+
 def _positive(value: Any, name: str) -> int:
     number = check.integer(value, name)
     if number < 1:
@@ -636,7 +654,7 @@ def _empty(shape: tuple[int, ...], dtype: str, queue: dpctl.SyclQueue) -> Any:
     return dpnp.empty(shape, dtype=dtype, sycl_queue=queue)
 
 
-def _bits(array: Any) -> Any:
+def bits(array: Any) -> Any:
     return flat(array, "uint8")
 
 
@@ -645,10 +663,10 @@ def _joined(rows: list[Any]) -> Any:
     import dpnp
 
     shapes = [(each.shape[0], each.shape[1] * each.dtype.itemsize) for each in rows]
-    return dpnp.concatenate([dpnp.asarray(_bits(each)).reshape(shape) for each, shape in zip(rows, shapes)], axis=1)
+    return dpnp.concatenate([dpnp.asarray(bits(each)).reshape(shape) for each, shape in zip(rows, shapes)], axis=1)
 
 
-def _parted(joined: Any, like: list[Any]) -> list[Any]:
+def parted(joined: Any, like: list[Any]) -> list[Any]:
     """Return the arrays that `_joined` has joined, with the dtypes and columns of ``like``."""
     import dpnp
 

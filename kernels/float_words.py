@@ -169,12 +169,13 @@ def float_words(dtype: str) -> FloatWords:
     return FloatWords(lanes, _load(kind, lanes), _store(kind, lanes), _numbers(kind, lanes, widen), _word(kind, narrow))
 
 
-def weighted_sum(dtype: str) -> Any:
+def weighted_sum(dtype: str, addends: int = 0) -> Any:
     """Make the intrinsic that stores a weighted sum of units of 16 bytes.
 
-    Of ``weighted_sum(to, base, row, slots, weights, count)``, unit ``i`` of ``count`` is at ``base + slots[i] * row``,
-    with ``weights[i]``; there is none if the slot is negative. All but ``row`` and ``count`` are
-    addresses; slots are int64, and weights float32.
+    Of ``weighted_sum(to, base, row, slots, weights, count, first, apart)``, unit ``i`` of ``count`` is at
+    ``base + slots[i] * row``, with ``weights[i]``; there is none if the slot is negative. The sum begins with
+    ``addends`` units, which are ``apart`` bytes from each other, from ``first`` on. All but ``row``, ``count`` and
+    ``apart`` are addresses; slots are int64, and weights float32.
     """
     widen, narrow = _CONVERSIONS[dtype]
     kind = I32 if dtype == "float32" else I16
@@ -183,10 +184,14 @@ def weighted_sum(dtype: str) -> Any:
     def at(builder: Any, address: Any, kind: Any) -> Any:
         return builder.inttoptr(address, kind.as_pointer(GLOBAL))
 
-    def weighted_sum(_context, to, base, row, slots, weights, count):
+    def weighted_sum(_context, to, base, row, slots, weights, count, first, apart):
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            to, base, row, slots, weights, count = arguments
-            total = cgutils.alloca_once_value(builder, ir.Constant(numbers, [0.0] * numbers.count))
+            to, base, row, slots, weights, count, first, apart = arguments
+            start = ir.Constant(numbers, [0.0] * numbers.count)
+            for number in range(addends):
+                place = at(builder, builder.add(first, builder.mul(apart, I64(number))), unit)
+                start = builder.fadd(start, widen(builder, builder.load(place, align=UNIT_BYTES)))
+            total = cgutils.alloca_once_value(builder, start)
             with cgutils.for_range(builder, count, intp=I64) as loop:
                 slot = builder.load(builder.gep(at(builder, slots, I64), [loop.index]))
                 with builder.if_then(builder.icmp_signed(">=", slot, I64(0))):
@@ -200,7 +205,7 @@ def weighted_sum(dtype: str) -> Any:
             builder.store(narrow(builder, builder.load(total)), at(builder, to, unit), align=UNIT_BYTES)
             return context.get_dummy_value()
 
-        return types.void(*[types.int64] * 6), code
+        return types.void(*[types.int64] * 8), code
 
     return device_intrinsic(weighted_sum)
 

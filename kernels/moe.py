@@ -132,12 +132,17 @@ class Outputs(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a combine sums: the lists that each token was for, their weights, the results and elements of each."""
+    """What a combine sums: the lists that each token was for, their weights, the results and elements of each.
+
+    The biases are arrays of the shape of the results, one behind the other, ``apart`` bytes from each other.
+    """
 
     topk_idx: Any
     weights: Any
     out: Any
     hidden: int
+    biases: Any
+    apart: int
 
 
 @compiled
@@ -384,19 +389,23 @@ def await_outputs(buffer, topk_idx, token, topk, lists, call, group):
 
 
 @kernel_factory
-def combine_kernel(dtype: str) -> Any:
+def combine_kernel(dtype: str, n_biases: int = 0) -> Any:
     """Return the kernel that returns outputs and sums those of each token, for a dtype of `float_words.DTYPES`.
+
+    A sum begins with the biases of its token, of which there are ``n_biases``.
 
     Its units are one for each list to return, then one for each token to sum, then one that waits for all lists.
     ``first`` and ``ends`` are those of `dispatch_kernel`.
     """
     lanes, load, store, numbers, rounded = float_words(dtype)
-    sum_unit = weighted_sum(dtype)
+    sum_unit = weighted_sum(dtype, n_biases)
 
     @compiled
-    def total(outputs, words, weights, call, first, end, i, last):
+    def total(outputs, words, weights, call, first, end, i, last, bias, apart):
         """Return the weighted sum of word ``i`` of the outputs of the choices ``first`` to ``end - 1``, in order."""
         result = numbers(0)
+        for which in range(n_biases):
+            result = add(result, numbers(load(bias + which * apart + i * WORD, last)))
         for choice in range(first, end):
             slot = words[call.found + choice]
             if slot >= 0:
@@ -410,21 +419,22 @@ def combine_kernel(dtype: str) -> Any:
         words, weights = buffer.words, sums.weights
         outputs, to = address_of(buffer.rows) + call.outputs, address_of(sums.out) + token * sizes.nbytes
         low, rank, size = token * sizes.topk, rank_in(group), size_of(group)
+        bias = address_of(sums.biases) + token * sizes.nbytes
         if (to | sizes.nbytes) % UNIT_BYTES == 0:
             slots, factors = address_of(words) + 8 * (call.found + low), address_of(weights) + 4 * low
             first, step, end = work_item_share(sizes.nbytes // UNIT_BYTES, rank, size)
             for at in range(first * UNIT_BYTES, end * UNIT_BYTES, step * UNIT_BYTES):
-                sum_unit(to + at, outputs + at, call.row, slots, factors, sizes.topk)
+                sum_unit(to + at, outputs + at, call.row, slots, factors, sizes.topk, bias + at, sums.apart)
         else:
             first, step, end = work_item_share((sums.hidden + lanes - 1) // lanes, rank, size)
             for i in range(first, end, step):
                 last = (i + 1) * lanes > sums.hidden
-                word = total(outputs, words, weights, call, low, low + sizes.topk, i, last)
+                word = total(outputs, words, weights, call, low, low + sizes.topk, i, last, bias, sums.apart)
                 store(to + i * WORD, rounded(word), last)
 
     def combine(
-        item: kapi.NdItem, rows, words, flags, y, layout, origins, topk_idx, weights, out, team, ends, first, tokens,
-        topk, lists_per_pe, nbytes, hidden,
+        item: kapi.NdItem, rows, words, flags, y, layout, origins, topk_idx, weights, out, biases, team, ends, first,
+        tokens, topk, lists_per_pe, nbytes, hidden,
     ):  # fmt: skip
         group, members, call = item.get_group(), members_of(team), call_of(words, words[COMBINES], lists_per_pe)
         sizes, lists = Sizes(topk, lists_per_pe, nbytes, 0), lists_per_pe * members.size
@@ -432,10 +442,30 @@ def combine_kernel(dtype: str) -> Any:
         if unit < lists:
             send_back(unit, buffer, Outputs(y, layout, origins), call, sizes, members, group)
         elif unit < lists + tokens:
-            add_token(unit - lists, buffer, Sums(topk_idx, weights, out, hidden), lists, call, sizes, group)
+            sums = Sums(topk_idx, weights, out, hidden, biases, tokens * nbytes)
+            add_token(unit - lists, buffer, sums, lists, call, sizes, group)
         else:
             for i in range(rank_in(group), lists, size_of(group)):
                 signals.signal_wait_until(flags, CMP_GE, call.number, call.back + i)
         end(words, COMBINES, ends, group)
 
     return kernel_of_copies(combine)
+
+
+@kernel_factory
+def fold_kernel(dtype: str) -> Any:
+    """Return the kernel that sums rows: row ``i`` of ``out`` is the sum of those of ``x`` at ``places[i]``, in order.
+
+    Negative places are none. A work-group makes a row, whose bytes are whole units.
+    """
+    sum_unit = weighted_sum(dtype)
+
+    def fold(item: kapi.NdItem, rows, words, flags, x, places, ones, out, topk, nbytes):
+        group, row = item.get_group(), item.get_group().get_group_id(0)
+        first, step, end = work_item_share(nbytes // UNIT_BYTES, rank_in(group), size_of(group))
+        origin, to = address_of(x), address_of(out) + row * nbytes
+        chosen, factors = address_of(places) + 8 * row * topk, address_of(ones)
+        for at in range(first * UNIT_BYTES, end * UNIT_BYTES, step * UNIT_BYTES):
+            sum_unit(to + at, origin + at, nbytes, chosen, factors, topk, 0, 0)
+
+    return kernel_of_copies(fold)

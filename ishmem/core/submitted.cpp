@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <utility>
 
 namespace nb = nanobind;
 
@@ -33,7 +34,10 @@ void bind_submitted(nb::module_ &m) {
         work_submitted = false;
     }, nb::arg("wait").none());
     // What this thread does follows the events of its own call: what has been submitted after that may wait for it.
-    m.def("follow_events", [] { on_queue = true; });
+    m.def("follow_events", [](bool follow) {
+        std::swap(on_queue, follow);
+        return follow;
+    }, nb::arg("follow") = true);
     m.def("settle_submitted", [] { if (!settle_submitted()) throw nb::python_error(); });
 }
 

@@ -6,6 +6,8 @@ call of ishmem accesses the memory of arrays directly, so it must wait for the p
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ishmem import _core
@@ -68,6 +70,16 @@ def put_before_dpnp(queue: Any, event: Any) -> None:
 def before(queue: Any) -> list[Any]:
     """Return the events of what has been submitted to a queue by dpnp, or was put before its operations."""
     return [] if _managers is None else list(_managers[queue].submitted_events)
+
+
+@contextmanager
+def following() -> Iterator[None]:
+    """Within it, calls of this thread do not wait for operations of dpnp: they put work on queues, behind them."""
+    before = _core.follow_events(True)
+    try:
+        yield
+    finally:
+        _core.follow_events(before)
 
 
 def let_dpnp_wait(queue: Any, event: Any) -> None:

@@ -27,7 +27,7 @@ FOLDERS = {
 
 SUB_PACKAGES = (
     "common", "dpex", "ipc", "environment", "runtime", "host_collectives", "kernels", "launch", "cli", "examples",
-    "testing", "benchmarks",
+    "testing", "benchmarks", "deep_ep",
 )  # fmt: skip
 CHAPTERS = "chapters"
 """Stands for the modules directly in ``ishmem``, which hold the public routines."""
@@ -42,6 +42,7 @@ MAY_IMPORT = {
     "kernels": {"common", "dpex", "ipc", "environment", "runtime", CHAPTERS},
     "launch": {"common", "dpex", "environment", "ipc"},
     "examples": {"dpex", CHAPTERS},
+    "deep_ep": {"common", "runtime", "kernels", CHAPTERS},
     "cli": {*SUB_PACKAGES, CHAPTERS},
     "testing": {"common", "environment", "runtime", "launch", CHAPTERS},
     "benchmarks": {*SUB_PACKAGES, CHAPTERS},

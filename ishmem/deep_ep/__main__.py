@@ -1,0 +1,27 @@
+"""``python -m ishmem.deep_ep`` makes ``import deep_ep`` find ``ishmem.deep_ep``, and ``--remove`` ends that.
+
+It writes a path file that puts a folder behind all others, so another package of this name goes first.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+
+
+def main(arguments: list[str]) -> None:
+    """Write or remove the path file."""
+    if arguments not in ([], ["--remove"]):
+        sys.exit(f"got {' '.join(arguments)}; allowed are no argument, and --remove")
+    file = Path(sysconfig.get_path("purelib")) / "ishmem_deep_ep.pth"
+    if arguments:
+        file.unlink(missing_ok=True)
+        print(f"removed {file}")
+    else:
+        file.write_text(f"{Path(__file__).parent / 'names'}\n")
+        print(f"wrote {file}: import deep_ep is ishmem.deep_ep, unless another package has the name")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,265 @@
+"""DeepEP's V2: `ElasticBuffer`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ishmem.runtime import job
+from ishmem.runtime.submitted import following
+from ishmem.teams import TEAM_NODE, TEAM_WORLD
+
+from .callers import Caller
+from .events import EventHandle, EventOverlap
+from .exchange import Exchange, size_of_exchange, team_of
+from .layouts import EPHandle, Options, Route, new_handle, received, weights_of
+
+__all__ = ["EPHandle", "ElasticBuffer"]
+
+QPS = 17
+
+
+class ElasticBuffer:
+    """Dispatch and combine of DeepEP's V2 over the processes of a group.
+
+    Memory on the symmetric heap is allocated when the number of tokens, hidden size and number of choices are known: by
+    the constructor or by the first dispatch, which is then blocking. All ranks make the same calls in the same order.
+    Hints for other hardware are accepted and have no effect: ``num_cpu_bytes``, ``deterministic`` (it always is),
+    ``allow_*``, ``prefer_overlap_with_compute``, ``sl_idx``, ``num_allocated_qps``, the time-outs, ``num_sms``,
+    ``num_qps``, ``allocate_on_comm_stream``, and ``use_tma_aligned_col_major_sf`` (scales are in rows).
+
+    Attributes:
+        group, rank_idx, num_ranks: The group.
+        num_bytes: The most memory for a buffer, or None.
+    """
+
+    def __init__(
+        self, group: Any, num_bytes: int | None = None, num_cpu_bytes: int = 0, num_max_tokens_per_rank: int = 0,
+        hidden: int = 0, num_topk: int = 0, use_fp8_dispatch: bool = False, deterministic: bool = False,
+        allow_hybrid_mode: bool = True, allow_multiple_reduction: bool = True, prefer_overlap_with_compute: bool = True,
+        sl_idx: int = 3, num_allocated_qps: int = 0, num_cpu_timeout_secs: int = 300, num_gpu_timeout_secs: int = 100,
+        explicitly_destroy: bool = False,
+    ) -> None:  # fmt: skip
+        """Take a group, and start ishmem if the program has not; collective, blocking.
+
+        Args:
+            group: A group of ``torch.distributed`` or a team of ishmem.
+            num_bytes: The most memory for a buffer: see ``get_buffer_size_hint``. By default what the calls need.
+            num_max_tokens_per_rank, hidden, num_topk: The largest sizes of a call, if they are known.
+            num_cpu_bytes, use_fp8_dispatch, deterministic, allow_hybrid_mode, allow_multiple_reduction,
+                prefer_overlap_with_compute, sl_idx, num_allocated_qps, num_cpu_timeout_secs, num_gpu_timeout_secs,
+                explicitly_destroy: Hints.
+
+        Raises:
+            ValueError: A group that is not the whole job.
+            HeapExhausted, StateError, IshmemError: As for ``ishmem.moe.Buffer``.
+        """
+        known = min(num_max_tokens_per_rank, hidden, num_topk) > 0
+        ranks = group.n_pes() if hasattr(group, "n_pes") else group.size()
+        need = num_bytes or (size_of_exchange(ranks, num_max_tokens_per_rank, hidden, num_topk) if known else 0)
+        self._team = team_of(group, None, need)
+        self.group, self.rank_idx, self.num_ranks = group, self._team.my_pe(), self._team.n_pes()
+        self.num_bytes, self.num_max_tokens_per_rank = num_bytes, num_max_tokens_per_rank
+        self.allow_hybrid_mode, self.allow_multiple_reduction = allow_hybrid_mode, allow_multiple_reduction
+        self.prefer_overlap_with_compute, self.deterministic = prefer_overlap_with_compute, deterministic
+        self.explicitly_destroy, self.num_allocated_qps = explicitly_destroy, num_allocated_qps or QPS
+        self.num_scaleout_ranks, self.num_scaleup_ranks = self.get_logical_domain_size()
+        self.scaleout_rank_idx, self.scaleup_rank_idx = 0, self.rank_idx
+        self.num_rdma_ranks, self.num_nvlink_ranks = self.get_physical_domain_size()
+        self._exchanges: dict[tuple[int, int, int, bool], Exchange] = {}
+        if known:
+            self._exchange(num_max_tokens_per_rank, hidden, num_topk, False)
+
+    def destroy(self) -> None:
+        """Free the memory; collective, blocking."""
+        exchanges, self._exchanges = self._exchanges, {}
+        for each in exchanges.values():
+            each.free()
+
+    @staticmethod
+    def get_buffer_size_hint(
+        group: Any, num_max_tokens_per_rank: int, hidden: int, num_topk: int = 0, use_fp8_dispatch: bool = False,
+        allow_hybrid_mode: bool = True, allow_multiple_reduction: bool = True,
+    ) -> int:  # fmt: skip
+        """Return the bytes that a buffer for such calls takes; without ``num_topk``, for a choice of each rank."""
+        ranks = group.n_pes() if hasattr(group, "n_pes") else group.size()
+        return size_of_exchange(ranks, num_max_tokens_per_rank, hidden, num_topk or ranks)
+
+    def barrier(self, use_comm_stream: bool = True, with_cpu_sync: bool = False, sequential: bool = True) -> None:
+        """Wait on the host until all ranks have called, and first for what the queue of the job holds."""
+        EventHandle().current_stream_wait()
+        self._team.sync()
+
+    @staticmethod
+    def capture() -> EventHandle:
+        """Return the event of what the queue of the job holds."""
+        return EventHandle()
+
+    def get_comm_stream(self) -> Any:
+        """Return the SYCL queue of the job."""
+        return job.current().heap.queue
+
+    def get_physical_domain_size(self) -> tuple[int, int]:
+        """Return the number of nodes, and of ranks on each."""
+        per_node = TEAM_NODE.n_pes() if self._team is TEAM_WORLD else self.num_ranks
+        return (self.num_ranks // per_node, per_node) if self.num_ranks % per_node == 0 else (1, self.num_ranks)
+
+    def get_logical_domain_size(self) -> tuple[int, int]:
+        """Return 1 and the number of ranks: tokens go straight to their ranks, also between nodes."""
+        return 1, self.num_ranks
+
+    def get_theoretical_num_sms(
+        self, num_experts: int, num_topk: int, num_scaleout_topk: int = 0, rdma_gbs: float = 0, nvlink_gbs: float = 0,
+        sm_read_gbs: float = 200, sm_write_gbs: float = 50,
+    ) -> int:  # fmt: skip
+        """Return the compute units of the device, as the kernels use what is free."""
+        return int(job.current().heap.queue.sycl_device.max_compute_units)
+
+    def get_theoretical_num_qps(self, num_sms: int) -> int:
+        """Return ``num_allocated_qps``."""
+        return self.num_allocated_qps
+
+    @following()
+    def dispatch(
+        self, x: Any, topk_idx: Any = None, topk_weights: Any = None, cumulative_local_expert_recv_stats: Any = None,
+        num_experts: int | None = None, num_max_tokens_per_rank: int | None = None, expert_alignment: int | None = None,
+        num_sms: int = 0, num_qps: int = 0, previous_event: Any = None, previous_event_before_epilogue: Any = None,
+        async_with_compute_stream: bool = False, allocate_on_comm_stream: bool = False, handle: EPHandle | None = None,
+        do_handle_copy: bool = True, do_cpu_sync: bool | None = None, do_expand: bool = False,
+        do_zero_padding: bool = False, use_tma_aligned_col_major_sf: bool = False,
+    ) -> tuple[Any, Any, Any, EPHandle, EventOverlap]:  # fmt: skip
+        """Send tokens to the ranks of their experts.
+
+        Collective. It blocks with ``do_cpu_sync``, until the tokens for this rank have arrived; with a handle it does
+        not, and the tokens go where those of that dispatch went. So it is the backward pass of a combine.
+
+        Args:
+            x: Tokens [tokens, hidden], or a pair of them and their scales [tokens, any number].
+            topk_idx: Experts [tokens, choices] of int64 or int32, of which -1 is none; None with a handle.
+            topk_weights: Weights [tokens, choices] of float32, or None.
+            cumulative_local_expert_recv_stats: An array of int32 [experts of this rank], to which the numbers of the
+                tokens received are added.
+            num_experts: Number of experts of all ranks, a multiple of the number of ranks.
+            num_max_tokens_per_rank: Largest number of tokens of a rank; the same on all.
+            expert_alignment: Rows of an expert are padded to a multiple of it; by default 1.
+            previous_event, previous_event_before_epilogue: Events that the call starts after.
+            handle: That of an earlier dispatch.
+            do_handle_copy: Whether the handle has a copy of ``topk_idx``.
+            do_cpu_sync: Whether to wait for the numbers of tokens; by default without a handle. Else results have the
+                largest size there can be.
+            do_expand: Whether the rows received are those of each expert, one expert behind the other.
+            do_zero_padding: Whether padding is zeroed.
+            num_sms, num_qps, async_with_compute_stream, allocate_on_comm_stream, use_tma_aligned_col_major_sf: Hints.
+
+        Returns:
+            The tokens received, or a pair of them and their scales; their choices among the experts of this rank or -1,
+            None if expanded; their weights, one for each row if expanded; the handle; and an event.
+
+        Raises:
+            ValueError, TypeError: Arguments that do not fit together, or arrays of another kind, dtype or shape.
+            HeapExhausted, StateError: As for ``ishmem.moe.Buffer``.
+        """
+        caller = Caller(x, previous_event, previous_event_before_epilogue)
+        if do_zero_padding and not do_expand:
+            raise ValueError("do_zero_padding is given without do_expand; allowed are both")
+        tokens, scales = caller.tokens(x)
+        if handle is None:
+            options = self._options(num_experts, num_max_tokens_per_rank, expert_alignment, num_sms, do_expand)
+            options = options._replace(do_cpu_sync=do_cpu_sync is not False)
+            route = self._route(caller, tokens, topk_idx, options)
+        else:
+            given = (num_experts, num_max_tokens_per_rank, expert_alignment, bool(do_expand))
+            _check_cached(handle, tokens, topk_idx, do_cpu_sync, given)
+            route = handle.layout.route
+        weights = caller.optional(topk_weights, "topk_weights", tuple(route.topk_idx.shape), "float32", tokens)
+        arrival = route.exchange.send(tokens, [scales, route.topk_idx, weights], route.pes)
+        if handle is None:
+            kept = caller.give(route.topk_idx, topk_idx) if do_handle_copy else topk_idx
+            handle = new_handle(caller, route, arrival, options, kept)
+        caller.add(cumulative_local_expert_recv_stats, "cumulative_local_expert_recv_stats", handle.layout.counts)
+        found = received(handle, arrival, do_zero_padding)
+        recv_x = caller.give_tokens(found.x, found.scales, x)
+        idx, shares = caller.give(found.topk_idx, topk_idx), caller.give(found.topk_weights if weights.size else None)
+        return recv_x, idx, None if topk_weights is None else shares, handle, caller.finish()
+
+    @following()
+    def combine(
+        self, x: Any, handle: EPHandle, topk_weights: Any = None, bias: Any = None, num_sms: int = 0, num_qps: int = 0,
+        previous_event: Any = None, previous_event_before_epilogue: Any = None, async_with_compute_stream: bool = False,
+        allocate_on_comm_stream: bool = False,
+    ) -> tuple[Any, Any, EventOverlap]:  # fmt: skip
+        """Return a row for each token received to the token's rank, and sum the rows of each own token.
+
+        Sums are computed in float32, first the biases and then the ranks in the order of a token's last choice of each,
+        and rounded once. Of an expanded dispatch the rows of a token's experts on a rank are first summed there, also
+        in float32 and rounded once. Collective, not blocking. It is the backward pass of a dispatch.
+
+        Args:
+            x: An array of the shape of the tokens received, of bfloat16, float16 or float32.
+            handle: That of the dispatch.
+            topk_weights: Weights of the shape of those received, which return to their choices.
+            bias: None, or one or a pair of arrays [tokens, hidden] of the dtype of ``x``.
+            previous_event, previous_event_before_epilogue: Events that the call starts after.
+            num_sms, num_qps, async_with_compute_stream, allocate_on_comm_stream: Hints.
+
+        Returns:
+            The sums [tokens, hidden]; the weights [tokens, choices], 0 where there is no expert, or None; an event.
+
+        Raises:
+            ValueError, TypeError, StateError: As for ``dispatch``.
+        """
+        caller, layout = Caller(x, previous_event, previous_event_before_epilogue), handle.layout
+        exchange = layout.route.exchange
+        length = handle.num_expanded_tokens if handle.do_expand else handle.num_recv_tokens
+        rows = caller.take(x, "x", (length, exchange.hidden))
+        biases = caller.biases(bias, (layout.route.topk_idx.shape[0], exchange.hidden), str(rows.dtype))
+        if layout.places is not None:
+            rows = exchange.fold(rows, layout.places)
+        sums, shares = caller.give(exchange.give_back(rows, layout.handle, biases), x), None
+        if topk_weights is not None:
+            shape = (length,) if handle.do_expand else tuple(layout.mine.shape)
+            weights = weights_of(layout, caller.take(topk_weights, "topk_weights", shape, "float32"))
+            shares = caller.give(exchange.give_back(weights, layout.handle))
+        return sums, shares, caller.finish()
+
+    def _exchange(self, max_tokens: int, hidden: int, topk: int, wide: bool) -> Exchange:
+        """Return the memory for calls of these sizes; collective if it is new."""
+        key = (max_tokens, hidden, topk, wide)
+        if key not in self._exchanges:
+            need = size_of_exchange(self.num_ranks, max_tokens, hidden, topk, 4 if wide else 2)
+            if self.num_bytes is not None and need > self.num_bytes:
+                raise ValueError(f"num_bytes is {self.num_bytes}; {max_tokens} tokens of a rank need {need}")
+            self._exchanges[key] = Exchange(self._team, *key)
+        return self._exchanges[key]
+
+    def _options(
+        self, experts: int | None, max_tokens: int | None, alignment: int | None, num_sms: int, expand: bool
+    ) -> Options:
+        """Check the options of a dispatch without a handle."""
+        experts, most = experts or 0, max_tokens or self.num_max_tokens_per_rank
+        if experts < 1 or experts % self.num_ranks:
+            raise ValueError(f"num_experts is {experts}; allowed are positive multiples of {self.num_ranks}, the ranks")
+        if most < 1 or (alignment is not None and alignment < 1):
+            what = f"num_max_tokens_per_rank is {most} and expert_alignment {alignment}"
+            raise ValueError(f"{what}; allowed are positive numbers")
+        return Options(experts, most, alignment or 1, num_sms, bool(expand), True)
+
+    def _route(self, caller: Caller, tokens: Any, topk_idx: Any, options: Options) -> Route:
+        """Return the PEs of tokens."""
+        idx = caller.choices(topk_idx, tokens.shape[0])
+        wide = tokens.dtype.itemsize > 2
+        exchange = self._exchange(options.num_max_tokens_per_rank, tokens.shape[1], idx.shape[1], wide)
+        return Route(exchange, idx, exchange.chosen(idx, options.num_experts // self.num_ranks))
+
+
+def _check_cached(handle: EPHandle, tokens: Any, topk_idx: Any, do_cpu_sync: Any, given: tuple[Any, ...]) -> None:
+    """Check the arguments of a dispatch with a handle."""
+    if topk_idx is not None or do_cpu_sync:
+        raise ValueError("topk_idx or do_cpu_sync is given with a handle; allowed are topk_idx=None, do_cpu_sync=False")
+    kept = (handle.num_experts, handle.num_max_tokens_per_rank, handle.expert_alignment, handle.do_expand)
+    names = ("num_experts", "num_max_tokens_per_rank", "expert_alignment", "do_expand")
+    for name, value, wanted in zip(names, given, kept):
+        if value not in (None, wanted):
+            raise ValueError(f"{name} is {value}; allowed is {wanted}, that of the handle")
+    shape = (handle.layout.route.topk_idx.shape[0], handle.layout.route.exchange.hidden)
+    if tuple(tokens.shape) != shape:
+        raise ValueError(f"x has shape {tuple(tokens.shape)}; allowed is {shape}, that of the handle's dispatch")

@@ -1,0 +1,117 @@
+"""The exchange of both interfaces: rows to PEs and back, by the kernels of `ishmem.moe`, without a wait of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ishmem import moe, setup
+from ishmem.common import moe as workspace
+from ishmem.kernel_calls import device_array, flat
+from ishmem.runtime import job
+from ishmem.teams import TEAM_WORLD, Team
+
+KINDS = {"float32": "float32", "float16": "float16", "int16": "bfloat16", "uint16": "bfloat16"}
+"""What the elements of arrays are that are summed."""
+
+MARGIN = 64 << 20
+"""Bytes of the heap beside the buffer, of a job that a buffer starts."""
+
+
+def team_of(group: Any, comm: Any, nbytes: int) -> Team:
+    """Return the team of a group, and start the job if there is none, with a heap for so many bytes at least.
+
+    Raises:
+        ValueError: Neither a group nor a communicator, or one that is not the whole job.
+    """
+    if isinstance(group, Team):
+        return group
+    if group is None and comm is None:
+        raise ValueError("group and comm are None; allowed is one of them")
+    if not job.running():
+        heap_size = nbytes + MARGIN if nbytes > MARGIN else None
+        setup.init(heap_size, **({"comm": comm} if group is None else {"process_group": group}))
+    place = (comm.Get_rank(), comm.Get_size()) if group is None else (group.rank(), group.size())
+    found = TEAM_WORLD.my_pe(), TEAM_WORLD.n_pes()
+    if place != found:
+        what = f"this process is {place[0]} of {place[1]} in group, and PE {found[0]} of {found[1]} in the job"
+        raise ValueError(f"{what}; allowed are the group that the job was started with, and a team of ishmem")
+    return TEAM_WORLD
+
+
+class Arrival(NamedTuple):
+    """What a dispatch receives: memory for the rows of all PEs, in their order, with what goes beside each."""
+
+    rows: Any
+    beside: list[Any]
+    handle: moe.Handle
+
+
+class Exchange(moe.Buffer):
+    """A `moe.Buffer` that sends rows to PEs, which count as experts."""
+
+    def __init__(self, team: Team, max_tokens: int, hidden: int, topk: int, wide: bool) -> None:
+        super().__init__(max_tokens, hidden, team.n_pes(), topk, team, dtype="float32" if wide else "bfloat16")
+
+    def check(self, tokens: int) -> None:
+        """Raise ``ValueError`` for more tokens than a call takes."""
+        if tokens > self.max_tokens:
+            raise ValueError(f"x has {tokens} tokens; allowed are at most {self.max_tokens} of a rank")
+
+    def chosen(self, topk_idx: Any, experts: int) -> Any:
+        """Return the PEs of the choices, each at the last choice of its token, of ``experts`` on each PE."""
+        return self._pes_of(device_array(topk_idx // experts, "topk_idx"), last=True).array
+
+    def send(self, tokens: Any, beside: list[Any], pes: Any) -> Arrival:
+        """Send tokens to PEs, with 2-D arrays of as many rows beside them; not blocking."""
+        self.check(tokens.shape[0])
+        rows, joined, _, handle, _ = self._send(tokens, beside, device_array(pes, "the PEs of topk_idx"))
+        return Arrival(rows, moe.parted(joined, beside), handle)
+
+    def give_back(self, x: Any, handle: moe.Handle, biases: Sequence[Any] = ()) -> Any:
+        """Return rows to the PEs of their tokens, and the sums of those of the own ones; not blocking."""
+        if str(x.dtype) not in KINDS:
+            raise ValueError(f"x has dtype {x.dtype}; allowed are float32, float16 and bfloat16")
+        return self._combine_round(KINDS[str(x.dtype)], device_array(x, "x"), handle, None, None, biases)[0]
+
+    def fold(self, x: Any, places: Any) -> Any:
+        """Return the sums of the rows of ``x`` at the places in each row of an array of int64, of which -1 is none."""
+        import dpnp
+
+        from ishmem.kernels.moe import fold_kernel
+
+        kind, queue = KINDS[str(x.dtype)], x.sycl_queue
+        out = self._results.empty((places.shape[0], x.shape[1]), str(x.dtype), queue)
+        if places.shape[0]:
+            ones = dpnp.ones(places.shape[1], dtype="float32", sycl_queue=queue)
+            arrays = [moe.bits(x), flat(places, "int64"), flat(ones, "float32"), moe.bits(out)]
+            numbers = [places.shape[1], x.shape[1] * x.dtype.itemsize]
+            self._submit(fold_kernel(kind), places.shape[0], moe.LEAST_WORK_ITEMS, [*arrays, *numbers], [])
+        return out
+
+
+def rows_of(place: Any, rows: Any) -> Any:
+    """Return the rows at places, of which negative ones are no place and give any row, or zeros if there is none."""
+    import dpnp
+
+    if not rows.shape[0]:
+        shape = (*place.shape, *rows.shape[1:])
+        return dpnp.zeros(shape, dtype=rows.dtype, sycl_queue=rows.sycl_queue)
+    return dpnp.take(rows, dpnp.maximum(place, 0), axis=0)
+
+
+def local_choices(chosen: Any, first: int, experts: int, count: Any) -> Any:
+    """Return choices as numbers of the experts of a PE from ``first`` on, and -1 for others and behind ``count``."""
+    import dpnp
+
+    local = chosen - first
+    taken = dpnp.arange(chosen.shape[0], sycl_queue=chosen.sycl_queue) < count
+    return dpnp.where((local >= 0) & (local < experts) & taken[:, None], local, -1)
+
+
+def size_of_exchange(n_pes: int, max_tokens: int, hidden: int, topk: int, itemsize: int = 2) -> int:
+    """Return the bytes on the heap of an `Exchange`, in whole units of 2 MiB."""
+    row = -(-(hidden * itemsize + topk * 12) // moe.ALIGNMENT) * moe.ALIGNMENT
+    nbytes, words, flags = workspace.sizes(n_pes, max_tokens, max_tokens * topk, row)
+    return int(-(-(nbytes + 8 * (words + flags)) // (2 << 20)) * (2 << 20))
+

@@ -1,0 +1,202 @@
+"""Where the tokens of a dispatch go and what comes: the device's part of `EPHandle`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ishmem import moe
+
+from .callers import Caller
+from .exchange import Arrival, Exchange, local_choices, rows_of
+
+
+class Options(NamedTuple):
+    """The options of a dispatch that its handle keeps, and whether the host waits for the numbers of tokens."""
+
+    num_experts: int
+    num_max_tokens_per_rank: int
+    expert_alignment: int
+    num_sms: int
+    do_expand: bool
+    do_cpu_sync: bool
+
+
+class Route(NamedTuple):
+    """The choices of the tokens sent, and their PEs, each once for a token and else -1."""
+
+    exchange: Exchange
+    topk_idx: Any
+    pes: Any
+
+
+class Layout(NamedTuple):
+    """What a dispatch has received, on the device.
+
+    Attributes:
+        route: Where its tokens went.
+        handle: That of the exchange.
+        mine: For each token received its choices among the experts of this PE, or -1.
+        counts: Rows of each expert.
+        places: Of an expanded dispatch, the row of each choice in ``mine``, or -1; else None.
+        source: The inverse: for each row the place in ``mine`` as one array, or -1.
+    """
+
+    route: Route
+    handle: moe.Handle
+    mine: Any
+    counts: Any
+    places: Any
+    source: Any
+
+
+class Received(NamedTuple):
+    """Tokens, their scales, their choices and weights, as a dispatch returns them."""
+
+    x: Any
+    scales: Any
+    topk_idx: Any
+    topk_weights: Any
+
+
+@dataclass
+class EPHandle:
+    """What a dispatch tells, for its combines and for further dispatches to the same experts.
+
+    Attributes:
+        do_expand: Whether each token received has a row for each of its experts.
+        num_experts, expert_alignment, num_max_tokens_per_rank, num_sms: As given.
+        topk_idx: The experts of the tokens sent: a copy, unless ``do_handle_copy`` was false.
+        num_recv_tokens: Tokens received: exactly with ``do_cpu_sync``, else the most there can be.
+        num_expanded_tokens: Rows of the experts with their padding, in the same way.
+        num_recv_tokens_per_expert_list: Rows of each expert of this rank with its padding; empty without
+            ``do_cpu_sync``.
+        psum_num_recv_tokens_per_scaleup_rank: Tokens received from each rank and those before it.
+        psum_num_recv_tokens_per_expert: Padded rows of each expert and those before it; of an expanded dispatch the end
+            of its rows without their padding.
+        num_unaligned_recv_tokens_per_expert: Rows of each expert without padding.
+        recv_src_metadata: For each token received ``rank * num_max_tokens_per_rank + token``, its choice, and of an
+            expanded dispatch the row of each choice or -1, else -1: an array of int32.
+        dst_buffer_slot_idx: The rank that each choice was sent to, or -1 if another choice of the token goes there.
+        token_metadata_at_forward, channel_linked_list: None.
+        layout: The device's part.
+    """
+
+    do_expand: bool
+    num_experts: int
+    expert_alignment: int
+    num_max_tokens_per_rank: int
+    num_sms: int
+    topk_idx: Any
+    num_recv_tokens: int
+    num_expanded_tokens: int
+    num_recv_tokens_per_expert_list: list[int]
+    psum_num_recv_tokens_per_scaleup_rank: Any
+    psum_num_recv_tokens_per_expert: Any
+    num_unaligned_recv_tokens_per_expert: Any
+    recv_src_metadata: Any
+    dst_buffer_slot_idx: Any
+    token_metadata_at_forward: Any
+    channel_linked_list: Any
+    layout: Layout
+
+
+
+class _Numbers(NamedTuple):
+    """Numbers of rows, on the device: of each rank and those before it; of each expert, padded, and where it begins."""
+
+    ranks: Any
+    counts: Any
+    padded: Any
+    starts: Any
+
+
+def new_handle(caller: Caller, route: Route, arrival: Arrival, options: Options, topk_idx: Any) -> EPHandle:
+    """Return the handle of a dispatch; the host waits for the numbers of tokens only if the options say so."""
+    import dpnp
+
+    exchange, alignment = route.exchange, options.expert_alignment
+    experts, chosen = options.num_experts // exchange.team.n_pes(), arrival.beside[1]
+    ranks = dpnp.cumsum(arrival.handle.layout[0, :, 1], dtype="int32")
+    mine = local_choices(chosen, exchange.team.my_pe() * experts, experts, ranks[-1])
+    hits = mine.reshape((-1, 1)) == dpnp.arange(experts, sycl_queue=chosen.sycl_queue)
+    counts = hits.sum(axis=0, dtype="int32")
+    padded = (counts + (alignment - 1)) // alignment * alignment
+    starts = dpnp.cumsum(padded, dtype="int32") - padded
+    numbers = _Numbers(ranks, counts, padded, starts)
+    tokens, rows, by_expert = _sizes(numbers, options, exchange, mine.shape[1])
+    mine, places, source = mine[:tokens], None, None
+    if options.do_expand:
+        places = _places(mine, hits[: mine.size], starts)
+        source = dpnp.full(rows + 1, -1, dtype="int64", sycl_queue=chosen.sycl_queue)
+        source[dpnp.where(places < 0, rows, places).ravel()] = dpnp.arange(mine.size, sycl_queue=chosen.sycl_queue)
+        source = source[:rows]
+    layout = Layout(route, arrival.handle, mine, counts, places, source)
+    ends = starts + (counts if options.do_expand else padded)
+    return EPHandle(
+        options.do_expand, options.num_experts, alignment, options.num_max_tokens_per_rank, options.num_sms, topk_idx,
+        tokens, rows, by_expert, caller.give(ranks), caller.give(ends), caller.give(counts),
+        caller.give(_metadata(layout, options, ranks)), caller.give(route.pes.astype("int32")), None, None, layout,
+    )  # fmt: skip
+
+
+def _sizes(numbers: _Numbers, options: Options, exchange: Exchange, topk: int) -> tuple[int, int, list[int]]:
+    """Return the tokens received, the rows of all experts and of each; without a wait the most there can be."""
+    import dpnp
+
+    if options.do_cpu_sync:
+        found = dpnp.concatenate((numbers.ranks[-1:], numbers.padded)).asnumpy().tolist()
+        return found[0], sum(found[1:]), found[1:]
+    experts, alignment = numbers.counts.shape[0], options.expert_alignment
+    most = exchange.team.n_pes() * exchange.max_tokens
+    rows = most * min(topk, experts) + (alignment - 1) * experts
+    return most, -(-rows // alignment) * alignment, []
+
+
+def _places(mine: Any, hits: Any, starts: Any) -> Any:
+    """Return the row of each choice: rows of an expert are in the order of the tokens."""
+    import dpnp
+
+    if not mine.size:
+        return mine
+    places = dpnp.where(hits, starts + dpnp.cumsum(hits, axis=0, dtype="int32") - 1, 0).sum(axis=1, dtype="int64")
+    return dpnp.where(mine >= 0, places.reshape(mine.shape), -1)
+
+
+def _metadata(layout: Layout, options: Options, ranks: Any) -> Any:
+    """Return ``recv_src_metadata`` of a handle."""
+    import dpnp
+
+    tokens, topk = layout.mine.shape
+    index = dpnp.arange(tokens, sycl_queue=ranks.sycl_queue)
+    rank = (index[:, None] >= ranks).sum(axis=1)
+    origins = layout.handle.origins[0, :tokens]
+    token = rank * options.num_max_tokens_per_rank + origins // topk
+    columns = dpnp.where((index < ranks[-1])[:, None], dpnp.stack((token, origins % topk), axis=1), -1)
+    places = dpnp.full_like(layout.mine, -1) if layout.places is None else layout.places
+    return dpnp.concatenate((columns, places), axis=1).astype("int32")
+
+
+def received(handle: EPHandle, arrival: Arrival, zeroed: bool) -> Received:
+    """Return what a dispatch with this handle has received; with ``zeroed`` padding is zero."""
+    import dpnp
+
+    layout, tokens = handle.layout, handle.num_recv_tokens
+    rows, (scales, _, weights) = arrival.rows, arrival.beside
+    if layout.source is None:
+        return Received(rows[:tokens], scales[:tokens], layout.mine, weights[:tokens])
+    token = dpnp.where(layout.source < 0, -1, layout.source // layout.mine.shape[1])
+    parts = [rows_of(token, rows), rows_of(token, scales)]
+    parts.append(rows_of(layout.source, weights.ravel()) if weights.size else weights)
+    if zeroed:
+        filled = layout.source >= 0
+        parts = [dpnp.where(filled[:, None] if each.ndim == 2 else filled, each, 0) for each in parts]
+    return Received(parts[0], parts[1], None, parts[2])
+
+
+def weights_of(layout: Layout, weights: Any) -> Any:
+    """Return the weights of the choices of each token received, from those of the rows of a dispatch; 0 for others."""
+    import dpnp
+
+    taken = weights if layout.places is None else rows_of(layout.places, weights)
+    return dpnp.where(layout.mine >= 0, taken, dpnp.float32(0))
