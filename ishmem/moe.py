@@ -190,12 +190,13 @@ class Buffer(KernelCalls):
             raise ValueError(f"team is {team!r}; it has PEs that the buffer's team does not have")
         lost = sorted(set(range(self._members)) - set(left))
         self._experts = self._routes(lost, reroute)
-        if self._last is not None:
-            self._last.wait()
+        if self.last is not None:
+            self.last.wait()
         self._left, self._masks = team, self._masks + 1
+        words = interop.host_view(self._workspace[1])
+        for call, number in (("dispatch", moe.DISPATCHES), ("combine", moe.COMBINES)):
+            words[number] = self._largest(int(words[number]) + (call in self._pending))
         self._pending.clear()
-        for call, number in self._calls.items():
-            self._calls[call] = self._largest(number)
         flags = interop.host_view(self._workspace[2]).reshape(4, -1)
         for member in lost:
             flags[:2, member :: self._members] = flags[3, member] = moe.NEVER_SENDS
