@@ -54,6 +54,7 @@ def use(left, a, flag, dead):
     assert (int(total[0]), all_of.asnumpy().tolist()) == (sum(pes), pes), (total, all_of, b)
     left.sync()  # all have read what they contribute
     ishmem.p(b, me, pes[(left.my_pe() + 1) % size])
+    ishmem.quiet()
     left.sync()
     assert int(b[0]) == pes[left.my_pe() - 1]
     last = left.split_strided(1, 1, size - 1)
