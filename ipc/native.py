@@ -97,7 +97,6 @@ def functions(*names: str) -> list[int]:
 _QUEUE = b"SyclQueueRef"  # the name that dpctl expects; a module attribute, since capsules keep a pointer to it
 
 
-@functools.lru_cache(maxsize=64)
 def sycl_queue(address: int) -> dpctl.SyclQueue:
     """Return the queue of a ``sycl::queue`` at an address, as torch's streams have one."""
     import dpctl

@@ -49,8 +49,7 @@ class Graph:
             raise IshmemError("this SYCL library has no graphs that can be recorded; allowed are those from 2026 on")
         self._executable: Any = None
         self._queue: dpctl.SyclQueue | None = None
-        self._kept: list[Any] = []
-        self._calls: list[Any] = []
+        self._recorded: recording.Recording | None = None
 
     @contextlib.contextmanager
     def record(self, queue: Queue = None) -> Iterator[Graph]:
@@ -72,7 +71,7 @@ class Graph:
             raise ValueError("the queue is recorded already; a queue has one recording at a time")
         with recording.to_graph(queue) as begun:
             yield self
-        self._kept, self._calls, self._queue = begun.kept, begun.calls, queue
+        self._recorded, self._queue = begun, queue
         self._executable = _core.finalize_graph(begun.graph)
 
     def replay(self, queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
@@ -83,7 +82,7 @@ class Graph:
         after it.
 
         Args:
-            queue: By default the queue that was recorded.
+            queue: A queue or a stream of torch; by default the queue that was recorded.
             depends: Events that it starts after.
 
         Returns:
@@ -95,14 +94,14 @@ class Graph:
         Source: torch.cuda.CUDAGraph.replay.
         """
         this = job.current()
-        queue = self._queue if queue is None else queue
-        if self._executable is None or queue is None:
+        if self._recorded is None or self._queue is None:
             raise StateError("the graph has no recording; record one before the first replay")
+        queue = self._queue if queue is None else this.queue_workers.given(queue)
         before = [*events_of(depends), *submitted.before(queue)]
-        before += [each.last for each in self._calls if each.last is not None]
+        before += [each.last for each in self._recorded.calls if each.last is not None]
         capsule = _core.submit_graph(self._executable, queue.addressof_ref(), [each.addressof_ref() for each in before])
         event = dpctl.SyclEvent(capsule)
-        for each in self._calls:
+        for each in self._recorded.calls:
             each.last = event
         submitted.put_before_dpnp(queue, event)
         this.waits.submitted("of a graph", event)

@@ -269,7 +269,7 @@ def wait_until_on_queue(
     flag = check.view(ivar, "ivar")
     if isinstance(worker, Recorder) and flag.device:
         _check_waits("wait_until")
-        return worker.routine("wait_until", events, flag.array, int(cmp), cmp_value, check.position(flag, index))
+        return _recorded(worker, "wait_until", events, flag.array, int(cmp), cmp_value, check.position(flag, index))
     return _wait(lambda timeout: wait.wait_until(ivar, cmp, cmp_value, index, timeout), None, worker, events)
 
 
@@ -416,7 +416,14 @@ def team_sync_on_queue(team: Team, sycl_queue: Queue = None, depends: Depends = 
 
 def _order(name: str, routine: Callable[[], None], queue: Queue, depends: Depends) -> dpctl.SyclEvent:
     worker, events = _worker(queue), events_of(depends)
-    return worker.routine(name, events) if isinstance(worker, Recorder) else worker.step(events, routine)
+    return _recorded(worker, name, events) if isinstance(worker, Recorder) else worker.step(events, routine)
+
+
+def _recorded(worker: Recorder, name: str, events: Events, *arguments: Any) -> dpctl.SyclEvent:
+    """Record a kernel of one work-item that calls a routine."""
+    from ishmem.kernels.on_queue import record
+
+    return record(name, worker.queue, events, arguments)
 
 
 def _check_waits(name: str) -> None:
@@ -520,7 +527,7 @@ def _update_signal(
     heap, flag = job.current().heap, check.view(sig_addr, "sig_addr")
     if isinstance(worker, Recorder) and flag.device:
         name, position = "signal_add" if sig_op == SignalOp.ADD else "signal_set", check.position(flag, index)
-        return worker.routine(name, events, flag.array, int(signal), int(pe), position)
+        return _recorded(worker, name, events, flag.array, int(signal), int(pe), position)
     if sig_op == SignalOp.ADD and flag.device and heap.reaches(pe) and not heap.host_adds(pe):
         from ishmem.runtime.host_atomics import submit_atomic  # imports dpnp
 
@@ -666,7 +673,7 @@ def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.S
         _submit_collective(name, team, workers.of(None), [])  # the kernels of the other PEs wait for it
         raise
     if isinstance(worker, Recorder):
-        return worker.routine(name, events, team)
+        return _recorded(worker, name, events, team)
     problem = worker.take_problem()
     event = _submit_collective(name, team, worker, events)
     if problem:

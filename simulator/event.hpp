@@ -33,7 +33,7 @@ struct EventPool {
 };
 
 struct Fence {
-  std::atomic<bool> set;
+  std::shared_ptr<std::atomic<bool>> set;  // SYCL destroys a graph's fence before the submission has set it
 };
 
 static const uint64_t forever = UINT64_MAX;

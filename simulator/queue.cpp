@@ -257,9 +257,9 @@ ZE_API ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t q
   if (!queue) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   Batch batch;
   if (auto error = collect(count, lists, batch)) return error;
-  auto work = [batch = std::move(batch), fence] {
+  auto work = [batch = std::move(batch), set = fence ? fence->set : nullptr] {
     run(batch);
-    if (fence) raise(fence->set);
+    if (set) raise(*set);
   };
   queue->submit({std::move(work)}, true);
   return status(true);

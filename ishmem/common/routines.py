@@ -361,7 +361,7 @@ CHAPTERS = (
         ("work_groups",),
         (Routine("work_groups", "max_work_groups"), Routine("work_groups", "sync_work_groups")),
     ),
-    Chapter("Inference", ("inference", "moe"), ()),
+    Chapter("Inference", ("graph", "inference", "moe"), ()),
 )
 """The chapters with all routines. Inference has classes only."""
 

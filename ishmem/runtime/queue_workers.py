@@ -374,12 +374,6 @@ class Recorder(QueueWorker):
         """Record commands that follow ``depends`` and what was recorded before."""
         return self._recording.note(start(self._recording.before(depends)), keep)
 
-    def routine(self, name: str, depends: Events, *arguments: Any) -> dpctl.SyclEvent:
-        """Record a kernel of one work-item that calls a routine."""
-        from ishmem.kernels.on_queue import record
-
-        return record(name, self.queue, depends, arguments)
-
     def copy(self, *_arguments: Any) -> None:
         """Return ``None``: recorded copies take the general path."""
 
@@ -472,7 +466,7 @@ class QueueWorkers:
             ValueError: A queue of another device or context.
         """
         queue = self.given(queue)
-        if isinstance(queue, dpctl.SyclQueue) and (found := recording.of(queue)):
+        if found := recording.of(queue):
             return Recorder(queue, found)
         recent = self._recent
         if recent and recent[0] is queue:
@@ -481,16 +475,22 @@ class QueueWorkers:
         self._recent = (queue, worker)
         return worker
 
-    def given(self, queue: Any) -> Any:
-        """Return the queue that an argument ``sycl_queue`` stands for."""
+    def given(self, queue: Any) -> dpctl.SyclQueue:
+        """Return the queue that an argument ``sycl_queue`` stands for.
+
+        Raises:
+            TypeError: Neither a queue nor a stream of torch.
+        """
         if queue is None:
             return foreign.queue() or self._heap.queue
-        return native.sycl_queue(queue.sycl_queue) if hasattr(queue, "sycl_queue") else queue
+        if isinstance(address := getattr(queue, "sycl_queue", None), int):
+            return native.sycl_queue(address)
+        if not isinstance(queue, dpctl.SyclQueue):
+            raise TypeError(f"sycl_queue is a dpctl.SyclQueue, got {type(queue).__name__}")
+        return queue
 
     def _find(self, queue: dpctl.SyclQueue) -> QueueWorker:
         heap = self._heap.queue
-        if not isinstance(queue, dpctl.SyclQueue):
-            raise TypeError(f"sycl_queue is a dpctl.SyclQueue, got {type(queue).__name__}")
         if queue.sycl_context != heap.sycl_context or queue.sycl_device != heap.sycl_device:
             raise ValueError(
                 f"sycl_queue is of {queue.sycl_device.name} in another context than the symmetric heap, or of another "

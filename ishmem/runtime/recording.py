@@ -68,7 +68,7 @@ class Recording:
         Raises:
             IshmemError: An event is of a command outside the recording.
         """
-        depends = [each for each in depends if isinstance(each, RecordedEvent) or not _is_complete(each)]
+        depends = [each for each in depends if each.execution_status != dpctl.event_status_type.complete]
         if any(not isinstance(each, RecordedEvent) for each in depends):
             raise IshmemError("depends has an event of a command that is not recorded; let the replay depend on it")
         return [*depends, *([self._last] if self._last else [])]
@@ -78,10 +78,6 @@ class Recording:
         self._last = RecordedEvent(event._get_capsule())
         self.kept.append(kept)
         return self._last
-
-
-def _is_complete(event: dpctl.SyclEvent) -> bool:
-    return bool(event.execution_status == dpctl.event_status_type.complete)
 
 
 _recordings: dict[dpctl.SyclQueue, Recording] = {}
@@ -96,11 +92,6 @@ def of(queue: dpctl.SyclQueue) -> Recording | None:
     if found is None or not _core.is_same_graph(found.graph, graph):
         found = _recordings[queue] = Recording(graph)
     return found
-
-
-def forget(queue: dpctl.SyclQueue) -> None:
-    """Forget the recording of a queue, which has ended."""
-    _recordings.pop(queue, None)
 
 
 def refuse(queue: dpctl.SyclQueue, what: str) -> None:
@@ -124,4 +115,4 @@ def to_graph(queue: dpctl.SyclQueue) -> Any:
         yield recording
     finally:
         _core.end_graph(graph, address)
-        forget(queue)
+        _recordings.pop(queue, None)
