@@ -674,7 +674,7 @@ def parted(joined: Any, like: list[Any]) -> list[Any]:
     parts, first = [], 0
     for each in like:
         end = first + each.shape[1] * each.dtype.itemsize
-        part = dpnp.array(joined[:, first:end], order="C")
+        part = dpnp.array(joined[:, first:end], order="C") if end > first else joined[:, :0]
         parts.append(dpnp.asarray(flat(part, each.dtype)).reshape((joined.shape[0], each.shape[1])))
         first = end
     return parts

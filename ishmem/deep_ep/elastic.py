@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ishmem.runtime import job
-from ishmem.runtime.submitted import following
+from ishmem.runtime.submitted import puts_on_queues
 from ishmem.teams import TEAM_NODE, TEAM_WORLD
 
 from .callers import Caller
 from .events import EventHandle, EventOverlap
-from .exchange import Exchange, size_of_exchange, team_of
+from .exchange import Exchange, ranks_of, size_of_exchange, team_of
 from .layouts import EPHandle, Options, Route, new_handle, received, weights_of
 
 __all__ = ["EPHandle", "ElasticBuffer"]
@@ -54,7 +54,7 @@ class ElasticBuffer:
             HeapExhausted, StateError, IshmemError: As for ``ishmem.moe.Buffer``.
         """
         known = min(num_max_tokens_per_rank, hidden, num_topk) > 0
-        ranks = group.n_pes() if hasattr(group, "n_pes") else group.size()
+        ranks = ranks_of(group)
         need = num_bytes or (size_of_exchange(ranks, num_max_tokens_per_rank, hidden, num_topk) if known else 0)
         self._team = team_of(group, None, need)
         self.group, self.rank_idx, self.num_ranks = group, self._team.my_pe(), self._team.n_pes()
@@ -81,7 +81,7 @@ class ElasticBuffer:
         allow_hybrid_mode: bool = True, allow_multiple_reduction: bool = True,
     ) -> int:  # fmt: skip
         """Return the bytes that a buffer for such calls takes; without ``num_topk``, for a choice of each rank."""
-        ranks = group.n_pes() if hasattr(group, "n_pes") else group.size()
+        ranks = ranks_of(group)
         return size_of_exchange(ranks, num_max_tokens_per_rank, hidden, num_topk or ranks)
 
     def barrier(self, use_comm_stream: bool = True, with_cpu_sync: bool = False, sequential: bool = True) -> None:
@@ -118,7 +118,7 @@ class ElasticBuffer:
         """Return ``num_allocated_qps``."""
         return self.num_allocated_qps
 
-    @following()
+    @puts_on_queues
     def dispatch(
         self, x: Any, topk_idx: Any = None, topk_weights: Any = None, cumulative_local_expert_recv_stats: Any = None,
         num_experts: int | None = None, num_max_tokens_per_rank: int | None = None, expert_alignment: int | None = None,
@@ -171,7 +171,8 @@ class ElasticBuffer:
             _check_cached(handle, tokens, topk_idx, do_cpu_sync, given)
             route = handle.layout.route
         weights = caller.optional(topk_weights, "topk_weights", tuple(route.topk_idx.shape), "float32", tokens)
-        arrival = route.exchange.send(tokens, [scales, route.topk_idx, weights], route.pes)
+        choices = route.topk_idx if handle is None else scales[:, :0]
+        arrival = route.exchange.send(tokens, [scales, choices, weights], route.pes)
         if handle is None:
             kept = caller.give(route.topk_idx, topk_idx) if do_handle_copy else topk_idx
             handle = new_handle(caller, route, arrival, options, kept)
@@ -181,7 +182,7 @@ class ElasticBuffer:
         idx, shares = caller.give(found.topk_idx, topk_idx), caller.give(found.topk_weights if weights.size else None)
         return recv_x, idx, None if topk_weights is None else shares, handle, caller.finish()
 
-    @following()
+    @puts_on_queues
     def combine(
         self, x: Any, handle: EPHandle, topk_weights: Any = None, bias: Any = None, num_sms: int = 0, num_qps: int = 0,
         previous_event: Any = None, previous_event_before_epilogue: Any = None, async_with_compute_stream: bool = False,

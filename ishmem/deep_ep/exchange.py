@@ -18,6 +18,17 @@ MARGIN = 64 << 20
 """Bytes of the heap beside the buffer, of a job that a buffer starts."""
 
 
+def ranks_of(group: Any) -> int:
+    """Return the number of processes of a group.
+
+    Raises:
+        TypeError: Neither a group nor a team.
+    """
+    if not (isinstance(group, Team) or hasattr(group, "size")):
+        raise TypeError(f"group is {type(group).__name__}; allowed are a ProcessGroup of torch and a team of ishmem")
+    return int(group.n_pes() if isinstance(group, Team) else group.size())
+
+
 def team_of(group: Any, comm: Any, nbytes: int) -> Team:
     """Return the team of a group, and start the job if there is none, with a heap for so many bytes at least.
 

@@ -11,7 +11,7 @@ import numpy as np
 from ishmem import collectives, interop, memory, moe
 from ishmem.common.errors import IshmemError
 from ishmem.runtime import job
-from ishmem.runtime.submitted import following
+from ishmem.runtime.submitted import puts_on_queues
 
 from .callers import Caller
 from .events import EventHandle, EventOverlap
@@ -162,7 +162,7 @@ class Buffer:
         """Return the SYCL queue of the job."""
         return job.current().heap.queue
 
-    @following()
+    @puts_on_queues
     def get_dispatch_layout(
         self, topk_idx: Any, num_experts: int, previous_event: Any = None, async_finish: bool = False,
         allocate_on_comm_stream: bool = False,
@@ -178,7 +178,7 @@ class Buffer:
         per_rank, per_expert, in_rank = (caller.give(each) for each in counts)
         return per_rank, None, per_expert, in_rank, caller.finish()
 
-    @following()
+    @puts_on_queues
     def dispatch(
         self, x: Any, handle: Any = None, num_tokens_per_rank: Any = None, num_tokens_per_rdma_rank: Any = None,
         is_token_in_rank: Any = None, num_tokens_per_expert: Any = None, topk_idx: Any = None, topk_weights: Any = None,
@@ -246,7 +246,7 @@ class Buffer:
         recv_idx, recv_weights = caller.give(mine, topk_idx), caller.give(shares)
         return recv_x, recv_idx, recv_weights, lengths, new, caller.finish()
 
-    @following()
+    @puts_on_queues
     def combine(
         self, x: Any, handle: Any, topk_weights: Any = None, bias: Any = None, config: Any = None,
         previous_event: Any = None, async_finish: bool = False, allocate_on_comm_stream: bool = False,
@@ -271,7 +271,7 @@ class Buffer:
     def clean_low_latency_buffer(self, num_max_dispatch_tokens_per_rank: int, hidden: int, num_experts: int) -> None:
         """Do nothing: the calls need no clean memory."""
 
-    @following()
+    @puts_on_queues
     def low_latency_dispatch(
         self, x: Any, topk_idx: Any, num_max_dispatch_tokens_per_rank: int, num_experts: int,
         cumulative_local_expert_recv_stats: Any = None, dispatch_wait_recv_cost_stats: Any = None, use_fp8: bool = True,
@@ -311,7 +311,7 @@ class Buffer:
         event = EventOverlap(EventHandle(caller.queue)) if return_recv_hook else receive()
         return recv_x, count, handle, event, _without_result(receive) if return_recv_hook else None
 
-    @following()
+    @puts_on_queues
     def low_latency_combine(
         self, x: Any, topk_idx: Any, topk_weights: Any, handle: LowLatencyHandle, use_logfmt: bool = False,
         zero_copy: bool = False, async_finish: bool = False, return_recv_hook: bool = False, out: Any = None,

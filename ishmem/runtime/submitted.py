@@ -6,11 +6,14 @@ call of ishmem accesses the memory of arrays directly, so it must wait for the p
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Callable, TypeVar, cast
 
 from ishmem import _core
+
+T = TypeVar("T", bound=Callable[..., Any])
 
 _managers: Any = None
 _original: Any = None
@@ -80,6 +83,17 @@ def following() -> Iterator[None]:
         yield
     finally:
         _core.follow_events(before)
+
+
+def puts_on_queues(call: T) -> T:
+    """Decorate a call that does its work on queues, behind the operations of dpnp there: see `following`."""
+
+    def within(*arguments: Any, **named: Any) -> Any:
+        with following():
+            return call(*arguments, **named)
+
+    within.__code__ = within.__code__.replace(co_name=call.__name__)  # by which reports of waits name it
+    return cast(T, functools.wraps(call)(within))
 
 
 def let_dpnp_wait(queue: Any, event: Any) -> None:

@@ -303,6 +303,8 @@ def test_errors() -> None:
         buffer.combine(x[:1], handle)
     with pytest.raises(ValueError, match="group and comm are None"):
         deep_ep.Buffer(None)
+    with pytest.raises(TypeError, match="group is NoneType; allowed are a ProcessGroup of torch and a team of ishmem"):
+        deep_ep.ElasticBuffer(None)
     legacy = deep_ep.Buffer(ishmem.TEAM_WORLD, enable_shrink=True)
     with pytest.raises(ishmem.IshmemError, match="rank 1 cannot be masked"):
         legacy.low_latency_update_mask_buffer(1, True)
