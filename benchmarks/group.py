@@ -63,7 +63,7 @@ def _command(library: str, n: int, hosts: str) -> list[str]:
 
 
 def _on_hosts(n: int, hosts: str, program: list[str]) -> list[str]:
-    """Return the command that runs ``n`` processes on hosts, as many on each, by the mpiexec of ``ishmrun --hosts``."""
+    """Return the command that runs ``n`` processes on hosts, as many on each, as ``ishmem run --hosts`` does."""
     places = launch_hosts.places(n, None, launch_hosts.parse_hosts(hosts))
     return mpiexec.command(mpiexec.find(os.environ.get("ISHMEM_MPIEXEC")), places, program)
 

@@ -256,16 +256,16 @@ def _size(heap_size: int | str) -> int:
 def _membership(
     settings: Any, comm: Any, process_group: Any, uid: str | bytes | None, rank: int | None, nranks: int | None
 ) -> Membership:
-    by_ishmrun = settings.npes is not None and settings.joined in (None, os.getpid())  # not a child process of a PE
+    by_launcher = settings.npes is not None and settings.joined in (None, os.getpid())  # not a child process of a PE
     if comm is not None:
         if not (hasattr(comm, "Get_rank") and hasattr(comm, "Get_size")):
             raise TypeError(f"comm is a communicator of mpi4py, such as MPI.COMM_WORLD, got {comm!r}")
         mpi_job.check(comm)
-        _check_sizes(comm, settings.npes if by_ishmrun else None)
+        _check_sizes(comm, settings.npes if by_launcher else None)
         return _member_of(comm, settings)
     if process_group is not None:
         group = process_groups.Processes(process_group)
-        _check_sizes(group, settings.npes if by_ishmrun else None, "process_group", "torchrun --nproc-per-node")
+        _check_sizes(group, settings.npes if by_launcher else None, "process_group", "torchrun --nproc-per-node")
         name, node = network.meet_on_one_node(group, settings.node)
         return Membership(name, group.Get_rank(), group.Get_size(), node)
     if uid is not None:
@@ -278,12 +278,12 @@ def _membership(
     if rank is not None or nranks is not None:
         raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
     this = launched()
-    if by_ishmrun and this is not None:
+    if by_launcher and this is not None:
         raise IshmemError(
-            f"this process is PE {settings.pe} of {settings.npes} of an ishmrun, and {this.words}; "
+            f"this process is PE {settings.pe} of {settings.npes} of an ishmem run, and {this.words}; "
             "start the PEs by one of them"
         )
-    if by_ishmrun:
+    if by_launcher:
         _check_network(settings)
         os.environ["ISHMEM_JOINED"] = str(os.getpid())
         return _on_one_node(settings.job, settings.pe, settings.npes)
@@ -333,13 +333,13 @@ def _refuse_lost_variables() -> None:
         )
 
 
-def _check_sizes(comm: Any, by_ishmrun: int | None, name: str = "comm", launcher: str = "mpiexec -n") -> None:
-    """Check that ishmrun, the MPI launcher and ``comm`` agree on the number of PEs."""
+def _check_sizes(comm: Any, by_launcher: int | None, name: str = "comm", launcher: str = "mpiexec -n") -> None:
+    """Check that ishmem run, the MPI launcher and ``comm`` agree on the number of PEs."""
     size = comm.Get_size()
-    if by_ishmrun not in (None, size):
+    if by_launcher not in (None, size):
         raise IshmemError(
-            f"init({name}=) got a communicator of {size} processes, in a job of {by_ishmrun} PEs that ishmrun has "
-            f"started; leave {name}= out, or start the program with {launcher} {by_ishmrun}"
+            f"init({name}=) got a communicator of {size} processes, in a job of {by_launcher} PEs that ishmem run has "
+            f"started; leave {name}= out, or start the program with {launcher} {by_launcher}"
         )
     if "mpi4py.MPI" in sys.modules:  # it may be a communicator that only looks like one of MPI
         network.check_size(sys.modules["mpi4py.MPI"])
@@ -501,7 +501,7 @@ def _finalize_before_mpi() -> None:
 
 
 def _board(member: Membership, settings: Any) -> StatusBoard | None:
-    """Return the status board of ishmrun, or a new one on the first PE of the node, which sends it to the others."""
+    """Return the status board of ishmem run, or a new one on the first PE of the node, which sends it to the others."""
     board = StatusBoard.find(settings.board, member.n_pes) if member.job == settings.job else None
     if board is None and member.node.place == 0:
         board = StatusBoard.make(len(member.node.pes))

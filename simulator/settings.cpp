@@ -174,7 +174,7 @@ static uint64_t machineCodeSize() {
   return size > 0 ? (uint64_t)size : 256 << 20;
 }
 
-// Nanoseconds that a kernel may run; 0: no limit. ishmrun, or else a PE's own watchdog, reports a PE that is in a kernel for
+// Nanoseconds that a kernel may run; 0: no limit. ishmem run, or else a PE's own watchdog, reports a PE that is in a kernel for
 // too long within a second, and asks `ishmemLongKernel`; PEs then have 3 s to end.
 static uint64_t kernelLimit() {
   std::string value = text("ISHMEM_TIMEOUT", "");

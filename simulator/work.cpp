@@ -14,7 +14,7 @@
 
 namespace simulator {
 
-static const int timedOut = 124;  // as ishmrun after ISHMEM_TIMEOUT
+static const int timedOut = 124;  // as ishmem run after ISHMEM_TIMEOUT
 
 struct Delayed {
   uint64_t after;  // the last submission that has to complete before

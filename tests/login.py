@@ -62,8 +62,8 @@ class Login:
         assert status is not None, f"not done after {timeout} s\n--- stdout\n{out}\n--- stderr\n{err}"
         return subprocess.CompletedProcess(list(command), status, out, err)
 
-    def ishmrun(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run ishmrun."""
+    def ishmem_run(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Start a job by the launcher."""
         return self.run([sys.executable, "-m", "ishmem.launch.run", *words], **options)
 
     def close(self) -> None:

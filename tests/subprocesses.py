@@ -44,7 +44,7 @@ def run_program(
     options: Sequence[str] = (),
     forked: bool = True,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program under ishmrun.
+    """Run a program as PEs of a job.
 
     Args:
         source: Path of the program (a `Path`), or its text (a string).
@@ -53,7 +53,7 @@ def run_program(
         env: Environment variables in addition to those of this process.
         timeout: Seconds after which all processes are ended.
         sim: Number of simulated devices.
-        options: More options of ishmrun.
+        options: More options of ishmem run.
         forked: Whether its PEs may be forks of a process that has the SYCL stack.
 
     Raises:

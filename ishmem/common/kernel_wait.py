@@ -1,6 +1,6 @@
 """The record in a PE's heap in which a work-item that has waited long describes its wait.
 
-It needs only the standard library: ishmrun reads the record, too.
+It needs only the standard library: ishmem run reads the record, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The status of each PE, in memory that the PEs and ishmrun share; it stays readable when a PE was killed.
+"""The status of each PE, in memory that the PEs and the launcher share; it stays readable when a PE was killed.
 
-ishmrun creates the board, or PE 0 where there is no ishmrun. Each record occupies a page; behind the records is space
-for tracebacks, which PEs write on request. The module needs only the standard library. It takes no locks: a reader
+The launcher creates the board, or PE 0 without one. Each record occupies a page; behind the records is space for
+tracebacks, which PEs write on request. The module needs only the standard library. It takes no locks: a reader
 may see a text that is partly updated.
 """
 
@@ -93,7 +93,7 @@ class Record(_Text):
         pid: Process that called ``init``, by its number in ``/proc``.
         trace: That process's file descriptor for tracebacks.
         state: A `PeState`.
-        ended: Whether ishmrun has seen the end of the PE.
+        ended: Whether ishmem run has seen the end of the PE.
         exiting: Time at which its program ended without ``finalize``, or left after an error; 0 before.
         gave_up: Time at which its program failed, whose threads and exit handlers may keep its process; 0 before.
         status: The exit status with which it failed.
@@ -161,7 +161,7 @@ class StatusBoard:
     Attributes:
         numbers: The PE numbers of the job for the records.
         node: The node's description for messages, in a job on several nodes.
-        supervised: Whether another process has made the board: ishmrun, which watches for PEs that do not answer.
+        supervised: Whether another process has made the board: ishmem run, which watches for PEs that do not answer.
     """
 
     def __init__(self, fd: int, n_pes: int) -> None:
@@ -185,7 +185,7 @@ class StatusBoard:
 
     @classmethod
     def find(cls, path: str | None, n_pes: int) -> StatusBoard | None:
-        """Open the board of ishmrun; ``None`` when there is no board for this number of PEs."""
+        """Open the board of ishmem run; ``None`` when there is no board for this number of PEs."""
         if path is None:
             return None
         with contextlib.suppress(OSError):

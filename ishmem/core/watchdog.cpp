@@ -1,6 +1,6 @@
 // Ends a process whose interpreter does not answer, because a kernel or other compiled code holds it: after SIGINT, and
 // after ISHMEM_TIMEOUT. A thread without the interpreter's lock watches; ishmem.launch.status_report, a process of its
-// own, prints where the PEs are. Under ishmrun the supervisor does both.
+// own, prints where the PEs are. Under ishmem run the supervisor does both.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -29,8 +29,8 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds STEP{0.1};
 constexpr Seconds ANSWER{1.0};     // for Python to handle SIGINT
-constexpr Seconds PATIENCE{3.0};   // from the report of a hang to the end, as under ishmrun
-constexpr Seconds LAST{10.0};      // from the report after SIGINT to the end, as under ishmrun
+constexpr Seconds PATIENCE{3.0};   // from the report of a hang to the end, as under ishmem run
+constexpr Seconds LAST{10.0};      // from the report after SIGINT to the end, as under ishmem run
 constexpr int TIMED_OUT = 124, INTERRUPTED = 128 + SIGINT;
 
 std::atomic<int> interrupts{0}, answers{0};

@@ -29,12 +29,7 @@ class Caller:
         self._on_cpu = self.tensors and first.device.type == "cpu"
         self._late: list[tuple[Any, Any]] = []
         if self.tensors:
-            import torch
-
             import ishmem.torch  # noqa: F401
-
-            if not self._on_cpu:
-                torch.xpu.current_stream().synchronize()
         self.queue = self.take(first, "x").sycl_queue
         put_after(self.queue, *events)
 

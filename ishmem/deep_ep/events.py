@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import dpctl
 
-from ishmem.runtime import job
+from ishmem.runtime import foreign, job
 
 
 class EventHandle:
@@ -18,12 +18,17 @@ class EventHandle:
     """
 
     def __init__(self, queue: dpctl.SyclQueue | None = None) -> None:
-        """Capture what a queue holds: by default that of the job's device."""
-        self.event: dpctl.SyclEvent = (queue or job.current().heap.queue).submit_barrier()
+        """Capture what a queue holds: by default torch's current stream, or the queue of the job's device."""
+        queue = queue or foreign.queue() or job.current().heap.queue
+        self.event: dpctl.SyclEvent = queue.submit_barrier()
 
     def current_stream_wait(self) -> None:
-        """Wait for the event, so that what follows on any stream or queue runs after it."""
-        self.event.wait()
+        """Let what follows on torch's current stream run after the event; without a stream of an XPU, wait for it."""
+        queue = foreign.queue()
+        if queue is None:
+            self.event.wait()
+        else:
+            queue.submit_barrier([self.event])
 
 
 class EventOverlap:

@@ -8,7 +8,7 @@ from typing import Any, Callable, NamedTuple
 import dpnp
 import numpy as np
 
-from ishmem import collectives, interop, memory, moe
+from ishmem import collectives, interop, memory, moe, teams
 from ishmem.common.errors import IshmemError
 from ishmem.runtime import job
 from ishmem.runtime.submitted import puts_on_queues
@@ -115,6 +115,7 @@ class Buffer:
         self.explicitly_destroy, self.enable_shrink = explicitly_destroy, enable_shrink
         self._exchanges: dict[tuple[Any, ...], Exchange] = {}
         self._buffers: dict[tuple[int, ...], moe.Buffer] = {}
+        self._masked: set[int] = set()
         self._counts: dict[int, tuple[Any, Any]] = {}
         self._outputs: Any = None
         self._told = 0
@@ -358,20 +359,39 @@ class Buffer:
         return self._outputs
 
     def low_latency_update_mask_buffer(self, rank_to_mask: int, mask: bool = False) -> None:
-        """Refuse to mask a rank.
+        """Mask a rank that is lost: tokens for its experts are dropped, and low-latency calls do not need it any more.
+
+        Collective over the ranks that are left, blocking, in a job that goes on after a loss. It masks all ranks that
+        are lost. Handles of earlier dispatches cannot be combined any more.
 
         Raises:
-            IshmemError: ``mask`` is true.
+            StateError: The job ends with the first loss.
+            IshmemError: The rank is not lost; or it is, and ``mask`` is false.
         """
+        if not mask and rank_to_mask in self._masked:
+            raise IshmemError(f"rank {rank_to_mask} is lost and stays masked; it can come back in a new job only")
         if mask:
-            raise IshmemError(f"rank {rank_to_mask} cannot be masked: all ranks of the group take part in every call")
+            left = teams.shrink(self._team)
+            self._masked = {rank for rank, pe in enumerate(self._team.shape) if pe not in tuple(left.shape)}
+            for each in self._buffers.values():
+                each.mask(left)
+            if rank_to_mask not in self._masked:
+                raise IshmemError(f"rank {rank_to_mask} is not lost; lost are {sorted(self._masked)}")
 
     def low_latency_query_mask_buffer(self, mask_status: Any) -> None:
-        """Write into an array of int32 [ranks] that no rank is masked."""
+        """Write into an array of int32 [ranks] 1 for each rank that is masked, and 0 for the others."""
         mask_status[:] = 0
+        for rank in self._masked:
+            mask_status[rank] = 1
 
     def low_latency_clean_mask_buffer(self) -> None:
-        """Do nothing, as no rank is masked."""
+        """Unmask all ranks; lost ones stay masked.
+
+        Raises:
+            IshmemError: Ranks are masked.
+        """
+        for rank in self._masked:
+            self.low_latency_update_mask_buffer(rank)
 
     def _local(self, num_experts: int) -> int:
         """Return the experts of each rank."""

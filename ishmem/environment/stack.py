@@ -35,7 +35,7 @@ HIERARCHY = "ZE_FLAT_DEVICE_HIERARCHY"
 """Whether tiles are devices."""
 
 SELECTED = "ISHMEM_SELECTED"
-"""The device selector and the mask with which ishmrun has started a program."""
+"""The device selector and the mask with which ishmem run has started a program."""
 
 _SELECTOR = "ONEAPI_DEVICE_SELECTOR"
 
@@ -130,7 +130,7 @@ def selected(selector: str, environ: Mapping[str, str]) -> str:
 
 
 def _follow_mask() -> None:
-    """Show all devices that a mask leaves, where it was set after ishmrun has chosen one: `init` then chooses."""
+    """Show all devices that a mask leaves, where it was set after ishmem run has chosen one: `init` then chooses."""
     selector, told = os.environ.get(_SELECTOR, ""), os.environ.get(SELECTED)
     if told and told.split(" ")[0] == selector and told != selected(selector, os.environ):
         os.environ.update({_SELECTOR: "level_zero:*", HIERARCHY: _hierarchy()})
@@ -180,7 +180,7 @@ def _load_for_import(mkl: bool) -> None:
 def load_when_needed() -> None:
     """Load the stack at the first import of dpctl, dpnp, numba_dpex or ``ishmem.ipc.pyze``.
 
-    So ``import ishmem`` is fast, and ishmrun, which needs no device, does not load it.
+    So ``import ishmem`` is fast, and ishmem run, which needs no device, does not load it.
     """
     if not _loaded and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())

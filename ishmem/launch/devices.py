@@ -68,8 +68,8 @@ def choice(common: Mapping[str, str], gpus: Sequence[Gpu], place: int) -> dict[s
     others = sum(not each.is_integrated for each in gpus)
     if gpu.is_integrated and others:
         print(
-            f"ishmrun: PE {place} of this node is on an integrated GPU, {gpu.name}: there are {others} discrete ones, "
-            "and kernels of different GPUs that wait for each other go at the pace of the slowest",
+            f"ishmem run: PE {place} of this node is on an integrated GPU, {gpu.name}: there are {others} discrete "
+            "ones, and kernels of different GPUs that wait for each other go at the pace of the slowest",
             file=sys.stderr,
         )
     selector = f"level_zero:{gpu.number}"
@@ -77,7 +77,7 @@ def choice(common: Mapping[str, str], gpus: Sequence[Gpu], place: int) -> dict[s
 
 
 def _forget_outer_job() -> None:
-    """Remove variables that an enclosing ishmrun has set, so that they do not count as settings of the user."""
+    """Remove variables that an enclosing ishmem run has set, so that they do not count as settings of the user."""
     for name in ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB", "ISHMEM_BOARD", "ISHMEM_JOINED", "ISHMEM_NETWORK"):
         os.environ.pop(name, None)
     if os.environ.pop(stack.SELECTED, "").split(" ")[0] == os.environ.get(SELECTOR):

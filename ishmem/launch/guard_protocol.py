@@ -1,4 +1,4 @@
-"""The protocol of guards and ishmrun through mpiexec: lines marked with the PE's number, and how the PE ended."""
+"""The protocol of guards and ishmem run through mpiexec: lines marked with the PE's number, and how the PE ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ishmrun --hosts a,b``: starts the PEs on several nodes through the site's mpiexec.
+"""``ishmem run --hosts a,b``: starts the PEs on several nodes through the site's mpiexec.
 
 mpiexec starts a guard beside each PE (`ishmem.launch.rank`). The guards mark what the PEs print with the PE's number
 and report how each PE has ended, so prefixes, messages and the exit status are the same with every mpiexec.
@@ -228,6 +228,6 @@ class MpiexecJob:
             self._process.send_signal(number)
 
 
-def _report(text: str, who: str = "ishmrun") -> None:
+def _report(text: str, who: str = "ishmem run") -> None:
     with contextlib.suppress(OSError):
         os.write(2, f"{who}: {text}\n".encode())

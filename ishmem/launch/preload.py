@@ -1,4 +1,4 @@
-"""PEs as forks of a process that has imported the SYCL stack: ``ishmrun --preload``.
+"""PEs as forks of a process that has imported the SYCL stack: ``ishmem run --preload``.
 
 A new interpreter takes most of a second of processor time to import dpctl, dpnp and numba, and each PE is one. Here the
 supervisor imports what needs no device (`load`), and its children run the program (`run`) in place of new interpreters.
@@ -177,7 +177,7 @@ def run(command: Sequence[str], kept: set[int]) -> NoReturn:
         del words[0]
         _unbuffer()
     sys.modules["numpy"].random.seed()  # of its own, or all PEs would draw the same numbers
-    from zipfile import is_zipfile  # ishmrun is quicker without it
+    from zipfile import is_zipfile  # ishmem run is quicker without it
 
     kind, *arguments = words
     try:

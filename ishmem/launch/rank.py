@@ -1,6 +1,6 @@
 """One PE that mpiexec has started: binds its device and runs the program.
 
-``mpiexec -n 12 -ppn 6 ishmrun prog.py`` runs the program in place of its process (`become`). ``ishmrun --hosts``
+``mpiexec -n 12 -ppn 6 ishmem run prog.py`` runs the program in place of its process (`become`). ``ishmem run --hosts``
 starts this module as a *guard*: the program is its child; it marks the lines that the program prints with the PE's
 number, passes signals on, and reports how the program has ended. mpiexec may kill a guard at any time: its program then
 ends too.
@@ -128,7 +128,7 @@ def main(arguments: list[str]) -> int:
     try:
         _Guard(this.rank, command, environment(this, sim)).run()
     except (UsageError, IshmemError, ImportError, ValueError, OSError) as error:
-        _write(line_mark(this.rank) + f"ishmrun: {error}\n".encode())
+        _write(line_mark(this.rank) + f"ishmem run: {error}\n".encode())
         _write(end_mark(Ended(this.rank, 2, False, host)))
     return 2
 

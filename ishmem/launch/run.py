@@ -1,4 +1,4 @@
-"""The launcher: ``ishmrun -n 4 prog.py`` starts a program on 4 PEs.
+"""The launcher: ``ishmem run -n 4 prog.py`` starts a program on 4 PEs.
 
 Two processes run a job on one node. The one that the user started (`main`) prints the PEs' output and forwards signals.
 It forks the supervisor (`ishmem.launch.supervisor`), which starts the PEs, watches them and ends those that are left.
@@ -30,7 +30,7 @@ _OPEN_FILES = 1 << 16
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the launcher; see ``ishmrun --help``.
+    """Run the launcher; see ``ishmem run --help``.
 
     Returns:
         The exit status: 0, that of the first PE that failed, 124 after a time-out, 2 for a wrong command line.
@@ -43,11 +43,11 @@ def main(arguments: list[str] | None = None) -> int:
     except preload.Program as forked:
         program = forked.command, forked.kept
     except (UsageError, IshmemError, ImportError, ValueError) as error:
-        print(f"ishmrun: {error}", file=sys.stderr)
+        print(f"ishmem run: {error}", file=sys.stderr)
     except OSError as error:
-        print(f"ishmrun: cannot start the job: {error}{advice(error)}", file=sys.stderr)
+        print(f"ishmem run: cannot start the job: {error}{advice(error)}", file=sys.stderr)
     except (MemoryError, RuntimeError) as error:  # of a thread that cannot start
-        print(f"ishmrun: cannot start the job: {error or 'no memory'}{advice(error)}", file=sys.stderr)
+        print(f"ishmem run: cannot start the job: {error or 'no memory'}{advice(error)}", file=sys.stderr)
     if program:
         preload.run(*program)
     return 2
@@ -90,13 +90,13 @@ def _check_inside(this: Launched, options: argparse.Namespace) -> None:
         if getattr(options, option) is not None:
             name = f"-{option}" if option == "n" else f"--{option}"
             raise UsageError(
-                f"{name}: this ishmrun is {this.words}, and so is one PE; "
-                f"leave out {name}, or leave out the launcher and let ishmrun start the PEs"
+                f"{name}: this ishmem run is {this.words}, and so is one PE; "
+                f"leave out {name}, or leave out the launcher and let ishmem run start the PEs"
             )
     if options.survive:
-        raise UsageError(f"--survive: this ishmrun is {this.words}, whose jobs end with the first loss")
+        raise UsageError(f"--survive: this ishmem run is {this.words}, whose jobs end with the first loss")
     if options.preload:
-        raise UsageError(f"--preload: this ishmrun is {this.words}, and its only PE imports the stack itself")
+        raise UsageError(f"--preload: this ishmem run is {this.words}, and its only PE imports the stack itself")
 
 
 def _on_hosts(options: argparse.Namespace, program: list[str]) -> int:
@@ -143,7 +143,7 @@ def _run(program: list[str], environments: list[dict[str, str]], options: argpar
         for pe, (out, err) in enumerate(pipes):
             printer.add(out[0], 1, b"[%d] " % pe, prompts=is_terminal and pe == options.stdin)
             printer.add(err[0], 2, b"[%d] " % pe)
-        printer.add(reports, 2, b"ishmrun: ")
+        printer.add(reports, 2, b"ishmem run: ")
         # The report pipe closes with the supervisor. If it was killed, wait() ends the processes that still write.
         printed = printer.run(until=reports)
         if not printed:

@@ -1,4 +1,4 @@
-"""Prints where the PEs of a node are, when one of them does not answer and there is no ishmrun.
+"""Prints where the PEs of a node are, when one of them does not answer and there is no ishmem run.
 
 ``python -m ishmem.launch.status_report BOARD NUMBERS REASON``: the path of the status board, the PE numbers of its
 records, separated by commas, and ``interrupted`` or the limit that a PE has exceeded, in seconds.

@@ -1,7 +1,7 @@
 """The supervisor of a job: starts the PEs, watches them, and ends those that are left.
 
-It is a process between ishmrun and the PEs. The kernel signals it when ishmrun dies, makes it the parent of the PEs'
-orphans (it is a subreaper), and kills the PEs when the supervisor dies.
+It is a process between the launcher and the PEs. The kernel signals it when the launcher dies, makes it the parent of
+the PEs' orphans (it is a subreaper), and kills the PEs when the supervisor dies.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, Ending, exit_status
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1
-"""Signal to the supervisor: the reader of the output, or ishmrun, is gone."""
+"""Signal to the supervisor: the reader of the output, or ishmem run, is gone."""
 
 TIMED_OUT = 124
 
@@ -48,13 +48,13 @@ class JobSpec:
     Attributes:
         command: The program and its arguments.
         environments: The environment of each PE.
-        outputs: Descriptors for stdout and stderr of each PE; empty for those of ishmrun.
+        outputs: Descriptors for stdout and stderr of each PE; empty for those of ishmem run.
         report: Descriptor to which the supervisor writes events, one line each.
         board: The status board of the PEs.
         timeout: Seconds after which the job is ended.
         hang_timeout: Seconds after which a PE in a kernel counts as hanging.
         notice: Seconds after which the places of the PEs are printed; 0: never.
-        stdin: The PE that reads the standard input of ishmrun; the others read nothing.
+        stdin: The PE that reads the standard input of ishmem run; the others read nothing.
         preload: Whether the PEs are forks of the supervisor, which then imports the SYCL stack first.
     """
 
@@ -124,7 +124,7 @@ def wait(pid: int) -> int:
 def _serve(job: JobSpec, parent: int, mask: set[int | signal.Signals]) -> NoReturn:
     status = 1
     try:
-        # Its own process group: signals of the terminal arrive through ishmrun only, once each.
+        # Its own process group: signals of the terminal arrive through ishmem run only, once each.
         os.setpgid(0, 0)
         adopt_orphans()
         processes.signal_at_end_of_parent(STOP)

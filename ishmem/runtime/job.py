@@ -159,7 +159,7 @@ class Job:
         if self.gone.get(pe) == how:
             return
         self.gone[pe] = how
-        told = getattr(self, "board", None) and self.board.supervised  # ishmrun tells it
+        told = getattr(self, "board", None) and self.board.supervised  # ishmem run tells it
         log.log(logging.INFO if told else logging.WARNING, "PE %d is lost: %s", pe, how)
         self.losses.add(pe)
 

@@ -5,7 +5,7 @@ A wait ends with an error where two PEs wait for each other, and after ``ISHMEM_
 
 Waiting code calls `look` repeatedly: the core after each slice of some milliseconds, so that short waits cost nothing,
 and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records that the interpreter runs and waits
-for no kernel; ishmrun watches for that. A launch by numba-dpex holds the interpreter's lock, so the thread stops;
+for no kernel; ishmem run watches for that. A launch by numba-dpex holds the interpreter's lock, so the thread stops;
 `LongWaits.for_kernel` tells it of other launches.
 """
 
@@ -111,7 +111,7 @@ class LongWaits:
         self._record.beat = 0.0
 
     def _watch(self) -> None:
-        """Let the core end this process when Python does not run any more, as ishmrun does."""
+        """Let the core end this process when Python does not run any more, as ishmem run does."""
         numbers = ",".join(map(str, self._this.node.pes))
         command = [sys.executable, "-m", "ishmem.launch.status_report", self._board.path, numbers]
         _core.watch(command, self._timeout or 0.0)

@@ -1,8 +1,8 @@
 """Starts jobs without the imports that each of their PEs would make.
 
-The server imports the SYCL stack once, as ``ishmrun --preload``, and forks a process for each request: ishmrun, the
-launcher of emulated nodes, or a Python program. The PEs of a launcher are forks, too. The process that asks adopts the
-fork as an orphan, so it is its child.
+The server imports the SYCL stack once, as ``ishmem run --preload``, and forks a process for each request: ``ishmem
+run``, the launcher of emulated nodes, or a Python program. The PEs of a launcher are forks, too. The process that asks
+adopts the fork as an orphan, so it is its child.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _AFTER_FAILURE = 3.0
 """Seconds that PEs have to finish what has failed on another PE: they may be waiting for that PE."""
 _END = 15.0
 _DIED = "died"
-_ENDS = re.compile(r"^ishmrun: PE (\d+) (?:was ended by|exited)", re.MULTILINE)
+_ENDS = re.compile(r"^ishmem run: PE (\d+) (?:was ended by|exited)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ class Job:
         return "  (unknown)"
 
     def _add_output(self, answers: Answers, mark: int) -> None:
-        """Add what the job has printed, with ishmrun's line about a PE that has died."""
+        """Add what the job has printed, with ishmem run's line about a PE that has died."""
         if any(map(answers.has_died, answers.problems)):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END)

@@ -63,6 +63,6 @@ def connected() -> Iterator[Link]:
 
 
 def _number() -> int:
-    """Return the number of this PE, which ishmrun or mpiexec tells."""
+    """Return the number of this PE, which ishmem run or mpiexec tells."""
     by_mpi = launched(single=True) if "ISHMEM_PE" not in os.environ else None
     return by_mpi.rank if by_mpi and by_mpi.rank is not None else int(os.environ["ISHMEM_PE"])

@@ -535,5 +535,5 @@ def test_members() -> None:
 @pytest.mark.parametrize("how", ["die", "finalize"])
 def test_lost(how: str) -> None:
     done = run_program(program("pe_leaves_before_a_broadcast"), 3, how)
-    # ishmrun ends the others when one fails, possibly before they have printed it.
+    # ishmem run ends the others when one fails, possibly before they have printed it.
     assert "told" in done.stdout and "DID NOT RAISE" not in done.stderr, done.stdout + done.stderr

@@ -132,7 +132,7 @@ def test_reports() -> None:
     )
     told = "hang, kernel_hangs_on_pe_0.py:12: wait_until: element 0 of flag is 0, wanted == 1"
     assert re.search(rf"a wait has lasted for 3 s .* PE 0: .*{told}; PE 1: ", done.stderr), done
-    assert re.search(rf"ishmrun:   PE 0: .*{told}$", done.stderr, re.MULTILINE), done
+    assert re.search(rf"ishmem run:   PE 0: .*{told}$", done.stderr, re.MULTILINE), done
 
 
 RECORDS = [

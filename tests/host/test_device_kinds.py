@@ -28,10 +28,10 @@ def test_an_integrated_gpu_comes_last() -> None:
     """One line tells that a PE is on it; an NPU is nobody's device."""
     done = run(3)
     assert devices(done) == [2, 3, 1]
-    told = [line for line in done.stderr.splitlines() if line.startswith("ishmrun: ")]
+    told = [line for line in done.stderr.splitlines() if line.startswith("ishmem run: ")]
     assert len(told) == 1, done
     assert told[0].startswith(
-        "ishmrun: PE 2 of this node is on an integrated GPU, Intel(R) Graphics (simulated): there are 2 discrete ones"
+        "ishmem run: PE 2 of this node is on an integrated GPU, Intel(R) Graphics (simulated): there are 2 discrete"
     )
 
 

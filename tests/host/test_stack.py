@@ -115,7 +115,7 @@ print(hasattr(ctypes.CDLL(None), "dgemm_"))
     assert python(code).stdout == "False\n"
 
 
-def test_dpnp_before_ishmem_under_ishmrun():
+def test_dpnp_before_ishmem_under_ishmem_run():
     code = (
         "import dpnp; print(dpnp.zeros(8).sycl_device.filter_string); "
         "from ishmem.environment import stack; stack.load()"

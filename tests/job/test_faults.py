@@ -1,4 +1,4 @@
-"""PEs that die, hang or lack resources: errors on the other PEs, ishmrun's report, and leftovers."""
+"""PEs that die, hang or lack resources: errors on the other PEs, ishmem run's report, and leftovers."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def test_forks_are_found(trial: trials.Trial) -> None:
 
 
 def test_where_the_pes_were(trial: trials.Trial) -> None:
-    """ishmrun reports the call of each PE, also of one that is not in ishmem and does not end by itself."""
+    """ishmem run reports the call of each PE, also of one that is not in ishmem and does not end by itself."""
     done = run_program(program("where_pes_are"), 4, "SIGKILL", env=SMALL)
-    lines = [line for line in done.stderr.splitlines() if line.startswith("ishmrun:")]
-    assert lines[0] == "ishmrun: PE 1 was ended by SIGKILL; ending the other PEs", done
+    lines = [line for line in done.stderr.splitlines() if line.startswith("ishmem run:")]
+    assert lines[0] == "ishmem run: PE 1 was ended by SIGKILL; ending the other PEs", done
     barrier, wait, sleep = (rf"\S+{place('where_pes_are', mark)}" for mark in ("barrier", "wait", "sleep"))
     wanted = [
         rf"  PE 0: barrier_all(?: \(barrier \d+\))?, {barrier}, for [\d.]+ s",
@@ -82,8 +82,8 @@ def test_where_the_pes_were(trial: trials.Trial) -> None:
         rf"  PE 3: {sleep}",
     ]
     for line, pattern in zip(lines[1:5], wanted):
-        assert re.fullmatch("ishmrun: " + pattern, line), done
-    assert "ishmrun: not ended within 3 s: PE 3; ending it" in lines, done
+        assert re.fullmatch("ishmem run: " + pattern, line), done
+    assert "ishmem run: not ended within 3 s: PE 3; ending it" in lines, done
 
 
 def test_a_loss_is_told_while_pe_0_computes(trial: trials.Trial) -> None:
@@ -100,7 +100,7 @@ def test_death_in_a_kernel(trial: trials.Trial) -> None:
 
 
 def test_a_kernel_that_waits_for_the_dead(trial: trials.Trial) -> None:
-    """The kernel cannot raise; ishmrun reports where the PE is and ends it."""
+    """The kernel cannot raise; ishmem run reports where the PE is and ends it."""
     done = run_program(program("death_and_kernels"), 3, "SIGKILL", env=SMALL)
     assert [line[:10] for line in done.stdout.splitlines()] == ["[2] told 1"], done
     assert done.returncode == 128 + signal.SIGKILL, done
@@ -115,7 +115,7 @@ def test_a_kernel_that_waits_for_the_dead(trial: trials.Trial) -> None:
     [("dispatch", "element 1 of the variable is 0, wanted"), ("all_reduce", "PE 1 has not begun call 2 of the team")],
 )
 def test_death_in_inference(trial: trials.Trial, call: str, waits_for: str) -> None:
-    """The kernels of the other PEs wait in vain: ishmrun reports for what, and ends them."""
+    """The kernels of the other PEs wait in vain: ishmem run reports for what, and ends them."""
     done = run_program(program("death_in_inference"), 3, "SIGKILL", call)
     assert done.returncode == 128 + signal.SIGKILL, done
     at = place("death_in_inference", "wait")
@@ -153,13 +153,13 @@ def test_killed_while_compiling(trial: trials.Trial) -> None:
     assert not trial.left()
 
 
-@pytest.mark.slow("test_hang, test_first_day.py::test_a_hung_kernel_without_ishmrun")
+@pytest.mark.slow("test_hang, test_first_day.py::test_a_hung_kernel_without_launcher")
 def test_hang_in_kernels(trial: trials.Trial) -> None:
-    """ishmrun detects the hang, and each PE raises its report."""
+    """ishmem run detects the hang, and each PE raises its report."""
     done = run_program(program("hang_in_kernels"), 2, env={**SMALL, "ISHMEM_TIMEOUT": "6"})
     assert done.returncode == 124, done
-    assert "ishmrun: ISHMEM_TIMEOUT, 6 s, is over" in done.stderr, done
-    report = rf"ishmrun:   PE \d: {LAUNCH}\S+{place('hang_in_kernels', 'kernel')}, for [\d.]+ s in a kernel"
+    assert "ishmem run: ISHMEM_TIMEOUT, 6 s, is over" in done.stderr, done
+    report = rf"ishmem run:   PE \d: {LAUNCH}\S+{place('hang_in_kernels', 'kernel')}, for [\d.]+ s in a kernel"
     assert len(re.findall(report, done.stderr)) == 2, done
     assert done.stderr.count("WaitTimeout: PE ") == 2, done
 
@@ -173,8 +173,8 @@ def test_kernels_in_turn(trial: trials.Trial) -> None:
     assert "of the kernels waiter, setter, one that waits for a later one never ends" in done.stderr, done
 
 
-@pytest.mark.slow("test_first_day.py::test_a_hung_kernel_without_ishmrun")
-def test_hang_without_ishmrun(trial: trials.Trial) -> None:
+@pytest.mark.slow("test_first_day.py::test_a_hung_kernel_without_launcher")
+def test_hang_without_launcher(trial: trials.Trial) -> None:
     """The PEs share the status board that PE 0 has created."""
     command = [sys.executable, str(program("hang_by_unique_id")), get_uniqueid()]
     env = {**os.environ, **SMALL, "ISHMEM_TIMEOUT": "6"}  # the first zeros imports dpnp
@@ -187,7 +187,7 @@ def test_hang_without_ishmrun(trial: trials.Trial) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_to_ishmrun(trial: trials.Trial, number: signal.Signals) -> None:
+def test_signal_to_ishmem_run(trial: trials.Trial, number: signal.Signals) -> None:
     command = [*ISHMRUN, "-n", "2", str(program("wait_in_vain"))]
     job = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **SMALL}

@@ -244,7 +244,7 @@ def test_kernels_of_one_queue() -> None:
 # --- programs
 
 
-def test_a_hung_kernel_without_ishmrun() -> None:
+def test_a_hung_kernel_without_launcher() -> None:
     done = run_command([sys.executable, str(program("hung_kernel"))], env={"ISHMEM_TIMEOUT": "2"})
     assert done.returncode not in (0, 130), done
     assert "ISHMEM_TIMEOUT, 2 s, is over; the PEs are:\n  PE 0: " in done.stderr, done
@@ -270,7 +270,7 @@ def test_sigint_during_a_kernel(name: str) -> None:
         assert it.wait(9) == 130  # in less than the 10 s after which it ends without a second SIGINT
 
 
-def test_input_and_text_of_ishmrun() -> None:
+def test_input_and_text_of_ishmem_run() -> None:
     text = "import sys; print(sys.argv[1:], repr(sys.stdin.read()))"
     for options, reader in (((), 0), (("--stdin", "1"), 1)):
         command = [sys.executable, "-m", "ishmem.launch.run", "-np", "2", *options, "-c", text, "x", "-n"]
@@ -278,7 +278,7 @@ def test_input_and_text_of_ishmrun() -> None:
         wanted = [f"[{pe}] ['x', '-n'] {'some words' * (pe == reader)!r}" for pe in (0, 1)]
         assert sorted(done.stdout.splitlines()) == wanted, done
     refused = run_command([sys.executable, "-m", "ishmem.launch.run", "-n", "2", "--stdin", "2", "-c", "1"])
-    assert refused.stderr == "ishmrun: --stdin: got 2, allowed: 0 to 1\n"
+    assert refused.stderr == "ishmem run: --stdin: got 2, allowed: 0 to 1\n"
 
 
 @pytest.fixture

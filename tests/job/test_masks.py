@@ -24,7 +24,7 @@ MASKED = {**nodes.SETTINGS, "ISHMEM_SIM_DEVICES": "4"}
 
 
 def lines(done: subprocess.CompletedProcess[str]) -> list[list[str]]:
-    """Return the words that each PE has printed, without ishmrun's prefix."""
+    """Return the words that each PE has printed, without ishmem run's prefix."""
     assert done.returncode == 0, done
     return sorted(line.split("] ")[-1].split() for line in done.stdout.splitlines())
 
@@ -84,7 +84,7 @@ def test_tiles_of_cards_where_tiles_are_devices() -> None:
     done = run_command([*ISHMRUN, "-n", "1", PROGRAM], env=env)
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "ishmrun: no GPU can be used: ZE_AFFINITY_MASK=0.1 hides all of them, as it names tiles by their cards: set "
+        "ishmem run: no GPU can be used: ZE_AFFINITY_MASK=0.1 hides all of them, as it names tiles by their cards: set "
         "ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE, or number the tiles; --sim 1 simulates them"
     ]
 
@@ -97,8 +97,8 @@ def test_a_selector_that_counts_within_the_mask() -> None:
     assert words in done.stderr, done
 
 
-def test_a_mask_for_each_pe_of_ishmrun() -> None:
-    """The mask is set after ishmrun has chosen a device by its number."""
+def test_a_mask_for_each_pe_of_ishmem_run() -> None:
+    """The mask is set after ishmem run has chosen a device by its number."""
     command = f"ZE_AFFINITY_MASK=$((1 - ISHMEM_PE)) exec {sys.executable} {PROGRAM}"
     check(run_command([*ISHMRUN, "-n", "2", "--sim", "2", "sh", "-c", command]), 2)
 
@@ -113,7 +113,7 @@ def test_a_mask_that_hides_all() -> None:
     done = run_command([*ISHMRUN, "-n", "2", PROGRAM], env={**MASKED, "ZE_AFFINITY_MASK": "9"})
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "ishmrun: no GPU can be used: ZE_AFFINITY_MASK=9 hides all of them; --sim 2 simulates them"
+        "ishmem run: no GPU can be used: ZE_AFFINITY_MASK=9 hides all of them; --sim 2 simulates them"
     ]
 
 

@@ -1,4 +1,4 @@
-"""``ishmrun --preload``: forked PEs behave as new interpreters do."""
+"""``ishmem run --preload``: forked PEs behave as new interpreters do."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ solve(dpnp.zeros((2, 2)), dpnp.ones(2))
 }
 
 
-def ishmrun(options: list[str], *words: str, folder: Path, n: int = 1) -> tuple[int, list[str]]:
+def ishmem_run(options: list[str], *words: str, folder: Path, n: int = 1) -> tuple[int, list[str]]:
     """Run a program and return its status and its sorted output."""
     command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), *options, *words]
     path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -60,7 +60,7 @@ def ishmrun(options: list[str], *words: str, folder: Path, n: int = 1) -> tuple[
 
 def both(*words: str, folder: Path, n: int = 1) -> tuple[int, list[str]]:
     """Run a program without and with ``--preload``, and check that it does the same."""
-    alone, preloaded = (ishmrun(options, *words, folder=folder, n=n) for options in ([], ["--preload"]))
+    alone, preloaded = (ishmem_run(options, *words, folder=folder, n=n) for options in ([], ["--preload"]))
     assert preloaded == alone
     return alone
 
@@ -84,18 +84,18 @@ def test_a_program_does_the_same(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["at exit", "exception", "killed", "os exit", "status"])
-def test_a_program_without_ishmrun_does_the_same(name: str, tmp_path: Path) -> None:
+def test_a_program_without_launcher_does_the_same(name: str, tmp_path: Path) -> None:
     """As tests run most programs: `ishmem.testing.fork_server` forks them."""
-    new, forked = without_ishmrun(PROGRAMS[name], tmp_path)
+    new, forked = without_launcher(PROGRAMS[name], tmp_path)
     assert forked == new
 
 
 def test_a_program_is_forked(tmp_path: Path) -> None:
-    new, forked = without_ishmrun("import sys\nprint('dpnp' in sys.modules, sys.argv[1:])", tmp_path)
+    new, forked = without_launcher("import sys\nprint('dpnp' in sys.modules, sys.argv[1:])", tmp_path)
     assert [new, forked] == [(0, "False ['x']\n", ""), (0, "True ['x']\n", "")]
 
 
-def without_ishmrun(text: str, folder: Path) -> list[tuple[int, str, str]]:
+def without_launcher(text: str, folder: Path) -> list[tuple[int, str, str]]:
     """Run a program by a new interpreter and as a fork; return status, output and errors of each."""
     path = folder / "program.py"
     path.write_text(text)
@@ -120,7 +120,7 @@ def test_forms_of_a_program(tmp_path: Path) -> None:
 
 def test_a_job(tmp_path: Path) -> None:
     """Kernels, collectives and devices work, and each PE draws its own random numbers."""
-    status, lines = ishmrun(["--preload"], str(program("random_numbers_of_pes")), folder=tmp_path, n=3)
+    status, lines = ishmem_run(["--preload"], str(program("random_numbers_of_pes")), folder=tmp_path, n=3)
     assert status == 0, lines
     got = [line.split()[:3] for line in lines if "got" in line]
     assert got == [["[0]", "got", "2"], ["[1]", "got", "0"], ["[2]", "got", "1"]]
@@ -141,7 +141,7 @@ with ishmem.init():
 def test_the_status_is_that_of_the_pe_that_fails(options: list[str], tmp_path: Path) -> None:
     """Not of PE 0, which fails because PE 1 has left, and may end first."""
     (tmp_path / "job.py").write_text(FAILS)
-    status, lines = ishmrun(options, "job.py", folder=tmp_path, n=2)
+    status, lines = ishmem_run(options, "job.py", folder=tmp_path, n=2)
     assert status == 5, lines
     assert any("PE 1 exited with status 5" in line for line in lines)
 
@@ -151,7 +151,7 @@ def test_only_on_this_node(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "ishmem.launch.run", "--preload", *options, "prog.py"]
         done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60)
         assert done.returncode == 2
-        assert re.match(r"ishmrun: --preload: .*\n$", done.stderr), done.stderr
+        assert re.match(r"ishmem run: --preload: .*\n$", done.stderr), done.stderr
 
 
 def test_an_executable_is_not_forked(tmp_path: Path) -> None:

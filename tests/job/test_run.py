@@ -147,7 +147,7 @@ def test_wrong_usage(arguments, message):
     assert done.returncode == 2
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith("ishmrun: ")
+    assert done.stderr.startswith("ishmem run: ")
     assert message in done.stderr
 
 
@@ -163,7 +163,7 @@ def test_program_that_does_not_start(tmp_path):
     program.chmod(0o755)
     done = run_command([*RUN, "-n", "2", str(program)])
     assert done.returncode == 2
-    assert done.stderr.startswith(f"ishmrun: cannot start {program}: ")
+    assert done.stderr.startswith(f"ishmem run: cannot start {program}: ")
 
 
 def test_failing_pe_ends_the_rest(mark):
@@ -171,7 +171,7 @@ def test_failing_pe_ends_the_rest(mark):
     done = run("print('up'); time.sleep(0.2); sys.exit(3) if pe == 1 else time.sleep(60)", 3)
     assert time.monotonic() - begin < 50
     assert done.returncode == 3
-    assert done.stderr == "ishmrun: PE 1 exited with status 3; ending the other PEs\n"
+    assert done.stderr == "ishmem run: PE 1 exited with status 3; ending the other PEs\n"
 
 
 def test_pe_ended_by_a_signal(mark):
@@ -199,13 +199,13 @@ def test_pe_that_ignores_sigterm_is_killed(mark):
 def test_traceback_comes_before_the_launchers_line():
     done = run("raise RuntimeError('oh')", 1)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-2:] == ["[0] RuntimeError: oh", "ishmrun: PE 0 exited with status 1"]
+    assert done.stderr.splitlines()[-2:] == ["[0] RuntimeError: oh", "ishmem run: PE 0 exited with status 1"]
 
 
 def test_timeout(mark):
     done = run("print('up'); time.sleep(60) if pe else None", 3, options=["--timeout", "3"])
     assert done.returncode == 124
-    assert done.stderr == "ishmrun: timed out after 3 s; ending PE 1, 2\n"
+    assert done.stderr == "ishmem run: timed out after 3 s; ending PE 1, 2\n"
     assert done.stdout.count("up") == 3
 
 
@@ -469,7 +469,7 @@ def test_limits_of_the_system_are_named(mark, prepare, words):
     )
     assert done.returncode in (1, 2), done
     assert words in done.stderr
-    assert re.match("ishmrun: cannot (make|start|write)", done.stderr.splitlines()[0])
+    assert re.match("ishmem run: cannot (make|start|write)", done.stderr.splitlines()[0])
     assert "Traceback" not in done.stderr
 
 

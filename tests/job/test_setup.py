@@ -177,7 +177,7 @@ def test_failure(how: str, status: int) -> None:
 
 
 def test_uid() -> None:
-    """Processes that were started without ishmrun join by a unique id."""
+    """Processes that were started without ishmem run join by a unique id."""
     uids = {ishmem.get_uniqueid() for _ in range(3)}
     assert len(uids) == 3
     command = [sys.executable, str(program("join_by_unique_id")), uids.pop()]

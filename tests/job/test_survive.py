@@ -27,6 +27,12 @@ def test_waits_of_kernels_end(trial: trials.Trial) -> None:
     assert done.returncode == 0, done
 
 
+def test_ranks_of_deep_ep_are_masked(trial: trials.Trial) -> None:
+    done = run_program(program("deep_ep_after_a_loss"), 3, options=SURVIVE)
+    assert sorted(done.stdout.splitlines()) == [f"[{pe}] fine" for pe in (0, 2)], done
+    assert done.returncode == 0, done
+
+
 def serve(victim: int, delay: float, rule: str) -> None:
     """Serve, kill a PE after some seconds, and check what the others have done, and how soon."""
     arguments = (str(victim), f"{delay:.3f}", "8", rule)

@@ -223,7 +223,7 @@ def test_global_exit_errors() -> None:
             ishmem.global_exit(status)
 
 
-# ---- processes that no ishmrun has started
+# ---- processes that no ishmem run has started
 
 
 def start_processes(name: str, n: int, first: str, *last: str) -> list[tuple[int, str, str]]:
@@ -245,7 +245,7 @@ def test_unique_id(n: int) -> None:
 
 @pytest.mark.slow_cases("the same with status 0", "4")
 @pytest.mark.parametrize("status", [0, 4])
-def test_global_exit_without_ishmrun(status: int) -> None:
+def test_global_exit_without_launcher(status: int) -> None:
     for code, out, err in start_processes("put_to_all_by_unique_id", 3, ishmem.get_uniqueid(), str(status)):
         assert (code, out) == (status, ""), err
 

@@ -100,7 +100,7 @@ else:
 def test_failed_programs_whose_processes_stay(way: str, failure: str, status: int) -> None:
     done = run_program(f"WAY = {way!r}\n{START}ishmem.free(a)\n{STAYS}ishmem.barrier_all()\n{failure}", 2)
     assert done.returncode == status, done
-    assert "ishmrun: not ended within 3 s: PE 0, 1; ending it" in done.stderr, done
+    assert "ishmem run: not ended within 3 s: PE 0, 1; ending it" in done.stderr, done
 
 
 def test_a_program_that_catches_its_exception_goes_on() -> None:

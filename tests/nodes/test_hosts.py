@@ -1,4 +1,4 @@
-"""Starting jobs on several nodes: ``ishmrun --hosts``, ishmrun under mpiexec, and what contradicts itself."""
+"""Starting jobs on several nodes: ``ishmem run --hosts``, ishmem run under mpiexec, and what contradicts itself."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ os.write(1, f"{' '.join(map(str, values))}\\n".encode())  # at once, as mpiexec 
 """
 
 
-def test_ishmrun_under_mpiexec(tmp_path: Path) -> None:
+def test_ishmem_run_under_mpiexec(tmp_path: Path) -> None:
     """It takes the place of its process, with the device of its rank on the node."""
     (tmp_path / "show.py").write_text(SHOW)
     command = ["sh", "-c", 'PARENT=$$ "$@"; exit $?', "sh", *RUN, str(tmp_path / "show.py")]
@@ -211,12 +211,12 @@ def test_ishmrun_under_mpiexec(tmp_path: Path) -> None:
     assert all(row[-1] == "True" for row in rows)
 
 
-def test_ishmrun_n_under_mpiexec() -> None:
+def test_ishmem_run_n_under_mpiexec() -> None:
     for words in (["-n", "2"], ["--hosts", "a", "-n", "2"], ["--timeout", "5"]):
         env = {"PMI_RANK": "1", "PMI_SIZE": "2"}
         done = run_command([*RUN, *words, sys.executable, "-c", "pass"], env=env)
         assert done.returncode == 2
-        assert "this ishmrun is process 1 of 2 of an MPI launcher (PMI_RANK is set), and so is one PE; " in done.stderr
+        assert "ishmem run is process 1 of 2 of an MPI launcher (PMI_RANK is set), and so is one PE; " in done.stderr
 
 
 CONTRADICTION = """
@@ -252,18 +252,18 @@ def test_launcher_without_mpi4py(tmp_path: Path) -> None:
     assert "started by an MPI launcher, and mpi4py cannot be used (none here); install mpi4py" in text
 
 
-def test_ishmrun_and_a_communicator() -> None:
+def test_ishmem_run_and_a_communicator() -> None:
     lines = contradiction(WORLD, env={}, command=(*RUN, "-n", "2"))
     assert len(lines) == 2
     for line in lines:
-        assert "a communicator of 1 processes, in a job of 2 PEs that ishmrun has started" in line
+        assert "a communicator of 1 processes, in a job of 2 PEs that ishmem run has started" in line
         assert "mpiexec -n 2" in line
 
 
-def test_ishmrun_and_a_launcher() -> None:
+def test_ishmem_run_and_a_launcher() -> None:
     env = {"ISHMEM_PE": "0", "ISHMEM_NPES": "2", "ISHMEM_JOB": "0" * 32, **OF_OPEN_MPI}
     (text,) = contradiction("", env=env)
-    assert "PE 0 of 2 of an ishmrun, and process 0 of 2 of an MPI launcher" in text
+    assert "PE 0 of 2 of an ishmem run, and process 0 of 2 of an MPI launcher" in text
 
 
 # ---- jobs on emulated nodes
@@ -282,7 +282,7 @@ def test_job(login: Login, tmp_path: Path) -> None:
     hostfile = tmp_path / "hosts"
     hostfile.write_text("node0 slots=1\nnode1 slots=3\n")
     words = ("--hostfile", str(hostfile), "--sim", "2", str(program("hello_from_a_node")))
-    done = login.ishmrun(*words, env={"MINE": "set"})
+    done = login.ishmem_run(*words, env={"MINE": "set"})
     assert done.returncode == 0, done.stderr
     node = (0, 1, 1, 1)
     expected = [f"[{pe}] PE {pe} of 4 on node{node[pe]} sees {(pe + 1) % 4} set" for pe in range(4)]
@@ -302,9 +302,9 @@ def test_job(login: Login, tmp_path: Path) -> None:
 )
 def test_end(login: Login, how: str, options: tuple[str, ...], status: int, message: str) -> None:
     words = ("-n", "3", "--hosts", "node0,node1", *options, "--no-prefix", str(program("end_of_a_process")), how)
-    done = login.ishmrun(*words, signal=signal.SIGINT if how == "interrupt" else 0, after=3 * "now\n")
+    done = login.ishmem_run(*words, signal=signal.SIGINT if how == "interrupt" else 0, after=3 * "now\n")
     assert done.returncode == status, done.stderr
-    assert f"ishmrun: {message}" in done.stderr.splitlines()
+    assert f"ishmem run: {message}" in done.stderr.splitlines()
     assert set(done.stdout.splitlines()) <= {"now"}
     if how == "interrupt":
         assert done.stderr.splitlines().count("interrupted") == 3
@@ -321,7 +321,7 @@ def test_info(login: Login) -> None:
 def test_errors_name_pes_of_the_job(login: Login, tmp_path: Path) -> None:
     """The status board of a node knows only the PEs of the node, by their places there."""
     words = ("--hosts", "node0:1,node1:2", str(program("wait_until_it_times_out")), str(tmp_path))
-    done = login.ishmrun(*words, env={"ISHMEM_TIMEOUT": "6"})
+    done = login.ishmem_run(*words, env={"ISHMEM_TIMEOUT": "6"})
     lines = done.stdout.splitlines()
     for pe in (1, 2):
         head = f"[{pe}] PE {pe}: ISHMEM_TIMEOUT, 6 s, is over; the PEs of node 1 (node1) are:"
@@ -335,7 +335,7 @@ def test_denoise(login: Login, tmp_path: Path) -> None:
     """Two nodes draw the very picture of serial numpy, as one node does (test_examples.py)."""
     picture, output = photograph(tmp_path / "in.png", 41, 50, 3), tmp_path / "out.png"
     denoise = [str(EXAMPLES / "denoise.py"), picture, "--iterations", "20", "--output", str(output)]
-    done = login.ishmrun("-n", "4", "--hosts", "node0,node1", *denoise)
+    done = login.ishmem_run("-n", "4", "--hosts", "node0,node1", *denoise)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "[0] Largest difference from serial numpy: 0, bit for bit the same\n" in done.stdout
     assert "[0] denoising: 100%" in done.stderr

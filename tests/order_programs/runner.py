@@ -1,4 +1,4 @@
-"""Runs the programs on the PEs of a job: ``python -m order_programs.runner SEEDS [NAME ...]``, started by ishmrun."""
+"""Runs the programs on the PEs of a job: ``python -m order_programs.runner SEEDS [NAME ...]``."""
 
 from __future__ import annotations
 

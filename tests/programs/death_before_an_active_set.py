@@ -6,7 +6,7 @@ import signal
 import ishmem
 
 ishmem.init()
-signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ishmrun ends the others
+signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ishmem run ends the others
 if ishmem.my_pe() == 1:
     os.kill(os.getpid(), signal.SIGKILL)
 try:

@@ -12,7 +12,7 @@ if ishmem.my_pe() == 1:
 ishmem.barrier_all()
 if ishmem.my_pe() == 1:
     os.kill(os.getpid(), signal.SIGKILL)
-signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ishmrun ends the others
+signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ishmem run ends the others
 try:
     ishmem.set_lock(locks)
 except ishmem.PeerLost as error:

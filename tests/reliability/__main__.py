@@ -1,6 +1,6 @@
 """Measures ishmem's reliability: ``python tests/reliability COMMAND``; see docs/reliability.md.
 
-Each command is a module of its own and works on jobs that it starts with ishmrun or mpiexec.
+Each command is a module of its own and works on jobs that it starts with ishmem run or mpiexec.
 """
 
 import click

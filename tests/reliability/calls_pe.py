@@ -1,6 +1,6 @@
 """Calls every public routine with random good and bad arguments, on every PE at once.
 
-    ishmrun -n 2 tests/reliability/calls_pe.py --calls 10000 --seed 1
+    ishmem run -n 2 tests/reliability/calls_pe.py --calls 10000 --seed 1
 
 A call may only raise the exceptions that the documentation names; after each call a put and a get must work. To a
 collective routine the PEs pass the same bad arguments or each its own; all must raise, or none.

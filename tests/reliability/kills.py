@@ -35,9 +35,9 @@ class Outcome:
     Attributes:
         wrong: Deviations from the expected outcome.
         delays: Seconds from the kill, or from the call of ``init`` after it, to the error, of each PE that raised it.
-        stuck: PEs that ishmrun had to end: they were in a kernel, or had not called ``init`` yet.
+        stuck: PEs that ishmem run had to end: they were in a kernel, or had not called ``init`` yet.
         seconds: From the kill to the end of the job.
-        where: What the killed PE was doing, as reported by ishmrun.
+        where: What the killed PE was doing, as reported by ishmem run.
     """
 
     wrong: list[str] = field(default_factory=list)
@@ -116,10 +116,10 @@ def _judge(outcome: Outcome, output: str, victim: int, number: signal.Signals, k
         if '] {"pe"' in line:
             report = json.loads(line.split("] ", 1)[1])
             said.setdefault(report["pe"], {}).update(report)
-        if line.startswith(f"ishmrun:   PE {victim}: "):
+        if line.startswith(f"ishmem run:   PE {victim}: "):
             outcome.where = line.split(": ", 2)[2]
-    # Without these lines no PE was in ishmem yet, and ishmrun ends all at once.
-    ended = "not ended within" in output or "ishmrun:   PE" not in output
+    # Without these lines no PE was in ishmem yet, and ishmem run ends all at once.
+    ended = "not ended within" in output or "ishmem run:   PE" not in output
     for pe in set(range(n)) - {victim}:
         report = said.get(pe, {})
         if "lost" in report:
@@ -147,7 +147,7 @@ def show(outcomes: list[Outcome], early: int, n: int) -> None:
         table.add_row("kill to PeerLost", f"median {statistics.median(delays):.3f} s, longest {max(delays):.3f} s")
     table.add_row("PeerLost raised", f"{len(delays)} times")
     stuck = sum(outcome.stuck for outcome in outcomes)
-    table.add_row("ended by ishmrun", f"{stuck} PEs, which were in a kernel or not in init yet")
+    table.add_row("ended by ishmem run", f"{stuck} PEs, which were in a kernel or not in init yet")
     table.add_row("kill to end of job", f"longest {max((o.seconds for o in outcomes), default=0):.1f} s")
     table.add_row("left behind", "; ".join(left) or "nothing")
     table.add_row("jobs that ended before", str(early))

@@ -1,6 +1,6 @@
 """A PE of ``reliability threads``: host calls from 8 threads at once, all of whose results are compared.
 
-    ishmrun -n 2 tests/reliability/threads_pe.py 60 1     (seconds, seed)
+    ishmem run -n 2 tests/reliability/threads_pe.py 60 1     (seconds, seed)
 
 Thread t of a PE writes row t of its right neighbour and knows its contents. Threads of the same number run the same
 kinds of operations on all PEs, so that they can wait for each other; each thread draws offsets and sizes by itself.

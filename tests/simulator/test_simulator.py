@@ -585,10 +585,10 @@ def test_work_groups_that_wait_for_each_other(width):
 
 @pytest.mark.slow("checks the simulator only")
 def test_work_groups_that_wait_for_each_other_in_a_job():
-    """The report of ishmrun has the cause, and the launch raises it; the simulator repeats nothing."""
+    """The report of ishmem run has the cause, and the launch raises it; the simulator repeats nothing."""
     done = run_program(program("work_groups_wait"), 1, "4", "job", env={"ISHMEM_TIMEOUT": "3"})
     assert done.returncode == 124 and "back" not in done.stdout, done
-    assert re.search(rf"ishmrun:   PE 0: .*kernel {PREFIX}chain: perhaps {GROUPS_WAIT}", done.stderr), done
+    assert re.search(rf"ishmem run:   PE 0: .*kernel {PREFIX}chain: perhaps {GROUPS_WAIT}", done.stderr), done
     assert done.stderr.count("wait for each other") == 2 and "WaitTimeout: PE 0: " in done.stderr, done
 
 

@@ -27,7 +27,7 @@ def test_a_traceback_has_the_lines_of_the_cell_only(capfd: pytest.CaptureFixture
     assert "ZeroDivisionError: division by zero" in out
 
 
-def test_options_are_those_of_ishmrun(capfd: pytest.CaptureFixture[str]) -> None:
+def test_options_are_those_of_ishmem_run(capfd: pytest.CaptureFixture[str]) -> None:
     from IPython.core.error import UsageError
 
     with pytest.raises(UsageError):

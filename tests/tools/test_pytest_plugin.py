@@ -159,7 +159,7 @@ def test_tests_that_fail(pytester: pytest.Pytester) -> None:
     done.stdout.fnmatch_lines(["--- PE 1 of 2", "*assert seen == [[]10, 20 + me]", "*At index 1 diff: 20 != 21"])
     assert "PE 0 has not finished 3 s after the failure" in text  # it was in the barrier
     assert "in test_fails_on_one" in text
-    done.stdout.fnmatch_lines(["PE 1 died", "*ishmrun: PE 1*status 7*"])
+    done.stdout.fnmatch_lines(["PE 1 died", "*ishmem run: PE 1*status 7*"])
     done.stdout.fnmatch_lines(["PE 0 has not finished after 3 s; it was here:", "*in test_hangs"])
     done.stdout.fnmatch_lines(["--- PE 0, 1 of 2", "*LookupError: no such thing"])
     done.stdout.fnmatch_lines(["FAILED*::test_fails_on_one[[]2pes] - PE 1: *"])
