@@ -237,8 +237,8 @@ def native(code: bytes) -> bytes:
 def test_damaged_modules_in_the_simulator(real: Path) -> None:
     """They are accepted or refused by the reader; as there is no compiler, what it accepts goes no further."""
     code = f"import ishmem, test_fuzz; test_fuzz.check_reader({str(real)!r})"
-    environment = {**os.environ, "ISHMEM_SIM_OPENCL": "/nowhere"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=HERE, env=environment, capture_output=True, text=True)
+    environment = {**os.environ, "ISHMEM_SIM_OPENCL": "/nowhere", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, f"{done.returncode}\n{done.stderr}"
     assert done.stdout.split() == [
         "DEPENDENCY_UNAVAILABLE", "INVALID_NATIVE_BINARY", "INVALID_SIZE", "MODULE_BUILD_FAILURE",
