@@ -46,7 +46,7 @@ def dpjit(*_arguments: Any, **_options: Any) -> Any:
 
 def modules() -> dict[str, dict[str, Any]]:
     """Return the names that the tests import, by module."""
-    kinds, errors, target = _own("types"), _own("errors"), _own("target")
+    kinds, errors, target = _own("compile.types"), _own("errors"), _own("compile.target")
     numbers = {name: getattr(types, name) for name in ("int32", "int64", "float32", "float64")}
     own = {name: getattr(dpex, name) for name in dpex.__all__}
     return {

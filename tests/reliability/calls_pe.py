@@ -43,9 +43,10 @@ PATIENCE = 30.0
 NEVER = {"finalize", "free_all", "lock"}  # would end the job, or what this program works with; a generator
 ON_QUEUE = set(collectives_on_queue.__all__)
 COLLECTIVE = {
-    "align", "arange", "array", "barrier_all_on_queue", "calloc", "empty", "empty_like", "free", "full", "full_like",
-    "malloc", "malloc_with_hints", "ones", "ones_like", "realloc", "static", "sync_all_on_queue", "team_destroy",
-    "team_split_2d", "team_split_strided", "team_sync_on_queue", "zeros", "zeros_like",
+    "align", "arange", "array", "barrier_all_on_queue", "calloc", "deregister", "empty", "empty_like", "free", "full",
+    "full_like", "malloc", "malloc_with_hints", "ones", "ones_like", "realloc", "register", "shrink", "static",
+    "sync_all_on_queue", "team_destroy", "team_split_2d", "team_split_strided", "team_sync_on_queue", "zeros",
+    "zeros_like",
     *collectives.__all__, *vcollectives.__all__, *ON_QUEUE,
     *(name for name in ishmem.__all__ if name.endswith(("_reduce", "scan"))),
 }  # fmt: skip

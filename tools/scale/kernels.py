@@ -120,7 +120,7 @@ class Rehearsal:
         if self.routine == "sum_reduce":
             self._run(_reduction(), 0, call, count, flow, None)
         else:
-            self._run(collectives.exchange, 0, call, flow, None)
+            self._run(collectives.exchange, 0, call, flow, None, None)
 
     # ---- device functions as functions of Python
 
