@@ -1,8 +1,8 @@
 """Jumps through blocks that only jump.
 
-From 3.12 on, CPython ends a ``while`` loop with a branch around a jump back. LLVM may take that jump for the loop's latch
-and, as the latch has no exit, copy the body in front of the loop, as in the copies of ``ishmem.kernels.copy``. Values
-then move between registers in each turn.
+From 3.12 on, CPython ends a ``while`` loop with a branch around a jump back. LLVM may take that jump for the loop's
+latch and, as the latch has no exit, copy the body in front of the loop. Values then move between registers in each
+turn.
 """
 
 from __future__ import annotations
