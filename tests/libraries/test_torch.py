@@ -635,6 +635,6 @@ def follow_a_stream() -> None:
         ishmem.torch._current_stream = before
 
 
-@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its call_kernel_async takes arrays of dpnp only, and its SYCL no graphs")
+@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="call_kernel_async of numba-dpex takes arrays of dpnp only")
 def test_calls_follow_the_current_stream(two: Pes) -> None:
     two.run(follow_a_stream)
