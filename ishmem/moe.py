@@ -30,13 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Buffer", "Handle"]
 
-ALIGNMENT = 16
-"""Rows begin at multiples of so many bytes, and are copied in such units."""
-
 LEAST_WORK_ITEMS, MOST_WORK_ITEMS, SENDING_WORK_ITEMS = 64, 256, 4096
 """Work-items of a group, and of all groups that send. With many lists small groups do, whose barriers cost less."""
-
-_CHOICE_BYTES = 12  # an index of int64 and a weight of float32
 
 _device_array = functools.partial(device_array, routine="Buffer")
 
@@ -150,8 +145,7 @@ class Buffer(KernelCalls):
         if job.current().no_waits:
             raise IshmemError(f"the calls of a Buffer are kernels that wait: {job.current().no_waits}")
         self._local = self.num_experts // self._members
-        nbytes = self.hidden * (4 if dtype == "float32" else 2) + self.topk * _CHOICE_BYTES
-        self._row = -(-nbytes // ALIGNMENT) * ALIGNMENT
+        self._row = moe.row_bytes(self.hidden * (4 if dtype == "float32" else 2), self.topk)
         super().__init__(self._allocate())
         self._results = Results()
         self._pending: dict[str, Hook] = {}

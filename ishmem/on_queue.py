@@ -423,7 +423,7 @@ def _recorded(worker: Recorder, name: str, events: Events, *arguments: Any) -> d
     """Record a kernel of one work-item that calls a routine."""
     from ishmem.kernels.on_queue import record
 
-    return record(name, worker.queue, events, arguments)
+    return record(name, worker.queue, events, *arguments)
 
 
 def _check_waits(name: str) -> None:
@@ -673,7 +673,7 @@ def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.S
         _submit_collective(name, team, workers.of(None), [])  # the kernels of the other PEs wait for it
         raise
     if isinstance(worker, Recorder):
-        return _recorded(worker, name, events, team)
+        return _recorded(worker, name, events, None, team)
     problem = worker.take_problem()
     event = _submit_collective(name, team, worker, events)
     if problem:

@@ -129,8 +129,7 @@ def init(
     first one.
 
     Args:
-        heap_size: Size of this PE's symmetric heap: bytes, or text such as ``"1G"``; by default
-            ``ISHMEM_SYMMETRIC_SIZE``.
+        heap_size: Bytes of this PE's symmetric heap, or text such as ``"1G"``; by default ``ISHMEM_SYMMETRIC_SIZE``.
         device: A ``dpctl.SyclDevice`` or a filter string; by default PEs take the visible GPUs in turn.
         comm: An mpi4py communicator whose processes are the PEs.
         uid: On one node and without MPI: the text that PE 0 got from ``get_uniqueid``, on every PE.

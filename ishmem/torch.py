@@ -203,11 +203,7 @@ def current_stream_wait(event: dpctl.SyclEvent) -> None:
 
     Source: DeepEP, EventOverlap.current_stream_wait.
     """
-    queue = _queue()
-    if queue is None:
-        event.wait()
-    else:
-        queue.submit_barrier([event])
+    foreign.current_stream_wait(event)
 
 
 def _new(routine: str, shape: Any, dtype: torch.dtype | None, device: Any, value: Any) -> torch.Tensor:

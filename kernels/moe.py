@@ -388,15 +388,8 @@ def await_outputs(buffer, topk_idx, token, topk, lists, call, group):
     group_barrier(group)
 
 
-@kernel_factory
-def combine_kernel(dtype: str, n_biases: int = 0) -> Any:
-    """Return the kernel that returns outputs and sums those of each token, for a dtype of `float_words.DTYPES`.
-
-    A sum begins with the biases of its token, of which there are ``n_biases``.
-
-    Its units are one for each list to return, then one for each token to sum, then one that waits for all lists.
-    ``first`` and ``ends`` are those of `dispatch_kernel`.
-    """
+def _make_add_token(dtype: str, n_biases: int) -> Any:
+    """Make the function by which a work-group sums the outputs of a token, after ``n_biases`` biases."""
     lanes, load, store, numbers, rounded = float_words(dtype)
     sum_unit = weighted_sum(dtype, n_biases)
 
@@ -431,6 +424,20 @@ def combine_kernel(dtype: str, n_biases: int = 0) -> Any:
                 last = (i + 1) * lanes > sums.hidden
                 word = total(outputs, words, weights, call, low, low + sizes.topk, i, last, bias, sums.apart)
                 store(to + i * WORD, rounded(word), last)
+
+    return add_token
+
+
+@kernel_factory
+def combine_kernel(dtype: str, n_biases: int = 0) -> Any:
+    """Return the kernel that returns outputs and sums those of each token, for a dtype of `float_words.DTYPES`.
+
+    A sum begins with the biases of its token, of which there are ``n_biases``.
+
+    Its units are one for each list to return, then one for each token to sum, then one that waits for all lists.
+    ``first`` and ``ends`` are those of `dispatch_kernel`.
+    """
+    add_token = _make_add_token(dtype, n_biases)
 
     def combine(
         item: kapi.NdItem, rows, words, flags, y, layout, origins, topk_idx, weights, out, biases, team, ends, first,

@@ -30,14 +30,15 @@ def _kernel(name: str) -> Any:
     return kernel(forms.get(name, sync))
 
 
-def record(name: str, queue: dpctl.SyclQueue, after: list[dpctl.SyclEvent], arguments: Any) -> dpctl.SyclEvent:
-    """Record a routine on a queue; its arguments are none, a team, or a symmetric array with three numbers."""
-    anchor, *numbers = arguments if len(arguments) > 1 else (None, *(arguments or (0,)))
-    if anchor is None:
-        array = arrays.tensor.empty(1, dtype="int64", sycl_queue=queue)
+def record(
+    name: str, queue: dpctl.SyclQueue, after: list[dpctl.SyclEvent], array: Any = None, *numbers: int
+) -> dpctl.SyclEvent:
+    """Record a routine on a queue: of a symmetric array and three numbers, of a team, or without arguments."""
+    if array is None:
+        anchor = arrays.tensor.empty(1, dtype="int64", sycl_queue=queue)
     else:
-        array = arrays.usm_array(anchor).to_device(queue)
-    return call_kernel_async(_kernel(name), Range(1), tuple(after), array, *numbers)[1]
+        anchor = arrays.usm_array(array).to_device(queue)
+    return call_kernel_async(_kernel(name), Range(1), tuple(after), anchor, *(numbers or (0,)))[1]
 
 
 def launch(name: str, team: int, anchor: Any, after: dpctl.SyclEvent) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:

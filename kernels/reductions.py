@@ -247,9 +247,9 @@ def _make_small(reduce_blocks: Any) -> Any:
 
 
 def _make_single(combine: Any) -> Any:
-    """Make the reduction of one element, the commonest size, of PEs that reach each other.
+    """Make the reduction of one element for PEs that reach each other.
 
-    It goes the way of the rendezvous without its loops over elements: of the bare exchange, no message is added.
+    It writes the slots of the rendezvous as larger reductions do, without their loops over elements and alignments.
     """
     combine_all = elementwise(combine)
 

@@ -31,6 +31,17 @@ HEADER = 16
 """Words of the header."""
 
 
+ALIGNMENT = 16
+"""Rows begin at multiples of so many bytes, and are copied in such units."""
+
+_CHOICE_BYTES = 12  # an index of int64 and a weight of float32
+
+
+def row_bytes(token: int, topk: int) -> int:
+    """Return the bytes of a row: those of a token, and ``topk`` choices with their weights."""
+    return -(-(token + topk * _CHOICE_BYTES) // ALIGNMENT) * ALIGNMENT
+
+
 def sizes(lists: int, max_tokens: int, outputs: int, row: int) -> tuple[int, int, int]:
     """Return the bytes of the rows, the number of words and the number of flags."""
     words = HEADER + 3 * lists * max_tokens + outputs + 2 * lists

@@ -13,7 +13,7 @@ from .elastic import ElasticBuffer, EPHandle
 from .events import EventHandle, EventOverlap
 from .legacy import Buffer, Config
 
-__all__ = ["Buffer", "Config","EPHandle", "ElasticBuffer", "EventHandle", "EventOverlap"]
+__all__ = ["Buffer", "Config", "EPHandle", "ElasticBuffer", "EventHandle", "EventOverlap"]
 
 
 def __getattr__(name: str) -> Any:

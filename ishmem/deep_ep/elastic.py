@@ -159,28 +159,26 @@ class ElasticBuffer:
             HeapExhausted, StateError: As for ``ishmem.moe.Buffer``.
         """
         caller = Caller(x, previous_event, previous_event_before_epilogue)
+        sizes = num_experts, num_max_tokens_per_rank, expert_alignment
         if do_zero_padding and not do_expand:
             raise ValueError("do_zero_padding is given without do_expand; allowed are both")
         tokens, scales = caller.tokens(x)
         if handle is None:
-            options = self._options(num_experts, num_max_tokens_per_rank, expert_alignment, num_sms, do_expand)
-            options = options._replace(do_cpu_sync=do_cpu_sync is not False)
-            route = self._route(caller, tokens, topk_idx, options)
+            options = self._options(*sizes, num_sms, bool(do_expand), do_cpu_sync is not False)
         else:
-            given = (num_experts, num_max_tokens_per_rank, expert_alignment, bool(do_expand))
-            _check_cached(handle, tokens, topk_idx, do_cpu_sync, given)
-            route = handle.layout.route
+            _check_cached(handle, tokens, topk_idx, do_cpu_sync, (*sizes, bool(do_expand)))
+        route = self._route(caller, tokens, topk_idx, options) if handle is None else handle.layout.route
         weights = caller.optional(topk_weights, "topk_weights", tuple(route.topk_idx.shape), "float32", tokens)
-        choices = route.topk_idx if handle is None else scales[:, :0]
-        arrival = route.exchange.send(tokens, [scales, choices, weights], route.pes)
+        beside = [scales, route.topk_idx if handle is None else scales[:, :0], weights]
+        arrival = route.exchange.send(tokens, beside, route.pes)
         if handle is None:
             kept = caller.give(route.topk_idx, topk_idx) if do_handle_copy else topk_idx
             handle = new_handle(caller, route, arrival, options, kept)
         caller.add(cumulative_local_expert_recv_stats, "cumulative_local_expert_recv_stats", handle.layout.counts)
         found = received(handle, arrival, do_zero_padding)
-        recv_x = caller.give_tokens(found.x, found.scales, x)
-        idx, shares = caller.give(found.topk_idx, topk_idx), caller.give(found.topk_weights if weights.size else None)
-        return recv_x, idx, None if topk_weights is None else shares, handle, caller.finish()
+        recv_x, idx = caller.give_tokens(found.x, found.scales, x), caller.give(found.topk_idx, topk_idx)
+        shares = caller.give(found.topk_weights) if topk_weights is not None and weights.size else None
+        return recv_x, idx, shares, handle, caller.finish()
 
     @puts_on_queues
     def combine(
@@ -233,8 +231,9 @@ class ElasticBuffer:
         return self._exchanges[key]
 
     def _options(
-        self, experts: int | None, max_tokens: int | None, alignment: int | None, num_sms: int, expand: bool
-    ) -> Options:
+        self, experts: int | None, max_tokens: int | None, alignment: int | None, num_sms: int, expand: bool,
+        cpu_sync: bool,
+    ) -> Options:  # fmt: skip
         """Check the options of a dispatch without a handle."""
         experts, most = experts or 0, max_tokens or self.num_max_tokens_per_rank
         if experts < 1 or experts % self.num_ranks:
@@ -242,7 +241,7 @@ class ElasticBuffer:
         if most < 1 or (alignment is not None and alignment < 1):
             what = f"num_max_tokens_per_rank is {most} and expert_alignment {alignment}"
             raise ValueError(f"{what}; allowed are positive numbers")
-        return Options(experts, most, alignment or 1, num_sms, bool(expand), True)
+        return Options(experts, most, alignment or 1, num_sms, expand, cpu_sync)
 
     def _route(self, caller: Caller, tokens: Any, topk_idx: Any, options: Options) -> Route:
         """Return the PEs of tokens."""

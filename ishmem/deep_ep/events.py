@@ -24,11 +24,7 @@ class EventHandle:
 
     def current_stream_wait(self) -> None:
         """Let what follows on torch's current stream run after the event; without a stream of an XPU, wait for it."""
-        queue = foreign.queue()
-        if queue is None:
-            self.event.wait()
-        else:
-            queue.submit_barrier([self.event])
+        foreign.current_stream_wait(self.event)
 
 
 class EventOverlap:
@@ -80,7 +76,7 @@ class EventOverlap:
 def put_after(queue: dpctl.SyclQueue, *events: Any) -> None:
     """Let what comes on a queue run after events: an `EventHandle`, `EventOverlap`, SYCL event, or None."""
     for each in events:
-        handle = getattr(each, "event", each) if isinstance(each, EventOverlap) else each
+        handle = each.event if isinstance(each, EventOverlap) else each
         event = handle.event if isinstance(handle, EventHandle) else handle
         if event is not None:
             if not isinstance(event, dpctl.SyclEvent):

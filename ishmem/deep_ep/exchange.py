@@ -122,7 +122,7 @@ def local_choices(chosen: Any, first: int, experts: int, count: Any) -> Any:
 
 def size_of_exchange(n_pes: int, max_tokens: int, hidden: int, topk: int, itemsize: int = 2) -> int:
     """Return the bytes on the heap of an `Exchange`, in whole units of 2 MiB."""
-    row = -(-(hidden * itemsize + topk * 12) // moe.ALIGNMENT) * moe.ALIGNMENT
+    row = workspace.row_bytes(hidden * itemsize, topk)
     nbytes, words, flags = workspace.sizes(n_pes, max_tokens, max_tokens * topk, row)
     return int(-(-(nbytes + 8 * (words + flags)) // (2 << 20)) * (2 << 20))
 

@@ -214,14 +214,9 @@ class Buffer:
             arrival = plan.exchange.send(tokens, [scales], plan.pes)
             recv_x = caller.give_tokens(arrival.rows[: plan.tokens], arrival.beside[0][: plan.tokens], x)
             return recv_x, None, None, None, None, caller.finish()
-        in_rank, per_rank, per_expert = (
-            caller.take(array, name, shape, dtype)
-            for array, name, shape, dtype in (
-                (is_token_in_rank, "is_token_in_rank", (tokens.shape[0], self.group_size), "bool"),
-                (num_tokens_per_rank, "num_tokens_per_rank", (self.group_size,), "int32"),
-                (num_tokens_per_expert, "num_tokens_per_expert", None, "int32"),
-            )
-        )
+        in_rank = caller.take(is_token_in_rank, "is_token_in_rank", (tokens.shape[0], self.group_size), "bool")
+        per_rank = caller.take(num_tokens_per_rank, "num_tokens_per_rank", (self.group_size,), "int32")
+        per_expert = caller.take(num_tokens_per_expert, "num_tokens_per_expert", None, "int32")
         local = self._local(per_expert.shape[0])
         idx = None if topk_idx is None else caller.choices(topk_idx, tokens.shape[0])
         columns = (tokens.shape[0], 0 if idx is None else idx.shape[1])
@@ -244,8 +239,7 @@ class Buffer:
             mine = local_choices(arrival.beside[1][:length], self.rank * local, local, prefix[-1, self.rank])
             if topk_weights is not None:
                 shares = dpnp.where(mine >= 0, arrival.beside[2][:length], dpnp.float32(0))
-        recv_idx, recv_weights = caller.give(mine, topk_idx), caller.give(shares)
-        return recv_x, recv_idx, recv_weights, lengths, new, caller.finish()
+        return recv_x, caller.give(mine, topk_idx), caller.give(shares), lengths, new, caller.finish()
 
     @puts_on_queues
     def combine(

@@ -76,6 +76,15 @@ def queue() -> Any:
     return None if _library is None else _library.queue()
 
 
+def current_stream_wait(event: Any) -> None:
+    """Let what follows on the queue of `queue` run after an event; wait for the event where there is none."""
+    current = queue()
+    if current is None:
+        event.wait()
+    else:
+        current.submit_barrier([event])
+
+
 def dtype_of(array: Any) -> str | None:
     """Return the name of the dtype of an array of the library; None for other objects."""
     return None if _library is None or not isinstance(array, _library.kind) else _library.dtype(array)
