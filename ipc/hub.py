@@ -39,6 +39,7 @@ _LARGEST_STATUS = 255
 _STRANGERS = 64  # connections that have not sent a HELLO yet
 
 Fate = Callable[[int], Union[str, None]]
+Count = Callable[[int], object]
 
 
 class _Session:
@@ -72,17 +73,17 @@ class Hub:
         job: The name of the job.
     """
 
-    def __init__(self, job: str, n_pes: int, fate: Fate, patience: float | None) -> None:
+    def __init__(self, job: str, n_pes: int, fate: Fate, patience: float | None, count: Count | None = None) -> None:
         """Listen for the PEs of a job, whose name only they know, and start the thread.
 
         ``fate`` describes how a PE has ended, if it knows. Where it does not when a PE's connection ends, the hub waits
         ``patience`` seconds for a report to `ended`. ``None``: nobody reports, and the thread ends with the last
-        connection.
+        connection. ``count`` is told how many PEs are lost, before they are.
 
         Raises:
             IshmemError: The address of the job is in use.
         """
-        self.job, self._n_pes, self._fate, self._patience = job, n_pes, fate, patience
+        self.job, self._n_pes, self._fate, self._patience, self._count = job, n_pes, fate, patience, count
         self._closed = False
         self._ended: dict[int, str] = {}
         self._processes: dict[int, int] = {}
@@ -253,6 +254,8 @@ class Hub:
         if pe in session.left or pe in session.lost:
             return
         session.lost[pe] = how
+        if self._count:
+            self._count(len(session.lost))
         session.forget_early()
         self._forward(session, Message(Kind.LOST, pe, 0, how.encode()), but=pe)
         self._count_those_left(session)

@@ -190,7 +190,6 @@ void bind_status(nb::module_ &m) {
     m.def("device_status", &device_status);
     m.def("set_lost", [](int pe) { heap().lose(pe); });
     m.def("forget_lost", [] { heap().status.lost = -1; });
-    m.def("go_on", [] { heap().status.goes_on = true; });
     m.def("lost_pe", [] { return heap().status.lost.load(); });
     m.def("set_left", &set_left);
     m.def("left_pes", [] {
