@@ -59,7 +59,7 @@ class Recording:
     def __init__(self, graph: Any) -> None:
         self.graph = graph
         self.kept: list[Any] = []
-        self.calls: list[Any] = []
+        self.calls: set[Any] = set()
         self._last: RecordedEvent | None = None
 
     def before(self, depends: Sequence[dpctl.SyclEvent]) -> list[dpctl.SyclEvent]:
