@@ -22,7 +22,7 @@ from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.host_collectives import fallback
 from ishmem.host_collectives.collective_call import Call
-from ishmem.on_queue import Depends, Queue, check_waits
+from ishmem.on_queue import Depends, Queue, check_waits, recorded
 from ishmem.runtime import check, docstrings, job, recording
 from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of
 from ishmem.runtime.stubs import named
@@ -94,7 +94,7 @@ def _record(
         numbers = [*(lists[2:] if name == "scatterv" else lists[:2] if root else lists), *root]
     dtype = "bfloat16" if "dtype" in facts and "bfloat16" in (facts["dtype"], views[0].dtype) else None
     passed = *(each.array for each in views), group.handle, *numbers
-    return worker.call(name, events, *passed, team=group.handle, dtype=dtype)
+    return recorded(worker, name, events, *passed, team=group.handle, dtype=dtype)
 
 
 def _submit(

@@ -418,7 +418,18 @@ def team_sync_on_queue(team: Team, sycl_queue: Queue = None, depends: Depends = 
 
 def _order(name: str, routine: Callable[[], None], queue: Queue, depends: Depends) -> dpctl.SyclEvent:
     worker, events = _worker(queue), events_of(depends)
-    return worker.call(name, events) if isinstance(worker, Recorder) else worker.step(events, routine)
+    return recorded(worker, name, events) if isinstance(worker, Recorder) else worker.step(events, routine)
+
+
+def recorded(
+    worker: Recorder, name: str, events: Events, *arguments: Any, team: int | None = None, dtype: str | None = None
+) -> dpctl.SyclEvent:
+    """Record a kernel that calls a routine, one of collectives if there is a team."""
+    from ishmem.kernels.on_queue import record
+
+    if team is not None:
+        worker.take_turns(team)
+    return record(name, worker.queue, events, arguments, dtype)
 
 
 def _recorded_wait(
@@ -434,7 +445,7 @@ def _recorded_wait(
     given = [foreign.native(each) for each in (ivars, int(cmp), values, last, *results)]
     if any(isinstance(each, np.ndarray) for each in given):
         recording.refuse(worker.queue, f"{name}_on_queue with an array in host memory")
-    return worker.call(name, events, *given)
+    return recorded(worker, name, events, *given)
 
 
 def check_waits(name: str) -> None:
@@ -539,7 +550,7 @@ def _update_signal(
     heap, flag = job.current().heap, check.view(sig_addr, "sig_addr")
     if isinstance(worker, Recorder) and flag.device:
         name, position = "signal_add" if sig_op == SignalOp.ADD else "signal_set", check.position(flag, index)
-        return worker.call(name, events, flag.array, check.as_element(sig_addr, signal)[0], int(pe), position)
+        return recorded(worker, name, events, flag.array, check.as_element(sig_addr, signal)[0], int(pe), position)
     if sig_op == SignalOp.ADD and flag.device and heap.reaches(pe) and not heap.host_adds(pe):
         from ishmem.runtime.host_atomics import submit_atomic  # imports dpnp
 
@@ -683,7 +694,7 @@ def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.S
         _submit_collective(name, team, workers.of(None), [])  # the kernels of the other PEs wait for it
         raise
     if isinstance(worker, Recorder):
-        return worker.call(name, events, team, team=team)
+        return recorded(worker, name, events, team, team=team)
     problem = worker.take_problem()
     event = _submit_collective(name, team, worker, events)
     if problem:

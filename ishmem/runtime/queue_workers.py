@@ -371,7 +371,8 @@ class Recorder(QueueWorker):
     def submit(
         self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any, collective: bool = False
     ) -> dpctl.SyclEvent:
-        """Record commands that follow ``depends`` and what was recorded before."""
+        """Record a copy that follows ``depends`` and what was recorded before."""
+        self._recording.copies += 1
         return self._recording.note(start(self._recording.before(depends)), keep)
 
     def copy(self, *_arguments: Any) -> None:
@@ -389,15 +390,9 @@ class Recorder(QueueWorker):
     def take_problem(self) -> None:
         """Return ``None``: no step has failed."""
 
-    def call(
-        self, name: str, depends: Events, *arguments: Any, team: int | None = None, dtype: str | None = None
-    ) -> dpctl.SyclEvent:  # fmt: skip
-        """Record a kernel that calls a routine; the replays take turns with the on-queue collectives of ``team``."""
-        from ishmem.kernels.on_queue import record
-
-        if team is not None:
-            self._recording.calls.add(self._turns[team])
-        return record(name, self.queue, depends, arguments, dtype)
+    def take_turns(self, team: int) -> None:
+        """Let the replays and the on-queue collectives of a team follow one another."""
+        self._recording.calls.add(self._turns[team])
 
 
 class Turn:
