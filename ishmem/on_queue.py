@@ -24,7 +24,7 @@ import dpctl
 import dpctl.memory
 import numpy as np
 
-from ishmem import amo, collectives, order, rma, signals, strided, teams, wait, wait_sets
+from ishmem import collectives, order, rma, signals, strided, teams, wait, wait_sets
 from ishmem.common.constants import SignalOp
 from ishmem.common.errors import IshmemError
 from ishmem.common.routines import exported
@@ -425,11 +425,17 @@ def recorded(
     worker: Recorder, name: str, events: Events, *arguments: Any, team: int | None = None, dtype: str | None = None
 ) -> dpctl.SyclEvent:
     """Record a kernel that calls a routine, one of collectives if there is a team."""
-    from ishmem.kernels.on_queue import record
-
     if team is not None:
         worker.take_turns(team)
-    return record(name, worker.queue, events, arguments, dtype)
+    return _submit_kernel(name, worker.queue, arguments, events, dtype)
+
+
+def _submit_kernel(
+    name: str, queue: dpctl.SyclQueue, arguments: tuple[Any, ...], events: Events, dtype: str | None = None
+) -> dpctl.SyclEvent:
+    from ishmem.kernels.on_queue import submit
+
+    return submit(name, queue, events, arguments, dtype)
 
 
 def _recorded_wait(
@@ -552,10 +558,10 @@ def _update_signal(
         name, position = "signal_add" if sig_op == SignalOp.ADD else "signal_set", check.position(flag, index)
         return recorded(worker, name, events, flag.array, check.as_element(sig_addr, signal)[0], int(pe), position)
     if sig_op == SignalOp.ADD and flag.device and heap.reaches(pe) and not heap.host_adds(pe):
-        from ishmem.runtime.host_atomics import submit_atomic  # imports dpnp
-
-        place = flag.array, int(pe), check.position(flag, index)
-        return submit_atomic(worker, events, amo.atomic_fetch_add, place, check.as_element(sig_addr, signal))
+        # A step of the host would wait for a kernel of its own where a command that waits for the step is before it.
+        given = flag.array, check.as_element(sig_addr, signal)[0], int(pe), check.position(flag, index)
+        start = functools.partial(_submit_kernel, "signal_add", heap.own_queue, given)
+        return worker.beside(events, start, sig_addr)
     update = signals.signal_add if sig_op == SignalOp.ADD else signals.signal_set
     if heap.reaches(pe):
         return worker.step(events, functools.partial(update, sig_addr, signal, pe, index), keep=sig_addr)

@@ -71,10 +71,10 @@ def _collective_kernel(name: str, dtype: str | None) -> Any:
     return kernel(of_bits if dtype else strided if traits.strided else rooted if traits.has_root else plain)
 
 
-def record(
+def submit(
     name: str, queue: dpctl.SyclQueue, after: Sequence[dpctl.SyclEvent], arguments: Sequence[Any], dtype: str | None
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """Record a routine on a queue, with its arguments in the order of the kernel; return its event."""
+    """Submit a routine to a queue, with its arguments in the order of the kernel; return its event."""
     given = [arrays.usm_array(each).to_device(queue) if arrays.on_device(each) else each for each in arguments]
     if name in COLLECTIVES:
         items = 16 if max(each.nbytes for each in given[:2]) <= SMALL else 256
