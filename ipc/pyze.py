@@ -398,8 +398,9 @@ CALLS: dict[str, tuple[Any, ...]] = {
 EXTENSIONS: dict[str, tuple[Any, ...]] = {
     "zexMemGetIpcHandles": (H, H, POINTER(U32), POINTER(IpcHandle)),
     "zexMemOpenIpcHandles": (H, H, U32, POINTER(IpcHandle), U32, _HANDLES),
+    "zexDriverCalls": (POINTER(U64),),
 }
-"""Functions of Intel's driver that the loader does not export."""
+"""Functions of drivers that the loader does not export."""
 
 
 def result_name(code: int) -> str:
@@ -480,6 +481,15 @@ def extension(name: str) -> Callable[..., None] | None:
         function = ctypes.CFUNCTYPE(c_int32, *EXTENSIONS[name])(address.value or 0)
         return functools.partial(_check, name, function)
     return None
+
+
+def driver_calls() -> int | None:
+    """Return the number of this process's calls that a driver counts: not those that wait or ask; None: none counts."""
+    count, counts = U64(), extension("zexDriverCalls")
+    if counts is None:
+        return None
+    counts(byref(count))
+    return count.value
 
 
 def _check(name: str, function: Callable[..., int], *arguments: Any) -> None:
