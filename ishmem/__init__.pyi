@@ -6,36 +6,6 @@ import dpnp
 
 from . import graph as graph, inference as inference, moe as moe
 from .active_sets import active_set as active_set
-from .amo import (
-    atomic_add as atomic_add,
-    atomic_and as atomic_and,
-    atomic_compare_swap as atomic_compare_swap,
-    atomic_compare_swap_nbi as atomic_compare_swap_nbi,
-    atomic_fetch as atomic_fetch,
-    atomic_fetch_add as atomic_fetch_add,
-    atomic_fetch_add_nbi as atomic_fetch_add_nbi,
-    atomic_fetch_and as atomic_fetch_and,
-    atomic_fetch_and_nbi as atomic_fetch_and_nbi,
-    atomic_fetch_inc as atomic_fetch_inc,
-    atomic_fetch_inc_nbi as atomic_fetch_inc_nbi,
-    atomic_fetch_max as atomic_fetch_max,
-    atomic_fetch_max_nbi as atomic_fetch_max_nbi,
-    atomic_fetch_min as atomic_fetch_min,
-    atomic_fetch_min_nbi as atomic_fetch_min_nbi,
-    atomic_fetch_nbi as atomic_fetch_nbi,
-    atomic_fetch_or as atomic_fetch_or,
-    atomic_fetch_or_nbi as atomic_fetch_or_nbi,
-    atomic_fetch_xor as atomic_fetch_xor,
-    atomic_fetch_xor_nbi as atomic_fetch_xor_nbi,
-    atomic_inc as atomic_inc,
-    atomic_max as atomic_max,
-    atomic_min as atomic_min,
-    atomic_or as atomic_or,
-    atomic_set as atomic_set,
-    atomic_swap as atomic_swap,
-    atomic_swap_nbi as atomic_swap_nbi,
-    atomic_xor as atomic_xor,
-)
 from .collectives import (
     alltoall as alltoall,
     alltoalls as alltoalls,
@@ -550,8 +520,8 @@ def put_work_group(
     """
 
 def ibget_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group:
-    typing.Any,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int,
+    group: typing.Any,
 ) -> None:
     """Run ``ibget`` jointly by all work-items of a work-group; in kernels only.
 
@@ -576,8 +546,8 @@ def ibget_work_group(
     """
 
 def ibput_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group:
-    typing.Any,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int,
+    group: typing.Any,
 ) -> None:
     """Run ``ibput`` jointly by all work-items of a work-group; in kernels only.
 
@@ -650,8 +620,8 @@ def iput_work_group(
     """
 
 def ixget_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, indices: typing.Any, pe: int, group: typing.Any, mask: typing.Any =
-    None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, indices: typing.Any, pe: int, group: typing.Any,
+    mask: typing.Any = None,
 ) -> None:
     """Run ``ixget`` jointly by all work-items of a work-group; in kernels only.
 
@@ -674,8 +644,8 @@ def ixget_work_group(
     """
 
 def ixput_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, indices: typing.Any, pe: int, group: typing.Any, mask: typing.Any =
-    None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, indices: typing.Any, pe: int, group: typing.Any,
+    mask: typing.Any = None,
 ) -> None:
     """Run ``ixput`` jointly by all work-items of a work-group; in kernels only.
 
@@ -697,9 +667,650 @@ def ixput_work_group(
     Source: ixput, in the manner of ishmemx_iput_work_group; the masked store of Iris.
     """
 
+def atomic_add(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Add ``value`` to an element of ``dest`` on a PE.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_add(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 8]
+
+    Source: OpenSHMEM 1.5, 9.7.1.8 (shmem_atomic_add); ishmem_atomic_add.
+    """
+
+def atomic_and(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to its bitwise AND with ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_and(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 1]
+
+    Source: OpenSHMEM 1.5, 9.7.1.10 (shmem_atomic_and); ishmem_atomic_and.
+    """
+
+def atomic_compare_swap(
+    dest: dpnp.ndarray, cond: typing.Any, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+    order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        cond: The value that the element must have for the swap.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_compare_swap(a, 5, 9, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.3 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
+    """
+
+def atomic_compare_swap_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, cond: typing.Any, value: typing.Any, pe: int,
+    index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_compare_swap`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        cond: The value that the element must have for the swap.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_compare_swap_nbi(old, a, 5, 9, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.2 (shmem_atomic_compare_swap_nbi); ishmem_atomic_compare_swap_nbi.
+    """
+
+def atomic_fetch(source: dpnp.ndarray, pe: int, index: int | tuple[int, ...] = 0, order: int = 0) -> typing.Any:
+    """Return an element of ``source`` on a PE, read atomically.
+
+    Not collective, blocking.
+
+    Args:
+        source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch(a, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
+    """
+
+def atomic_fetch_add(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Add ``value`` to an element of ``dest`` on a PE; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_add(a, 3, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.7 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
+    """
+
+def atomic_fetch_add_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_add`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_add_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.5 (shmem_atomic_fetch_add_nbi); ishmem_atomic_fetch_add_nbi.
+    """
+
+def atomic_fetch_and(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to its bitwise AND with ``value``; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_and(a, 3, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.9 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
+    """
+
+def atomic_fetch_and_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_and`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_and_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.6 (shmem_atomic_fetch_and_nbi); ishmem_atomic_fetch_and_nbi.
+    """
+
+def atomic_fetch_inc(dest: dpnp.ndarray, pe: int, index: int | tuple[int, ...] = 0, order: int = 0) -> typing.Any:
+    """Add one to an element of ``dest`` on a PE; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_inc(a, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.5 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
+    """
+
+def atomic_fetch_inc_nbi(fetch: typing.Any, dest: dpnp.ndarray, pe: int, index: int | tuple[int, ...] = 0) -> None:
+    """Start ``atomic_fetch_inc`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_inc_nbi(old, a, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.4 (shmem_atomic_fetch_inc_nbi); ishmem_atomic_fetch_inc_nbi.
+    """
+
+def atomic_fetch_max(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to the maximum of it and ``value``, NaN if either is; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_max(a, 3, me)
+        5
+
+    Source: Iris (iris.atomic_max); not in OpenSHMEM.
+    """
+
+def atomic_fetch_max_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_max`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_max_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: Iris (iris.atomic_max); not in OpenSHMEM.
+    """
+
+def atomic_fetch_min(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to the minimum of it and ``value``, NaN if either is; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_min(a, 3, me)
+        5
+
+    Source: Iris (iris.atomic_min); not in OpenSHMEM.
+    """
+
+def atomic_fetch_min_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_min`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_min_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: Iris (iris.atomic_min); not in OpenSHMEM.
+    """
+
+def atomic_fetch_nbi(fetch: typing.Any, source: dpnp.ndarray, pe: int, index: int | tuple[int, ...] = 0) -> None:
+    """Start ``atomic_fetch`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_nbi(old, a, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.1 (shmem_atomic_fetch_nbi); ishmem_atomic_fetch_nbi.
+    """
+
+def atomic_fetch_or(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to its bitwise OR with ``value``; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_or(a, 3, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.11 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
+    """
+
+def atomic_fetch_or_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_or`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_or_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.7 (shmem_atomic_fetch_or_nbi); ishmem_atomic_fetch_or_nbi.
+    """
+
+def atomic_fetch_xor(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_xor(a, 3, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.13 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
+    """
+
+def atomic_fetch_xor_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_xor`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_xor_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.8 (shmem_atomic_fetch_xor_nbi); ishmem_atomic_fetch_xor_nbi.
+    """
+
+def atomic_inc(dest: dpnp.ndarray, pe: int, index: int | tuple[int, ...] = 0, order: int = 0) -> None:
+    """Add one to an element of ``dest`` on a PE.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_inc(a, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 6]
+
+    Source: OpenSHMEM 1.5, 9.7.1.6 (shmem_atomic_inc); ishmem_atomic_inc.
+    """
+
+def atomic_max(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to the maximum of it and ``value``, NaN if either is.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_max(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 5]
+
+    Source: Iris (iris.atomic_max); not in OpenSHMEM.
+    """
+
+def atomic_min(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to the minimum of it and ``value``, NaN if either is.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_min(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 3]
+
+    Source: Iris (iris.atomic_min); not in OpenSHMEM.
+    """
+
+def atomic_or(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to its bitwise OR with ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_or(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 7]
+
+    Source: OpenSHMEM 1.5, 9.7.1.12 (shmem_atomic_or); ishmem_atomic_or.
+    """
+
+def atomic_set(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_set(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 3]
+
+    Source: OpenSHMEM 1.5, 9.7.1.2 (shmem_atomic_set); ishmem_atomic_set.
+    """
+
+def atomic_swap(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to ``value``; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_swap(a, 3, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.4 (shmem_atomic_swap); ishmem_atomic_swap.
+    """
+
+def atomic_swap_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_swap`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_swap_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.3 (shmem_atomic_swap_nbi); ishmem_atomic_swap_nbi.
+    """
+
+def atomic_xor(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_xor(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 6]
+
+    Source: OpenSHMEM 1.5, 9.7.1.14 (shmem_atomic_xor); ishmem_atomic_xor.
+    """
+
 def put_signal_nbi_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int, group:
-    typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
+    dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int,
+    group: typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
 ) -> None:
     """Run ``put_signal_nbi`` jointly by all work-items of a work-group; in kernels only.
 
@@ -725,8 +1336,8 @@ def put_signal_nbi_work_group(
     """
 
 def put_signal_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int, group:
-    typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
+    dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int,
+    group: typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
 ) -> None:
     """Run ``put_signal`` jointly by all work-items of a work-group; in kernels only.
 
@@ -914,8 +1525,8 @@ def test_any_work_group(
     """
 
 def test_some_vector_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
-    typing.Any = None,
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any,
+    status: typing.Any = None,
 ) -> int:
     """Run ``test_some_vector`` jointly by all work-items of a work-group; in kernels only.
 
@@ -940,8 +1551,8 @@ def test_some_vector_work_group(
     """
 
 def test_some_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
-    = None,
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any,
+    status: typing.Any = None,
 ) -> int:
     """Run ``test_some`` jointly by all work-items of a work-group; in kernels only.
 
@@ -1062,8 +1673,8 @@ def wait_until_any_work_group(
     """
 
 def wait_until_some_vector_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
-    typing.Any = None,
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any,
+    status: typing.Any = None,
 ) -> int:
     """Run ``wait_until_some_vector`` jointly by all work-items of a work-group; in kernels only.
 
@@ -1088,8 +1699,8 @@ def wait_until_some_vector_work_group(
     """
 
 def wait_until_some_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
-    = None,
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any,
+    status: typing.Any = None,
 ) -> int:
     """Run ``wait_until_some`` jointly by all work-items of a work-group; in kernels only.
 
@@ -1162,8 +1773,8 @@ def quiet_work_group(group: typing.Any) -> None:
     """
 
 def alltoall_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``alltoall`` to a queue.
 
@@ -1188,8 +1799,8 @@ def alltoall_on_queue(
     """
 
 def alltoalls_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``alltoalls`` to a queue.
 
@@ -1215,10 +1826,10 @@ def alltoalls_on_queue(
     """
 
 def alltoallv_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: typing.Sequence[int], source_counts:
-    typing.Sequence[int], dest_displs: typing.Sequence[int] | None = None, source_displs: typing.Sequence[int] |
-    None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent]
-    | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: typing.Sequence[int],
+    source_counts: typing.Sequence[int], dest_displs: typing.Sequence[int] | None = None,
+    source_displs: typing.Sequence[int] | None = None, team: Team = TEAM_WORLD,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``alltoallv`` to a queue.
 
@@ -1246,8 +1857,8 @@ def alltoallv_on_queue(
     """
 
 def and_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``and_reduce`` to a queue.
 
@@ -1299,8 +1910,8 @@ def broadcast_on_queue(
     """
 
 def collect_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``collect`` to a queue.
 
@@ -1324,8 +1935,8 @@ def collect_on_queue(
     """
 
 def fcollect_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``fcollect`` to a queue.
 
@@ -1376,9 +1987,9 @@ def gather_on_queue(
     """
 
 def gatherv_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int, displs: typing.Sequence[int]
-    | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
-    list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int,
+    displs: typing.Sequence[int] | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None,
+    depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``gatherv`` to a queue.
 
@@ -1405,8 +2016,9 @@ def gatherv_on_queue(
     """
 
 def max_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``max_reduce`` to a queue.
 
@@ -1432,8 +2044,9 @@ def max_reduce_on_queue(
     """
 
 def min_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``min_reduce`` to a queue.
 
@@ -1459,8 +2072,8 @@ def min_reduce_on_queue(
     """
 
 def or_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``or_reduce`` to a queue.
 
@@ -1485,8 +2098,9 @@ def or_reduce_on_queue(
     """
 
 def prod_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``prod_reduce`` to a queue.
 
@@ -1539,9 +2153,9 @@ def scatter_on_queue(
     """
 
 def scatterv_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int, displs: typing.Sequence[int]
-    | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
-    list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int,
+    displs: typing.Sequence[int] | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None,
+    depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``scatterv`` to a queue.
 
@@ -1568,8 +2182,9 @@ def scatterv_on_queue(
     """
 
 def sum_exscan_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``sum_exscan`` to a queue.
 
@@ -1595,8 +2210,9 @@ def sum_exscan_on_queue(
     """
 
 def sum_inscan_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``sum_inscan`` to a queue.
 
@@ -1622,8 +2238,9 @@ def sum_inscan_on_queue(
     """
 
 def sum_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``sum_reduce`` to a queue.
 
@@ -1649,8 +2266,8 @@ def sum_reduce_on_queue(
     """
 
 def xor_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``xor_reduce`` to a queue.
 
@@ -1675,8 +2292,9 @@ def xor_reduce_on_queue(
     """
 
 def alltoallv_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: dpnp.ndarray, source_counts: dpnp.ndarray, group:
-    typing.Any, dest_displs: dpnp.ndarray | None = None, source_displs: dpnp.ndarray | None = None, team: int = 0,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: dpnp.ndarray, source_counts: dpnp.ndarray,
+    group: typing.Any, dest_displs: dpnp.ndarray | None = None, source_displs: dpnp.ndarray | None = None,
+    team: int = 0,
 ) -> int:
     """Run ``alltoallv`` jointly by all work-items of a work-group; in kernels only.
 
@@ -1705,8 +2323,8 @@ def alltoallv_work_group(
     """
 
 def gatherv_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
-    dpnp.ndarray | None = None, team: int = 0,
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any,
+    displs: dpnp.ndarray | None = None, team: int = 0,
 ) -> int:
     """Run ``gatherv`` jointly by all work-items of a work-group; in kernels only.
 
@@ -1734,8 +2352,8 @@ def gatherv_work_group(
     """
 
 def scatterv_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
-    dpnp.ndarray | None = None, team: int = 0,
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any,
+    displs: dpnp.ndarray | None = None, team: int = 0,
 ) -> int:
     """Run ``scatterv`` jointly by all work-items of a work-group; in kernels only.
 

@@ -36,14 +36,14 @@ def work_group_sections(form: Any, routine: Any) -> str:
     if "source" in table and routine.__name__.startswith(("put", "iput", "ibput")):
         table["source"] = _IN_KERNELS["source"]
     call = f"ishmem.{form.__name__}({', '.join(_required(form))})"
-    return _sections(form, table, f"In a kernel, with ``group = item.get_group()``::\n\n    {call}")
+    return sections(form, table, f"In a kernel, with ``group = item.get_group()``::\n\n    {call}")
 
 
 def on_queue_sections(form: Any, routine: Any) -> str:
     """Return the sections on the arguments and the example of an on-queue form."""
     call = f"ishmem.{form.__name__}({', '.join(_required(form))})"
     text = f"Between kernels, which take and give events::\n\n    event = {call}\n    event.wait()"
-    return _sections(form, {**arguments(routine), **_OWN}, text)
+    return sections(form, {**arguments(routine), **_OWN}, text)
 
 
 def as_on_queue(routine: Any) -> Callable[[Any], Any]:
@@ -62,7 +62,8 @@ def _required(form: Any) -> list[str]:
     return [each.name for each in parameters if each.default is inspect.Parameter.empty]
 
 
-def _sections(form: Any, table: dict[str, str], example: str) -> str:
+def sections(form: Any, table: dict[str, str], example: str) -> str:
+    """Return the sections on the arguments and the example of a form."""
     lines = [_filled(f"    {name}: {table[name]}") for name in inspect.signature(form).parameters if name in table]
     arguments = "Args:\n" + "\n".join(lines) + "\n\n" if lines else ""
     return f"{arguments}Example:\n{textwrap.indent(example, '    ', lambda line: bool(line.strip()))}"

@@ -1,4 +1,4 @@
-"""Routines derived from other functions: those with a fast path in the core, and work-group forms.
+"""Routines derived from tables or from other functions: those with a fast path in the core, and work-group forms.
 
 ``ishmem/__init__.pyi`` spells out their signatures for type checkers and editors; ``python -m tools.signatures``
 writes that part of it.
@@ -76,6 +76,8 @@ def _in_kernels(parameter: inspect.Parameter) -> inspect.Parameter:
 def named(form: Routine, name: str, module: str, text: str, source: str) -> Routine:
     """Give a form its name, the module that defines it, and its docstring."""
     form.__name__ = form.__qualname__ = name
+    form.__code__ = form.__code__.replace(co_name=name)  # what tracebacks say
+    form.__signature__ = inspect.signature(form)  # type: ignore[attr-defined]
     form.__module__ = module
     form.__doc__ = f"{text}\n\nSource: {source}.\n"
     return form
