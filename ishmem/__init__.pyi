@@ -127,17 +127,6 @@ from .query import (
     n_pes as n_pes,
     pe_accessible as pe_accessible,
 )
-from .reductions import (
-    and_reduce as and_reduce,
-    max_reduce as max_reduce,
-    min_reduce as min_reduce,
-    or_reduce as or_reduce,
-    prod_reduce as prod_reduce,
-    sum_exscan as sum_exscan,
-    sum_inscan as sum_inscan,
-    sum_reduce as sum_reduce,
-    xor_reduce as xor_reduce,
-)
 from .rma import g as g, get as get, get_nbi as get_nbi, p as p, put as put, put_nbi as put_nbi
 from .setup import (
     finalize as finalize,
@@ -178,20 +167,6 @@ from .teams import (
 )
 from .vcollectives import alltoallv as alltoallv, gatherv as gatherv, scatterv as scatterv
 from .wait import test as test, wait_until as wait_until
-from .wait_sets import (
-    test_all as test_all,
-    test_all_vector as test_all_vector,
-    test_any as test_any,
-    test_any_vector as test_any_vector,
-    test_some as test_some,
-    test_some_vector as test_some_vector,
-    wait_until_all as wait_until_all,
-    wait_until_all_vector as wait_until_all_vector,
-    wait_until_any as wait_until_any,
-    wait_until_any_vector as wait_until_any_vector,
-    wait_until_some as wait_until_some,
-    wait_until_some_vector as wait_until_some_vector,
-)
 from .work_groups import max_work_groups as max_work_groups, sync_work_groups as sync_work_groups
 __version__: str
 
@@ -1428,6 +1403,48 @@ def wait_until_work_group(
     Source: ishmemx_wait_until_work_group.
     """
 
+def test_all(ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typing.Any = None) -> bool:
+    """Return whether all variables of the wait set satisfy the comparison with ``cmp_value``.
+
+    True for an empty set. Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.test_all(flags, ishmem.CMP_EQ, 1)
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.9 (shmem_test_all); ishmem_test_all.
+    """
+
+def test_all_vector(ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None) -> bool:
+    """Return whether every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
+
+    True for an empty set. Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.test_all_vector(flags, ishmem.CMP_EQ, np.ones(3, 'i8'))
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.12 (shmem_test_all_vector); ishmem_test_all_vector.
+    """
+
 def test_all_vector_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> bool:
@@ -1476,6 +1493,48 @@ def test_all_work_group(
     Source: ishmemx_test_all_work_group.
     """
 
+def test_any(ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typing.Any = None) -> int:
+    """Return the index of any variable of the wait set that satisfies the comparison with ``cmp_value``, or -1.
+
+    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.test_any(flags, ishmem.CMP_EQ, 1) in (0, 1, 2)
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.10 (shmem_test_any); ishmem_test_any.
+    """
+
+def test_any_vector(ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None) -> int:
+    """Return the index of any ``ivars[i]`` of the wait set that satisfies the comparison with ``cmp_values[i]``, or -1.
+
+    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.test_any_vector(flags, ishmem.CMP_EQ, np.array([1, 2, 1])) in (0, 2)
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.13 (shmem_test_any_vector); ishmem_test_any_vector.
+    """
+
 def test_any_vector_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> int:
@@ -1522,6 +1581,58 @@ def test_any_work_group(
             ishmem.test_any_work_group(ivars, cmp, cmp_value, group)
 
     Source: ishmemx_test_any_work_group.
+    """
+
+def test_some(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, status: typing.Any = None,
+) -> int:
+    """Return how many variables of the wait set satisfy the comparison with ``cmp_value``.
+
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Not collective, not
+    blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> indices = np.empty(3, 'i8')
+        >>> ishmem.test_some(flags, indices, ishmem.CMP_EQ, 1)
+        3
+
+    Source: OpenSHMEM 1.5, 9.10.11 (shmem_test_some); ishmem_test_some.
+    """
+
+def test_some_vector(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, status: typing.Any = None,
+) -> int:
+    """Return how many ``ivars[i]`` of the wait set satisfy the comparison with ``cmp_values[i]``.
+
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Not collective, not
+    blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> indices = np.empty(3, 'i8')
+        >>> ishmem.test_some_vector(flags, indices, ishmem.CMP_EQ, np.array([1, 2, 1]))
+        2
+
+    Source: OpenSHMEM 1.5, 9.10.14 (shmem_test_some_vector); ishmem_test_some_vector.
     """
 
 def test_some_vector_work_group(
@@ -1576,6 +1687,52 @@ def test_some_work_group(
     Source: ishmemx_test_some_work_group.
     """
 
+def wait_until_all(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typing.Any = None, timeout: float | None = None,
+) -> None:
+    """Wait until all variables of the wait set satisfy the comparison with ``cmp_value``.
+
+    Returns at once for an empty set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.wait_until_all(flags, ishmem.CMP_EQ, 1)
+
+    Source: OpenSHMEM 1.5, 9.10.2 (shmem_wait_until_all); ishmem_wait_until_all.
+    """
+
+def wait_until_all_vector(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None, timeout: float | None = None,
+) -> None:
+    """Wait until every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
+
+    Returns at once for an empty set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.wait_until_all_vector(flags, ishmem.CMP_EQ, np.ones(3, 'i8'))
+
+    Source: OpenSHMEM 1.5, 9.10.5 (shmem_wait_until_all_vector); ishmem_wait_until_all_vector.
+    """
+
 def wait_until_all_vector_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> None:
@@ -1624,6 +1781,56 @@ def wait_until_all_work_group(
     Source: ishmemx_wait_until_all_work_group.
     """
 
+def wait_until_any(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typing.Any = None, timeout: float | None = None,
+) -> int:
+    """Wait until any variable of the wait set satisfies the comparison with ``cmp_value``; return its index.
+
+    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
+    set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.wait_until_any(flags, ishmem.CMP_EQ, 1) in (0, 1, 2)
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.3 (shmem_wait_until_any); ishmem_wait_until_any.
+    """
+
+def wait_until_any_vector(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None, timeout: float | None = None,
+) -> int:
+    """Wait until any ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``; return its index.
+
+    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
+    set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.wait_until_any_vector(flags, ishmem.CMP_EQ, np.array([1, 2, 1])) in (0, 2)
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.6 (shmem_wait_until_any_vector); ishmem_wait_until_any_vector.
+    """
+
 def wait_until_any_vector_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> int:
@@ -1670,6 +1877,62 @@ def wait_until_any_work_group(
             ishmem.wait_until_any_work_group(ivars, cmp, cmp_value, group)
 
     Source: ishmemx_wait_until_any_work_group.
+    """
+
+def wait_until_some(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, status: typing.Any = None,
+    timeout: float | None = None,
+) -> int:
+    """Wait until at least one variable of the wait set satisfies the comparison with ``cmp_value``; return how many do.
+
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
+    an empty set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> indices = np.empty(3, 'i8')
+        >>> ishmem.wait_until_some(flags, indices, ishmem.CMP_EQ, 1)
+        3
+
+    Source: OpenSHMEM 1.5, 9.10.4 (shmem_wait_until_some); ishmem_wait_until_some.
+    """
+
+def wait_until_some_vector(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, status: typing.Any = None,
+    timeout: float | None = None,
+) -> int:
+    """Wait until at least one ``ivars[i]`` satisfies the comparison with ``cmp_values[i]``; return how many do.
+
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
+    an empty set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> indices = np.empty(3, 'i8')
+        >>> ishmem.wait_until_some_vector(flags, indices, ishmem.CMP_EQ, np.array([1, 2, 1]))
+        2
+
+    Source: OpenSHMEM 1.5, 9.10.7 (shmem_wait_until_some_vector); ishmem_wait_until_some_vector.
     """
 
 def wait_until_some_vector_work_group(
@@ -2380,6 +2643,27 @@ def scatterv_work_group(
     Source: MPI_Scatterv, in the manner of ishmemx_broadcast_work_group.
     """
 
+def and_reduce(dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Combine ``source`` elementwise by bitwise AND over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.and_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
+    """
+
 def and_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
@@ -2404,6 +2688,33 @@ def and_reduce_work_group(
             ishmem.and_reduce_work_group(dest, source, group)
 
     Source: ishmemx_and_reduce_work_group.
+    """
+
+def max_reduce(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Take the elementwise maximum of ``source`` over all members of a team, into ``dest`` of every member.
+
+    NaN where any element is NaN.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, me, dtype='i4')
+        >>> ishmem.max_reduce(a, a)
+        >>> bool((a == n - 1).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
     """
 
 def max_reduce_work_group(
@@ -2432,6 +2743,33 @@ def max_reduce_work_group(
     Source: ishmemx_max_reduce_work_group.
     """
 
+def min_reduce(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Take the elementwise minimum of ``source`` over all members of a team, into ``dest`` of every member.
+
+    NaN where any element is NaN.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, me, dtype='i4')
+        >>> ishmem.min_reduce(a, a)
+        >>> bool((a == 0).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
+    """
+
 def min_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
@@ -2456,6 +2794,27 @@ def min_reduce_work_group(
             ishmem.min_reduce_work_group(dest, source, group)
 
     Source: ishmemx_min_reduce_work_group.
+    """
+
+def or_reduce(dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Combine ``source`` elementwise by bitwise OR over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.or_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
     """
 
 def or_reduce_work_group(
@@ -2484,6 +2843,31 @@ def or_reduce_work_group(
     Source: ishmemx_or_reduce_work_group.
     """
 
+def prod_reduce(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Multiply ``source`` elementwise over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
+            complex128. It may be ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.prod_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
+    """
+
 def prod_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
@@ -2508,6 +2892,33 @@ def prod_reduce_work_group(
             ishmem.prod_reduce_work_group(dest, source, group)
 
     Source: ishmemx_prod_reduce_work_group.
+    """
+
+def sum_exscan(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Compute the exclusive prefix sum of ``source`` over the members of a team, elementwise.
+
+    ``dest`` of member ``i`` is the sum over members 0 to ``i - 1``.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.sum_exscan(a, a)
+        >>> bool((a == me).all())
+        True
+
+    Source: Intel SHMEM, ishmem_sum_exscan.
     """
 
 def sum_exscan_work_group(
@@ -2536,6 +2947,33 @@ def sum_exscan_work_group(
     Source: ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group.
     """
 
+def sum_inscan(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Compute the inclusive prefix sum of ``source`` over the members of a team, elementwise.
+
+    ``dest`` of member ``i`` is the sum over members 0 to ``i``.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.sum_inscan(a, a)
+        >>> bool((a == me + 1).all())
+        True
+
+    Source: Intel SHMEM, ishmem_sum_inscan.
+    """
+
 def sum_inscan_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
@@ -2562,6 +3000,31 @@ def sum_inscan_work_group(
     Source: ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group.
     """
 
+def sum_reduce(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Sum ``source`` elementwise over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
+            complex128. It may be ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.sum_reduce(a, a)
+        >>> bool((a == n).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
+    """
+
 def sum_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
@@ -2586,6 +3049,27 @@ def sum_reduce_work_group(
             ishmem.sum_reduce_work_group(dest, source, group)
 
     Source: ishmemx_sum_reduce_work_group.
+    """
+
+def xor_reduce(dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Combine ``source`` elementwise by bitwise XOR over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.xor_reduce(a, a)
+        >>> bool((a == n % 2).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
     """
 
 def xor_reduce_work_group(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar
 
+F = TypeVar("F", bound=Callable[..., Any])
 _WIDTH = 112
 _OWN = {
     "group": "The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.",
@@ -55,6 +56,13 @@ def as_on_queue(routine: Any) -> Callable[[Any], Any]:
         return form
 
     return decorate
+
+
+def completed(form: F, words: dict[str, str], example: str, source: str) -> F:
+    """Add the sections on the arguments, the example and the source to the docstring of a routine."""
+    form.__signature__ = inspect.signature(form)  # type: ignore[attr-defined]
+    form.__doc__ = f"{inspect.getdoc(form)}\n\n{sections(form, words, example)}\n\nSource: {source}.\n"
+    return form
 
 
 def _required(form: Any) -> list[str]:
