@@ -57,14 +57,7 @@ from .contexts import (
     Ctx as Ctx,
     CtxSession as CtxSession,
     ctx_create as ctx_create,
-    ctx_destroy as ctx_destroy,
-    ctx_fence as ctx_fence,
-    ctx_flush as ctx_flush,
-    ctx_get_team as ctx_get_team,
-    ctx_pe_quiet as ctx_pe_quiet,
-    ctx_quiet as ctx_quiet,
     ctx_session_start as ctx_session_start,
-    ctx_session_stop as ctx_session_stop,
 )
 from .indexed import ixget as ixget, ixput as ixput
 from .interop import deregister as deregister, from_dlpack as from_dlpack, host_view as host_view, register as register
@@ -156,10 +149,6 @@ from .teams import (
     Team as Team,
     TeamConfig as TeamConfig,
     shrink as shrink,
-    team_destroy as team_destroy,
-    team_get_config as team_get_config,
-    team_my_pe as team_my_pe,
-    team_n_pes as team_n_pes,
     team_ptr as team_ptr,
     team_split_2d as team_split_2d,
     team_split_strided as team_split_strided,
@@ -169,6 +158,63 @@ from .vcollectives import alltoallv as alltoallv, gatherv as gatherv, scatterv a
 from .wait import test as test, wait_until as wait_until
 from .work_groups import max_work_groups as max_work_groups, sync_work_groups as sync_work_groups
 __version__: str
+
+def team_destroy(team: Team) -> None:
+    """Destroy the team and the contexts created from it.
+
+    Collective over the team, blocking: returns when all members have called. TEAM_INVALID is ignored.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
+        >>> ishmem.team_destroy(everyone)
+
+    Source: OpenSHMEM 1.5, 9.4.8 (shmem_team_destroy); ishmem_team_destroy.
+    """
+
+def team_get_config(team: Team) -> TeamConfig:
+    """Return the configuration of the team; not collective.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
+        >>> ishmem.team_get_config(everyone)
+        TeamConfig(num_contexts=0)
+
+    Source: OpenSHMEM 1.5, 9.4.4 (shmem_team_get_config); ishmem_team_get_config.
+    """
+
+def team_my_pe(team: Team) -> int:
+    """Return the number of this PE in the team, or -1 if it is not a member; not collective.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
+        >>> ishmem.team_my_pe(everyone) == me
+        True
+
+    Source: OpenSHMEM 1.5, 9.4.1 (shmem_team_my_pe); ishmem_team_my_pe.
+    """
+
+def team_n_pes(team: Team) -> int:
+    """Return the number of PEs of the team, or -1 if this PE is not a member; not collective.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
+        >>> ishmem.team_n_pes(everyone) == n
+        True
+
+    Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_n_pes); ishmem_team_n_pes.
+    """
 
 def alltoall_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
@@ -404,6 +450,118 @@ def team_sync_work_group(team: int, group: typing.Any) -> int:
             ishmem.team_sync_work_group(team, group)
 
     Source: ishmemx_team_sync_work_group.
+    """
+
+def ctx_destroy(ctx: Ctx) -> None:
+    """Complete the operations of the context and destroy it.
+
+    CTX_INVALID is ignored. Not collective, blocking.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_destroy(ctx)
+
+    Source: OpenSHMEM 1.5, 9.5.3 (shmem_ctx_destroy).
+    """
+
+def ctx_fence(ctx: Ctx) -> None:
+    """Order the delivery of the puts, atomics and stores of the context on each PE.
+
+    CTX_INVALID is ignored. Not collective.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_fence(ctx)
+        >>> ctx.destroy()
+
+    Source: OpenSHMEM 1.5, 9.11.1 (shmem_ctx_fence).
+    """
+
+def ctx_flush(ctx: Ctx) -> None:
+    """Wait for local completion of the operations of the context: see ``ishmem.flush``.
+
+    It also waits for those of all contexts on PEs of other nodes. CTX_INVALID is ignored. Not collective, blocking.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_flush(ctx)
+        >>> ctx.destroy()
+
+    Source: NVSHMEM 3.7 (flush); not in OpenSHMEM.
+    """
+
+def ctx_get_team(ctx: Ctx) -> Team:
+    """Return the team of the context, TEAM_INVALID for CTX_INVALID; not collective.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_get_team(ctx)
+        ishmem.TEAM_WORLD
+        >>> ctx.destroy()
+
+    Source: OpenSHMEM 1.5, 9.5.4 (shmem_ctx_get_team).
+    """
+
+def ctx_pe_quiet(ctx: Ctx, target_pes: int | typing.Sequence[int]) -> None:
+    """Wait for remote completion of all operations of the context on some PEs.
+
+    It waits for the operations of the context on the other PEs too. CTX_INVALID is ignored. Not collective,
+    blocking.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+        target_pes: Numbers of PEs in the team, or one; none is allowed.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_pe_quiet(ctx, [right])
+        >>> ctx.destroy()
+
+    Source: OpenSHMEM 1.6, 9.12.3 (shmem_ctx_pe_quiet).
+    """
+
+def ctx_quiet(ctx: Ctx) -> None:
+    """Wait for remote completion of all operations of the context, and of no others.
+
+    CTX_INVALID is ignored. Not collective, blocking.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_quiet(ctx)
+        >>> ctx.destroy()
+
+    Source: OpenSHMEM 1.5, 9.11.2 (shmem_ctx_quiet).
+    """
+
+def ctx_session_stop(ctx: Ctx) -> None:
+    """End the session of the context, if there is one.
+
+    CTX_INVALID is ignored. Not collective.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_session_stop(ctx)
+        >>> ctx.destroy()
+
+    Source: OpenSHMEM 1.6, 9.9.3 (shmem_ctx_session_stop).
     """
 
 def get_nbi_work_group(

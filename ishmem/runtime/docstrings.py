@@ -65,6 +65,14 @@ def completed(form: F, words: dict[str, str], example: str, source: str) -> F:
     return form
 
 
+def of_method(form: Any, method: Any, words: dict[str, str], example: str) -> tuple[str, str]:
+    """Return the docstring of a function that calls a method, and the source."""
+    text, _, source = (inspect.getdoc(method) or "").partition("Source: ")
+    description = re.split(r"\n\n(?=[A-Z]\w+:\n)", text.rstrip())[0]
+    description = re.sub("this (context|team)", r"the \1", description)
+    return f"{description}\n\n{sections(form, {**words, **arguments(method)}, example)}", source.strip().rstrip(".")
+
+
 def _required(form: Any) -> list[str]:
     parameters = inspect.signature(form).parameters.values()
     return [each.name for each in parameters if each.default is inspect.Parameter.empty]
