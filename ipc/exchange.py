@@ -342,12 +342,16 @@ class Links:
         return True
 
     def _lose_hub(self, how: str) -> None:
-        """Count PE 0 as lost, whose process runs the hub, except in jobs of ``ishmem run``, which end with it."""
+        """Count PE 0 as lost, whose process runs the hub, except in jobs of ``ishmem run``, which end with it.
+
+        To a PE that is cut off from the hub of several nodes all others are lost.
+        """
         with self._changed:
             if self._hub:
                 self._hub.close()
                 self._hub = None
-            self._lose(0, self._hub_problem or how)
+            for pe in range(self.n_pes if wire.Place.of(self._job) else 1):
+                self._lose(pe, self._hub_problem or how)
             self._changed.notify_all()
 
     def _handle(self, message: Message, fds: list[int]) -> None:
@@ -457,9 +461,11 @@ class Links:
 
 def _try_join(job: str, pe: int, n_pes: int, deadline: float) -> socket.socket | None:
     """Return the connection to the hub, or None while it does not listen yet or is busy."""
-    connection = wire.new_socket()
     try:
-        connection.connect(wire.address(job))
+        connection = wire.connect(job)
+    except (ConnectionError, BlockingIOError):
+        return None
+    try:
         wire.check_user(wire.peer_process(connection)[1])
         wire.send(connection, wire.hello(job, pe, n_pes))
         if _is_welcome(connection, wire.welcome(job, pe), deadline):

@@ -36,6 +36,7 @@ AHEAD = 1 << 12
 """How many collectives one PE may be ahead of another: it may have timed out in each."""
 
 _LARGEST_STATUS = 255
+_INIT = 1  # the last collective of ``init`` in a job on several nodes that goes on after a loss
 _STRANGERS = 64  # connections that have not sent a HELLO yet
 
 Fate = Callable[[int], Union[str, None]]
@@ -71,6 +72,8 @@ class Hub:
 
     Attributes:
         job: The name of the job.
+        status: The exit status with which a PE has ended the job, if one has.
+        on_lost: Called by the thread after each loss.
     """
 
     def __init__(self, job: str, n_pes: int, fate: Fate, patience: float | None, count: Count | None = None) -> None:
@@ -85,6 +88,8 @@ class Hub:
         """
         self.job, self._n_pes, self._fate, self._patience, self._count = job, n_pes, fate, patience, count
         self._closed = False
+        self.status: int | None = None
+        self.on_lost: Callable[[], None] | None = None
         self._ended: dict[int, str] = {}
         self._processes: dict[int, int] = {}
         self._due: list[tuple[float, _Session, int, str]] = []  # losses that wait for a report of the end
@@ -105,6 +110,21 @@ class Hub:
     def is_running(self) -> bool:
         """Whether PEs can still join."""
         return not self._closed
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether all PEs have completed ``init``, in a job on several nodes that goes on after a loss."""
+        return min(self._session.latest) >= _INIT
+
+    @property
+    def lost(self) -> set[int]:
+        """The PEs that are lost."""
+        return set(self._session.lost)
+
+    @property
+    def left(self) -> set[int]:
+        """The PEs that have left."""
+        return set(self._session.left)
 
     def wait(self) -> None:
         """Wait for the thread to end."""
@@ -205,6 +225,7 @@ class Hub:
         elif message.kind == Kind.EXIT:
             if message.sequence > _LARGEST_STATUS:
                 raise MessageError(f"exit status {message.sequence}")
+            self.status = message.sequence
             self._forward(session, message, but=sender)
         else:
             raise MessageError(f"{message.kind.name} from PE {sender}")
@@ -259,6 +280,8 @@ class Hub:
         session.forget_early()
         self._forward(session, Message(Kind.LOST, pe, 0, how.encode()), but=pe)
         self._count_those_left(session)
+        if self.on_lost:
+            self.on_lost()
 
     def _count_those_left(self, session: _Session) -> None:
         """Tell the members of a team that are left who they are, once all of them have asked.
@@ -296,7 +319,9 @@ class Hub:
         except ConnectionError:
             pass  # the end of this connection is about to be read
         except OSError as error:
-            self._reasons.setdefault(connection, f"it received no message for {wire.SEND_TIMEOUT} s: {error}")
+            timed_out = isinstance(error, BlockingIOError)
+            what = f"it received no message for {wire.SEND_TIMEOUT} s" if timed_out else "its connection failed"
+            self._reasons.setdefault(connection, f"{what}: {error}")
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
@@ -311,7 +336,7 @@ class Hub:
 
     def _accept(self, listener: socket.socket) -> None:
         try:
-            connection = wire.accept(listener)
+            connection = wire.accept(listener, self.job)
         except OSError as error:
             log.warning("could not accept a connection: %s", error)
             time.sleep(RETRY)  # most likely out of file descriptors: avoid a busy loop
@@ -409,14 +434,10 @@ def _check_ahead(session: _Session, sequence: int, what: str) -> None:
 
 
 def _listen(job: str) -> socket.socket:
-    listener = wire.new_socket()
     try:
-        listener.bind(wire.address(job))
-        listener.listen(128)
+        return wire.listen(job)
     except OSError as error:
-        listener.close()
         raise IshmemError(f"cannot listen for the PEs of this job: {error}; is the job running already?") from error
-    return listener
 
 
 def unknown(_pe: int) -> None:

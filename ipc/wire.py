@@ -8,13 +8,16 @@ import enum
 import errno
 import hashlib
 import hmac
+import json
 import os
+import select
 import socket
 import struct
 import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ishmem.common import tcp
 from ishmem.common.errors import IshmemError
 
 VERSION = 1
@@ -154,6 +157,60 @@ def check_hello(message: Message, job: str, n_pes: int) -> int:
     return message.pe
 
 
+class Place(NamedTuple):
+    """Where the hub of a job on several nodes listens, which the job's name tells.
+
+    Attributes:
+        hosts: The names and addresses of its host.
+        port: Its port.
+        silence: Seconds without an answer after which a connection counts as ended; 0: never.
+        secret: What only the PEs know.
+    """
+
+    hosts: list[str]
+    port: int
+    silence: float
+    secret: str
+
+    @classmethod
+    def of(cls, job: str) -> Place | None:
+        """Return the place that a job's name tells; None for a job on one node."""
+        return cls(**json.loads(job)) if job.startswith("{") else None
+
+    def name(self) -> str:
+        """Return the name of the job."""
+        return json.dumps(self._asdict())
+
+
+def listen(job: str) -> socket.socket:
+    """Return a socket that listens for the PEs of a job; raises ``OSError`` if that is not possible."""
+    place = Place.of(job)
+    if place:
+        return tcp.listen(place.port)
+    listener = new_socket()
+    try:
+        listener.bind(address(job))
+        listener.listen(128)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def connect(job: str) -> socket.socket:
+    """Return a connection to the hub of a job; raises ``OSError`` if that is not possible."""
+    place = Place.of(job)
+    if place is None:
+        connection = new_socket()
+        try:
+            connection.connect(address(job))
+        except OSError:
+            connection.close()
+            raise
+        return connection
+    return _limit(tcp.connect(place.hosts, place.port), place.silence)
+
+
 def address(job: str) -> str:
     """Return the abstract socket address of a job, from which the job's name cannot be derived."""
     return "\0ishmem-" + _digest("address", job).hex()[:32]
@@ -168,12 +225,20 @@ def new_socket() -> socket.socket:
     return _limit(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
 
 
-def accept(listener: socket.socket) -> socket.socket:
+def accept(listener: socket.socket, job: str) -> socket.socket:
     """Return the next connection; raises ``OSError`` when it is already gone."""
-    return _limit(listener.accept()[0])
+    place = Place.of(job)
+    return _limit(listener.accept()[0], place.silence if place else 0.0)
 
 
-def _limit(connection: socket.socket) -> socket.socket:
+def _limit(connection: socket.socket, silence: float = 0.0) -> socket.socket:
+    if silence:
+        each = max(1, int(silence / 4))  # seconds between the questions of the kernel, of which 3 may be unanswered
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL):
+            connection.setsockopt(socket.IPPROTO_TCP, option, each)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(silence * 1000))
     connection.setblocking(True)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", SEND_TIMEOUT, 0))
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * _LARGEST)
@@ -181,7 +246,9 @@ def _limit(connection: socket.socket) -> socket.socket:
 
 
 def peer_process(connection: socket.socket) -> tuple[int, int]:
-    """Return process id and user id at the other end."""
+    """Return process id and user id at the other end; 0 and this user on another node, which a secret proves."""
+    if connection.family != socket.AF_UNIX:
+        return 0, os.geteuid()
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, uid, _ = _CREDENTIALS.unpack(raw)
     return pid, uid
@@ -208,7 +275,10 @@ def send(connection: socket.socket, message: Message, fds: Sequence[int] = ()) -
     deadline = time.monotonic() + SEND_TIMEOUT
     while True:
         try:
-            connection.sendmsg([data], rights, socket.MSG_NOSIGNAL)
+            if connection.family == socket.AF_UNIX:
+                connection.sendmsg([data], rights, socket.MSG_NOSIGNAL)
+            else:
+                connection.sendall(data)
             return
         except OSError as error:
             # The kernel limits the descriptors in flight; the send succeeds once receivers have read.
@@ -225,7 +295,7 @@ def receive(connection: socket.socket) -> tuple[Message, list[int]] | None:
     Raises:
         MessageError: It is malformed; its file descriptors are closed.
     """
-    data, fds, flags = _receive_raw(connection)
+    data, fds, flags = _receive_raw(connection) if connection.family == socket.AF_UNIX else _receive_far(connection)
     if not data and not fds:
         return None
     try:
@@ -252,6 +322,23 @@ def _receive_raw(connection: socket.socket) -> tuple[bytes, list[int], int]:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
     return data, list(fds), flags
+
+
+def _receive_far(connection: socket.socket) -> tuple[bytes, list[int], int]:
+    """Take a whole message from a stream; one that has not arrived completely stays there."""
+    try:
+        data = connection.recv(_LARGEST, socket.MSG_DONTWAIT | socket.MSG_PEEK)
+    except ConnectionResetError:
+        data = b""
+    length = _HEADER.unpack_from(data)[-1] if len(data) >= _HEADER.size else 0
+    whole = _HEADER.size + min(length, MAX_PAYLOAD)
+    if 0 < len(data) < whole:
+        ended = select.poll()
+        ended.register(connection, select.POLLRDHUP)
+        if ended.poll(0):
+            raise ConnectionError("it ended within a message")
+        raise BlockingIOError
+    return connection.recv(whole, socket.MSG_DONTWAIT) if data else data, [], 0
 
 
 def close_fds(fds: Iterable[int]) -> None:

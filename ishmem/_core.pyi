@@ -219,7 +219,7 @@ class StagingSetup:
 class EngineSetup:
     def __init__(
         self, *, library: str, byte: int, any_source: int, requests: int, payloads: int, piece: int,
-        device_memory: bool, staging: StagingSetup,
+        device_memory: bool, staging: StagingSetup, sockets: list[int],
     ) -> None: ...  # fmt: skip
 
 def start_engine(setup: EngineSetup, /) -> None: ...

@@ -358,7 +358,7 @@ def _join_world(settings: Any) -> Membership:
 
 
 def _member_of(comm: Any, settings: Any) -> Membership:
-    mpi = mpi_job.of(comm)
+    mpi = mpi_job.of(comm, bool(settings.hub and settings.on_loss == "continue"))
     try:
         name, node, between = network.meet(comm, settings.node)
     except IshmemError:
@@ -377,7 +377,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         _watch_end(board, member, is_brief=False)
     try:
         monitor = None
-        if member.mpi:
+        if member.mpi and not this.losses.hub:
             from ishmem.runtime import monitor_client  # jobs without MPI need no subprocess and no JSON
 
             monitor = monitor_client.start(member.job, member.node, member.network, settings.node_timeout)
@@ -387,7 +387,9 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
 
         this.links = _connect(this, member, _hub_of(this, member, board, monitor))
         this.links.on_exit = _end_process
-        if member.mpi:
+        if member.mpi and this.losses.hub:
+            member.mpi.before_finalize(_finalize_before_mpi)
+        elif member.mpi:
             _watch(this, member, member.mpi, monitor)
         this.heap = _together(
             this,
@@ -442,9 +444,15 @@ def _name_pes(this: job.Job, member: Membership) -> None:
 
 
 def _connect(this: job.Job, member: Membership, start_hub: Callable[[], object]) -> Any:
+    from ishmem.ipc import hub
     from ishmem.ipc.exchange import Links
 
-    arguments = member.job, member.node.place, len(member.node.pes), this.settings.init_timeout
+    timeout = this.settings.init_timeout
+    arguments = member.job, member.node.place, len(member.node.pes), timeout
+    if name := this.losses.hub:
+        near = Links.connect(*arguments, None, None, member.node.pes, start_hub)
+        whole = Links.connect(name, this.pe, this.n_pes, timeout, this.on_lost, this.on_left, start_hub=hub.elsewhere)
+        return network.SpanningLinks(near, whole)
     if member.network is None:
         try:
             return Links.connect(*arguments, this.on_lost, this.on_left, start_hub=start_hub)
@@ -522,7 +530,7 @@ def _attach(this: job.Job) -> None:
         this.late = late_delivery.Late(this.heap, seed)
     if this.network:
         card = (this.heap.context, this.heap.device) if this.heap.is_card else None
-        this.network.start(this.settings.mpi_device_memory, card)
+        this.network.start(this.settings.mpi_device_memory, card, this.losses.hub)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
     this.default_engine = this.new_engine()
@@ -638,7 +646,7 @@ def _leave(this: job.Job) -> None:
     try:
         with long_waits.patience(this, lambda: f", for {this.links.awaited()}") as look:
             this.links.leave(None, look)
-            if this.network:
+            if this.network and not this.losses.hub:  # which has told this PE that all have left
                 this.network.leave(look)
         state = PeState.LEFT
     finally:

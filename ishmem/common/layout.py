@@ -30,7 +30,7 @@ meetings        two lines per team and step between nodes, and more written by p
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ FULL_SLOTS = 64
 FEW_MEMBERS = 256
 """Members of the largest team that any handle serves in a job with more PEs; see `Layout.wide`."""
 
-WIDE_BYTES = 10 << 20  # for the slots of larger teams
+WIDE_BYTES = 9 << 20  # for the slots of larger teams
 PREDEFINED = 3  # teams
 MAX_TEAMS = 128  # as in ishmem/core/heap.hpp
 TWIN = 64  # a team's handle plus this is its twin's: the same PEs, for on-queue collectives
@@ -197,10 +197,12 @@ class NodeList(NamedTuple):
     exchanges: tuple[NodeExchange, ...]
 
     @classmethod
-    def of(cls, pes: list[int], me: int, nodes: list[int], steps_of: StepsOf) -> NodeList | None:
+    def of(
+        cls, pes: Sequence[int], me: int, nodes: Sequence[int] | Mapping[int, int], steps_of: StepsOf
+    ) -> NodeList | None:
         """Return the list for PE ``me`` of the members ``pes``; None if they are on one node of ``nodes``.
 
-        ``steps_of`` is ``_core.pair_steps``.
+        ``steps_of`` is ``_core.pair_steps``. PEs may have any numbers, such as those of `Layout.alias`.
         """
         on: dict[int, list[int]] = {}
         for pe in pes:
@@ -358,13 +360,14 @@ class Layout:
     def alias(self, handle: int) -> int:
         """Return the number that kernels use for the first member of a team without a stride; the others follow.
 
-        The tables of distances and routes have entries for these numbers, too, so kernels add no step for such a team.
+        The tables of distances and routes, or that of places on several nodes, have entries for these numbers, too, so
+        kernels add no step for such a team.
         """
-        return self.width * (1 + handle)
+        return self.n_pes * (1 + handle)
 
     @property
     def numbers(self) -> int:
-        """Numbers that kernels use for PEs, with those of `alias`; teams of a job on several nodes have a stride."""
+        """Entries of the tables of distances and routes: one for each number of a PE, or place on several nodes."""
         return self.alias(TWIN) if self.width == self.n_pes else self.width
 
     def team(self, handle: int) -> int:
@@ -500,7 +503,7 @@ class Layout:
 
     @property
     def places(self) -> int:
-        """For each PE a byte: 0 on another node, else 1 plus its place among the PEs of this node."""
+        """For each number of a PE a byte: 0 on another node, else 1 plus its place among the PEs of this node."""
         return self.routes + _round_up(8 * self.numbers, LINE)
 
     @property
@@ -513,7 +516,7 @@ class Layout:
     @property
     def regions(self) -> int:
         """The `Regions` of this PE."""
-        return _round_up(self.places + (self.n_pes if self.width < self.n_pes else 0), LINE)
+        return _round_up(self.places + (self.alias(TWIN) if self.width < self.n_pes else 0), LINE)
 
     @property
     def tiles(self) -> int:

@@ -317,7 +317,7 @@ Outcome await(const Call &call, Flag flag, int member) {
 }
 
 Outcome await_line(const Call &call, const uint64_t *line) {
-    if constexpr (!MOVES_DATA) return await_word(line, call.sequence, 1);
+    if constexpr (!MOVES_DATA) return await_word(*call.team, line, call.sequence, 1);
     return wait(call, [=] { return __atomic_load_n(line, __ATOMIC_ACQUIRE) >= call.sequence; }, call.team->index ? FROM_NODE : FROM_NETWORK);
 }
 

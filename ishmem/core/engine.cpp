@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "heap.hpp"
+#include "sockets.hpp"
 
 namespace ishmem {
 namespace {
@@ -38,7 +39,8 @@ void stop_engine() {
 }
 
 Engine::Engine(const EngineSetup &setup, int me, int n_pes) : setup_(setup), me_(me), peers_(static_cast<size_t>(n_pes)), staging_(setup.staging) {
-    if (const char *missing = look_up(mpi_, setup_.library.c_str())) throw std::runtime_error(std::string("the MPI library has no ") + missing);
+    if (!setup_.sockets.empty()) mpi_ = open_sockets(setup_.sockets, setup_.payloads);
+    else if (const char *missing = look_up(mpi_, setup_.library.c_str())) throw std::runtime_error(std::string("the MPI library has no ") + missing);
     for (size_t i = 0; i < RECEIVES; ++i) {
         receives_.push_back(fresh());
         post(static_cast<int>(i));
@@ -61,6 +63,7 @@ Engine::~Engine() {
     }
     for (auto &packet : packets_)  // MPI may still read packets that a lost PE did not receive
         if (std::find(sending_.begin(), sending_.end(), packet.get()) != sending_.end()) packet.release();
+    if (!setup_.sockets.empty()) close_sockets();
 }
 
 void Engine::check(int code, int pe) {
@@ -72,7 +75,8 @@ void Engine::check(int code, int pe) {
 bool Engine::test(MpiHandle &request) {
     int done = 0;
     alignas(8) char status[64];
-    check(mpi_.Test(&request, &done, status), -1);
+    const int code = mpi_.Test(&request, &done, status);
+    if (code != GONE) check(code, -1);
     return done;
 }
 
@@ -121,6 +125,7 @@ uint64_t Engine::complete_from(int pe) const {
 // Sends the open packets for a PE; false when one has to wait for credit.
 bool Engine::flush(int pe) {
     Peer &peer = peers_[static_cast<size_t>(pe)];
+    if (peer.lost) return true;
     if (peer.asks && !peer.requests && peer.asked < peer.sent) peer.requests = fresh();
     const bool credit = peer.sent - peer.done < WINDOW;
     if (peer.requests && credit) {

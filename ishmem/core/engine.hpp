@@ -51,12 +51,14 @@ struct EngineSetup {
     size_t piece = 0;     // maximum bytes of a piece of a long payload
     bool device_memory = false;  // whether MPI handles Level Zero memory
     StagingSetup staging = {};   // where it does not
+    std::vector<int> sockets = {};  // connections to PEs of other nodes in place of MPI, by PE: see sockets.hpp
 };
 
 // Operations that one caller waits for as a whole.
 struct Group {
     std::atomic<int> pending{0};
     std::atomic<int64_t> value{0};  // result of the last atomic
+    std::atomic<bool> lost{false};  // whether an operation has ended because its PE is lost
     bool abandoned = false;         // no caller waits: the last operation deletes the group
 };
 
@@ -88,6 +90,7 @@ class Engine {
     bool complete(const Mark &mark);
     bool is_quiet(const Mark &mark) { return complete(mark) && background.pending == 0; }
     void abandon(Group *group);
+    void forget(int pe);  // ends all operations on a lost PE, in a job that goes on
 
     bool drive();    // one round of progress; returns whether anything happened
     bool advance();  // the same without `also`
@@ -119,6 +122,7 @@ class Engine {
         bool long_before = false;       // a long put was the last record, without an Order after it
         bool fenced = false;            // an Order is needed before another long put, too
         bool listed = false, touched = false;  // whether in `busy_`, in `touched_`
+        bool lost = false;              // `forget` has ended all operations on it
         // as target
         uint64_t handled = 0;           // the last packet with all records executed
         uint64_t told = 0;              // the last packet acknowledged to the origin
@@ -128,7 +132,8 @@ class Engine {
     };
     struct Slot {  // a request that expects an answer
         char *into;
-        Group *group;
+        Group *group;  // null: the slot is free
+        int pe;
     };
     struct Payload {  // a long one
         char *at;
@@ -157,7 +162,9 @@ class Engine {
 
     // requests.cpp: the origin's side
     Packet *open(int pe, size_t payload, bool is_long_put, bool counted = true);
-    uint32_t slot_for(char *into, Group &group);
+    uint32_t slot_for(char *into, Group &group, int pe);
+    void free_slot(uint32_t slot);
+    bool is_lost(int pe, Group *group = nullptr);
     size_t piece_of(bool short_pieces) const { return short_pieces ? std::min(Staging::PIECE, setup_.piece) : setup_.piece; }
     bool fits(size_t bytes, bool short_pieces) const;
     char *address_for_mpi(char *at);

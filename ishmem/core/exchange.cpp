@@ -82,7 +82,7 @@ void Exchange::tell(int part, int node, uint64_t flag) {
 }
 
 void Exchange::await(uint64_t flag, size_t step) {
-    good_ = good_ && await_word(reinterpret_cast<uint64_t *>(own(flag)), number(), step) == Satisfied;
+    good_ = good_ && await_word(team_, reinterpret_cast<uint64_t *>(own(flag)), number(), step) == Satisfied;
 }
 
 }  // namespace ishmem::TRANSPORT

@@ -62,8 +62,8 @@ uint64_t collectives_begun(int pe, unsigned team) { return departure_of(pe)[MAX_
 
 void note_departure(int pe) {
     Heap &h = heap();
-    if (departure_of(pe)[MAX_TEAMS] == LeftLost) h.status.lost = pe;
-    else set_left(pe);
+    if (departure_of(pe)[MAX_TEAMS] == LeftWell) set_left(pe);
+    else if (!h.status.goes_on) h.status.lost = pe;  // else the hub tells it
 }
 
 }  // namespace ishmem

@@ -19,6 +19,7 @@ namespace {
 
 // As in kernels/proxy.py; the last three return a value. Signal to MarkHeld are sent where late_delivery.hpp holds operations.
 enum Kind { Put, Get, Store, Quiet, Update, Signal, Fence, Complete, Flush, StoresDirectly, MarkHeld, Load, AtomicRmw };
+constexpr int LOST_PE = -2;  // a problem: a request has ended because its PE is lost
 constexpr int64_t HELD = 1 << 24, NBI = 1 << 25;  // in `what`: late_delivery.hpp holds it; it is nonblocking
 
 // The line before the requests.
@@ -224,13 +225,15 @@ bool Proxy::begin_far(Begun &each, char *far) {
 
 bool Proxy::is_done(Begun &each) {
     const bool is_quiet = each.request.kind() == Quiet || (each.request.kind() == Complete && engine());
-    if (is_quiet) return heap().status.has_lost() || engine()->is_quiet(each.mark);
+    const bool given_up = heap().status.has_lost() && !heap().status.goes_on;
+    if (is_quiet) return given_up || engine()->is_quiet(each.mark);
     if (!each.group) return true;
-    if (!heap().status.has_lost()) {  // with a lost PE the request may never complete
+    if (!given_up) {  // with a lost PE the request may never complete
         if (each.group->pending) return false;
         if (each.puts() && (finished >= asked || !engine()->complete(each.mark))) return false;
     }
     const Request &request = each.request;
+    if (each.group->lost) note(LOST_PE);
     if (request.kind() == AtomicRmw) each.slot->operand = each.group->value;
     if (request.kind() == Get && !each.buffer.empty()) note(copy(each.buffer.data(), reinterpret_cast<char *>(request.operand), each.buffer.size(), false));
     if (each.group->pending) new std::vector<char>(std::move(each.buffer));  // MPI may still use it

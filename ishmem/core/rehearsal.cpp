@@ -88,7 +88,7 @@ bool remote_put_uncounted(char *far, const void *, size_t bytes) { return rehear
 bool remote_put(char *far, const char *, size_t bytes, PyObject *, bool) { return rehearsal->put(far_pe(far), bytes), true; }
 bool remote_get(char *, const char *far, size_t bytes, PyObject *, bool) { return rehearsal->get(far_pe(far), bytes), true; }
 Outcome remote_quiet() { return Satisfied; }
-Outcome await_word(const uint64_t *, uint64_t, size_t step) { return rehearsal->reach(step), Satisfied; }
+Outcome await_word(const Team &, const uint64_t *, uint64_t, size_t step) { return rehearsal->reach(step), Satisfied; }
 
 bool move_by_device(const Call &) { return false; }  // no algorithm table of a rehearsal asks for it
 

@@ -11,30 +11,31 @@ namespace {
 
 std::vector<PyObject *> kept;  // arrays that pending nbi operations read or write; guarded by the GIL
 
-bool is_lost() { return heap().status.has_lost(); }
+// Whether a loss ends a wait for any PE. In a job that goes on, the engine ends all operations on the lost PE.
+bool is_lost() { return heap().status.has_lost() && !heap().status.goes_on; }
 
 // poll() for callers that have released the GIL.
-template <class Done>
-Outcome drive_until(Done done) {
+template <class Done, class Hopeless>
+Outcome drive_until(Done done, Hopeless hopeless) {
     for (unsigned idle = 0;; ++idle) {
         if (done()) return Satisfied;
         if (engine()->drive()) idle = 0;
-        else if (is_lost()) return Lost;
+        else if (hopeless()) return Lost;
         else if (long_idle(idle)) nap(NAP);
         else sched_yield();
     }
 }
 
-template <class Done>
-Outcome await(Done done) {
+template <class Done, class Hopeless = bool (*)()>
+Outcome await(Done done, Hopeless hopeless = is_lost) {
     if (done()) return Satisfied;
-    return PyGILState_Check() ? poll(done, is_lost, -1, FROM_NETWORK, 1) : drive_until(done);  // drives after each look
+    return PyGILState_Check() ? poll(done, hopeless, -1, FROM_NETWORK, 1) : drive_until(done, hopeless);  // drives after each look
 }
 
 // Waits for a group and gives up its ownership. When the wait ends early, the last operation deletes the group.
 bool await_group(Group *group, PyObject *keep) {
-    const bool done = await([=] { return group->pending == 0; }) == Satisfied;
-    if (!done) Py_XINCREF(keep);  // never released: pending operations may still access its memory
+    const bool ended = await([=] { return group->pending == 0; }) == Satisfied, done = ended && !group->lost;
+    if (!ended) Py_XINCREF(keep);  // never released: pending operations may still access its memory
     engine()->abandon(group);
     return done;
 }
@@ -63,6 +64,20 @@ void release_kept() {
     std::vector<PyObject *> free;
     free.swap(kept);
     for (PyObject *object : free) Py_DECREF(object);
+}
+
+// The outcome of a wait for the operations in the background, of which some may have ended because of a loss.
+Outcome settled(Outcome outcome) {
+    if (outcome != Satisfied) return outcome;
+    release_kept();
+    return engine()->background.lost.exchange(false) ? Lost : Satisfied;
+}
+
+// Waits for the operations of a group; null: there are none.
+Outcome await_all(const Group *group) {
+    if (!group) return Satisfied;
+    const Outcome outcome = await([=] { return group->pending == 0; });
+    return outcome == Satisfied && group->lost ? Lost : outcome;
 }
 
 }  // namespace
@@ -112,7 +127,7 @@ bool remote_atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t con
     Engine &e = *engine();
     Group *group = new Group;
     bool done = start_or_wait([&] { return e.atomic(far, rmw, item, value, cond, *group); });
-    done = done && await([=] { return group->pending == 0; }) == Satisfied;
+    done = done && await([=] { return group->pending == 0; }) == Satisfied && !group->lost;
     old = static_cast<uint64_t>(group->value.load());
     e.abandon(group);
     return done;
@@ -123,16 +138,14 @@ Outcome remote_quiet() {
     if (!e) return Satisfied;
     const Mark mark = e->mark();
     const Outcome outcome = await([&] { return e->is_quiet(mark); });
-    if (outcome == Satisfied) release_kept();
-    return outcome;
+    return settled(outcome);
 }
 
 Outcome remote_flush() {
     Engine *e = engine();
     if (!e) return Satisfied;
     const Outcome outcome = await([=] { return e->background.pending == 0; });
-    if (outcome == Satisfied) release_kept();
-    return outcome;
+    return settled(outcome);
 }
 
 Gets::~Gets() {
@@ -145,10 +158,7 @@ bool Gets::start(char *into, const char *from, size_t bytes) {
     return !bytes || start_or_wait([&] { return engine()->get(into, from, bytes, *group_); });
 }
 
-Outcome Gets::await() {
-    if (!group_) return Satisfied;
-    return direct::await([this] { return group_->pending == 0; });
-}
+Outcome Gets::await() { return await_all(group_); }
 
 Puts::~Puts() {
     if (group_) engine()->abandon(group_);
@@ -159,13 +169,10 @@ bool Puts::start(char *far, const char *from, size_t bytes) {
     return start_or_wait([&] { return engine()->put(far, from, bytes, *group_, false); });
 }
 
-Outcome Puts::await() {
-    if (!group_) return Satisfied;
-    return direct::await([this] { return group_->pending == 0; });
-}
+Outcome Puts::await() { return await_all(group_); }
 
-Outcome await_word(const uint64_t *at, uint64_t least, size_t) {
-    return await([=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) >= least; });
+Outcome await_word(const Team &team, const uint64_t *at, uint64_t least, size_t) {
+    return await([=] { return __atomic_load_n(at, __ATOMIC_ACQUIRE) >= least; }, [&] { return heap().has_lost(team); });
 }
 
 }  // namespace ishmem::direct

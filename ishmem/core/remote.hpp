@@ -77,8 +77,8 @@ class Puts {
 
 size_t landing_bytes();  // of the region of landings: see scans_of_nodes.cpp
 
-// Waits until a word of this PE is at least `least`, with or without the GIL. `step` is for rehearsals: of the steps of this
+// Waits in a call of a team until a word of this PE is at least `least`, with or without the GIL. `step` is for rehearsals: of the steps of this
 // stage, the one in which the other PE stores it, counted from 1.
-Outcome await_word(const uint64_t *at, uint64_t least, size_t step);
+Outcome await_word(const Team &team, const uint64_t *at, uint64_t least, size_t step);
 
 }  // namespace ishmem::TRANSPORT

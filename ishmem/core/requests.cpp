@@ -3,6 +3,7 @@
 
 #include "engine.hpp"
 #include "heap.hpp"
+#include "sockets.hpp"
 
 namespace ishmem {
 namespace {
@@ -38,16 +39,28 @@ Packet *Engine::open(int pe, size_t payload, bool is_long_put, bool counted) {
     return peer.requests;
 }
 
-uint32_t Engine::slot_for(char *into, Group &group) {
+uint32_t Engine::slot_for(char *into, Group &group, int pe) {
     if (free_slots_.empty()) {
         free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
         slots_.emplace_back();
     }
     const uint32_t slot = free_slots_.back();
     free_slots_.pop_back();
-    slots_[slot] = Slot{into, &group};
+    slots_[slot] = Slot{into, &group, pe};
     ++group.pending;
     return slot;
+}
+
+void Engine::free_slot(uint32_t slot) {
+    slots_[slot].group = nullptr;
+    free_slots_.push_back(slot);
+}
+
+// Whether operations on a PE are dropped; `group` is that of one which needs an answer.
+bool Engine::is_lost(int pe, Group *group) {
+    const bool lost = peers_[static_cast<size_t>(pe)].lost;
+    if (lost && group) group->lost = true;
+    return lost;
 }
 
 bool Engine::fits(size_t bytes, bool short_pieces) const {
@@ -75,7 +88,7 @@ void Engine::start_pieces(Payload payload, bool sends, Group *group, int from, u
     char *at = address_for_mpi(start);
     for (size_t done = 0; done < bytes; done += piece) {
         const int count = static_cast<int>(std::min(piece, bytes - done));
-        Transfer transfer = {0, group, from, packet};
+        Transfer transfer = {0, group, pe, from, packet};
         if (group) ++group->pending, ++longs_;
         if (from >= 0) ++peers_[static_cast<size_t>(from)].arriving;
         if (staged) {
@@ -99,6 +112,7 @@ bool Engine::put(char *far, const char *from, size_t bytes, Group &group, bool c
     const bool is_long = bytes > EAGER, short_pieces = staging_.accepts(from, bytes);
     if (is_long && !fits(bytes, short_pieces)) return false;
     const int pe = far_pe(far);
+    if (is_lost(pe)) return true;
     Packet *packet = open(pe, is_long ? 0 : bytes, is_long, counted);
     if (!packet) return false;
     if (!is_long) {
@@ -118,10 +132,11 @@ bool Engine::get(char *into, const char *far, size_t bytes, Group &group) {
     const bool is_long = bytes > EAGER, short_pieces = staging_.on();  // then the target stages, too, as a rule
     if (is_long && !fits(bytes, short_pieces)) return false;
     const int pe = far_pe(far);
+    if (is_lost(pe, &group)) return true;
     Packet *packet = open(pe, 0, false, false);  // the group tracks its completion
     if (!packet) return false;
     if (!is_long) {
-        packet->add(Record{Kind::Get, 0, 0, 0, slot_for(into, group), far_place(far), bytes}, 0);
+        packet->add(Record{Kind::Get, 0, 0, 0, slot_for(into, group, pe), far_place(far), bytes}, 0);
         return true;
     }
     const int tag = new_tag(true);
@@ -134,9 +149,10 @@ bool Engine::get(char *into, const char *far, size_t bytes, Group &group) {
 bool Engine::atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t cond, Group &group) {
     const Lock lock(mutex_);
     const uint64_t operands[2] = {value, cond};
+    if (is_lost(far_pe(far), &group)) return true;
     Packet *packet = open(far_pe(far), sizeof operands, false, false);
     if (!packet) return false;
-    const Record record = {Kind::Atomic, static_cast<uint8_t>(rmw), static_cast<uint8_t>(item), 0, slot_for(nullptr, group), far_place(far), sizeof operands};
+    const Record record = {Kind::Atomic, static_cast<uint8_t>(rmw), static_cast<uint8_t>(item), 0, slot_for(nullptr, group, far_pe(far)), far_place(far), sizeof operands};
     std::memcpy(packet->add(record, sizeof operands), operands, sizeof operands);
     return true;
 }
@@ -144,6 +160,7 @@ bool Engine::atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t co
 bool Engine::update(char *far, int rmw, size_t item, uint64_t value) {
     const Lock lock(mutex_);
     const uint64_t operands[2] = {value, 0};
+    if (is_lost(far_pe(far))) return true;
     Packet *packet = open(far_pe(far), sizeof operands, false);
     if (!packet) return false;
     const Record record = {Kind::Update, static_cast<uint8_t>(rmw), static_cast<uint8_t>(item), 0, 0, far_place(far), sizeof operands};
@@ -197,6 +214,30 @@ void Engine::abandon(Group *group) {
     const Lock lock(mutex_);
     if (group->pending == 0) delete group;
     else group->abandoned = true;
+}
+
+void Engine::forget(int pe) {
+    const Lock lock(mutex_);
+    Peer &peer = peers_[static_cast<size_t>(pe)];
+    if (peer.lost || setup_.sockets.empty()) return;
+    peer.lost = true;
+    awaited_ -= peer.is_awaited();
+    for (Packet *open : {peer.requests, peer.answers})
+        if (open) free_packets_.push_back(open);
+    peer.sent += peer.requests != nullptr;
+    peer.done = peer.asked = peer.counted = peer.sent;
+    peer.requests = peer.answers = nullptr;
+    peer.deferred.clear();
+    for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
+        Group *group = slots_[slot].pe == pe ? slots_[slot].group : nullptr;
+        if (!group) continue;
+        free_slot(slot);
+        group->lost = true;
+        end_one(group);
+    }
+    for (const Transfer &each : transfers_)
+        if (each.other == pe && each.group) each.group->lost = true;
+    drop_socket(pe);
 }
 
 }  // namespace ishmem

@@ -25,6 +25,7 @@ size_t payload_of(const Record &record) {
 void Engine::take(const Packet &packet) {
     const PacketHeader &header = packet.header;
     Peer &peer = peers_[static_cast<size_t>(header.from)];
+    if (peer.lost) return;
     const bool was_awaited = peer.is_awaited();
     peer.done = std::max(peer.done, header.complete);
     awaited_ -= was_awaited && !peer.is_awaited();
@@ -42,7 +43,7 @@ void Engine::take_answers(const Packet &packet) {
         std::memcpy(&record, packet.records + at, sizeof record);
         const char *payload = packet.records + at + sizeof record;
         const Slot slot = slots_[record.slot];
-        free_slots_.push_back(record.slot);
+        free_slot(record.slot);
         int64_t value = 0;
         if (slot.into) std::memcpy(slot.into, payload, record.bytes);
         else std::memcpy(&value, payload, sizeof value), slot.group->value = value;

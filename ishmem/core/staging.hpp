@@ -19,6 +19,7 @@ struct Group;
 struct Transfer {
     MpiHandle request;
     Group *group;     // of the origin's operation; null at the target
+    int other;        // the PE that sends or receives it
     int pe;           // origin of the long put that this piece belongs to; otherwise -1
     uint64_t packet;  // the packet with the record of that put
     int stage = -1;   // the staging buffer that it is sent from; -1: none

@@ -317,6 +317,9 @@ class Settings:
         "library says that it handles Level Zero memory",
     )
     board: Optional[str] = _setting(None, "a path", "the shared status board of the job; set by `ishmem run`")
+    hub: Optional[str] = _setting(
+        None, "a text", "where the hub of `ishmem run --survive` on several nodes listens; set by `ishmem run`"
+    )
     network: Optional[str] = _setting(
         None, "a number", "the network namespace of `ishmem run`, where PEs have to be; set by `ishmem run`"
     )

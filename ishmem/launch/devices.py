@@ -78,8 +78,8 @@ def choice(common: Mapping[str, str], gpus: Sequence[Gpu], place: int) -> dict[s
 
 def _forget_outer_job() -> None:
     """Remove variables that an enclosing ishmem run has set, so that they do not count as settings of the user."""
-    for name in ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB", "ISHMEM_BOARD", "ISHMEM_JOINED", "ISHMEM_NETWORK"):
-        os.environ.pop(name, None)
+    for name in ("PE", "NPES", "JOB", "BOARD", "JOINED", "NETWORK", "HUB"):
+        os.environ.pop(f"ISHMEM_{name}", None)
     if os.environ.pop(stack.SELECTED, "").split(" ")[0] == os.environ.get(SELECTOR):
         os.environ.pop(SELECTOR, None)
 

@@ -7,6 +7,7 @@ Signals of the user go to mpiexec, which passes them on; that of Open MPI ends t
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import re
@@ -19,13 +20,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ishmem.common import processes
+from ishmem.common import processes, tcp
 from ishmem.common.status_board import describe_end
+from ishmem.ipc.hub import REPORT, Hub, unknown
+from ishmem.ipc.wire import Place as HubPlace
 from ishmem.launch import supervisor
 from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, exit_status
 from ishmem.launch.guard_protocol import Ended, Line, parse
 from ishmem.launch.mpiexec import Mpiexec, Place, command
-from ishmem.launch.options import UsageError
+from ishmem.launch.options import UsageError, seconds
 from ishmem.launch.output import Printer
 
 _HOST = r"([^\s:,=]+)(?::(\d+))?"
@@ -116,8 +119,15 @@ def _merged(hosts: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]
 class MpiexecJob:
     """A job on several nodes, while mpiexec runs it."""
 
-    def __init__(self, launcher: Mpiexec, places: Sequence[Place], prefix: bool) -> None:
-        """Prepare the job; ``prefix`` tells whether lines get the numbers of their PEs."""
+    def __init__(self, launcher: Mpiexec, places: Sequence[Place], prefix: bool, survive: bool = False) -> None:
+        """Prepare the job.
+
+        Args:
+            launcher: The mpiexec.
+            places: The hosts, with their numbers of PEs.
+            prefix: Whether lines get the numbers of their PEs.
+            survive: Whether the job may go on after a loss, which the hub in this process tells the PEs.
+        """
         self._launcher, self._places, self._prefix = launcher, places, prefix
         self._running = dict(enumerate(place.host for place in places for _ in range(place.pes)))
         self._first: Ended | None = None  # of the PEs that failed by themselves
@@ -125,6 +135,10 @@ class MpiexecJob:
         self._sent: set[int] = set()
         self._timed_out = False
         self._timers: list[threading.Timer] = []
+        self._hub = _start_hub(len(self._running)) if survive else None
+        if self._hub:
+            self._hub.on_lost = self._look_for_those_left
+        self._survivors, self._losses, self._is_ending = 0, list[Ended](), False
 
     def run(self, program: Sequence[str], sim: int | None, timeout: float | None) -> int:
         """Run the program to its end and return the exit status.
@@ -169,13 +183,24 @@ class MpiexecJob:
             return (b"[%d] " % found.pe if self._prefix else b"") + found.text
         if isinstance(found, Ended):
             self._end(found)
-        elif self._first is None and not self._sent and line.strip(b"=\r\n "):
+        elif self._first is None and not self._sent and not self._is_ending and line.strip(b"=\r\n "):
             _report(line.decode(errors="replace").rstrip(), "mpiexec")
         return b""
 
     def _end(self, end: Ended) -> None:
         self._running.pop(end.pe, None)
-        if end.code == 0:
+        if self._hub:
+            self._hub.ended(end.pe, f"{describe_end(end.code)}, on {end.host}")
+            self._look_for_those_left()
+        goes_on = self._hub if self._goes_on() else None
+        if end.code == 0 and (not goes_on or end.pe in goes_on.left):
+            self._survivors += 1
+            return
+        if goes_on:
+            self._losses.append(end)
+            how = describe_end(end.code) + " without ishmem.finalize()" * (end.code == 0)
+            others = "; the other PEs go on (--survive)" if self._running else ""
+            _report(f"PE {end.pe} on {end.host} {how}{others}")
             return
         if end.told and not self._sent:
             self._told = self._told or end
@@ -187,6 +212,18 @@ class MpiexecJob:
             self._first = end
             self._end_after(SUPERVISOR.failing)
 
+    def _goes_on(self) -> bool:
+        """Return whether a PE that dies does not end the job: not before the end of ``init``."""
+        hub = self._hub
+        ends = self._first or self._sent or self._timed_out
+        return not ends and hub is not None and hub.has_begun and hub.status is None
+
+    def _look_for_those_left(self) -> None:
+        """End the job where all PEs have ended, whose guards wait, or are lost: some may be on a node out of reach."""
+        if self._hub and not self._is_ending and self._hub.lost.issuperset(self._running):
+            self._is_ending = True
+            self._end_after(SUPERVISOR.failing if self._running else 0)
+
     def _status(self, code: int, printed: bool) -> int:
         if self._timed_out:
             return supervisor.TIMED_OUT
@@ -194,10 +231,16 @@ class MpiexecJob:
             return exit_status(-signal.SIGPIPE)
         if self._first is not None:
             code = self._first.code
+        elif self._is_ending:
+            code = 0 if self._survivors or not self._losses else self._losses[0].code or 1
         elif self._told is not None:
             code = code or self._told.code
         elif not self._running:
             return 0
+        elif self._hub:
+            left = ", ".join(map(str, self._running))
+            _report(f"mpiexec has ended before PE {left}: a job does not survive the end of its daemon on a node")
+            code = code or 1
         return exit_status(code)
 
     def _forward(self, number: int) -> None:
@@ -213,12 +256,12 @@ class MpiexecJob:
         _report(f"timed out after {timeout:g} s; ending PE {left}")
         self._end_after(0)
 
-    def _end_after(self, seconds: float) -> None:
-        self._later(seconds, self._signal, signal.SIGTERM)
-        self._later(seconds + SUPERVISOR.ending, self._signal, signal.SIGKILL)
+    def _end_after(self, delay: float) -> None:
+        self._later(delay, self._signal, signal.SIGTERM)
+        self._later(delay + SUPERVISOR.ending, self._signal, signal.SIGKILL)
 
-    def _later(self, seconds: float, call: Callable[[Any], None], argument: Any) -> None:
-        timer = threading.Timer(seconds, call, (argument,))
+    def _later(self, delay: float, call: Callable[[Any], None], argument: Any) -> None:
+        timer = threading.Timer(delay, call, (argument,))
         timer.daemon = True
         self._timers.append(timer)
         timer.start()
@@ -226,6 +269,19 @@ class MpiexecJob:
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(number)
+
+
+def _start_hub(n_pes: int) -> Hub:
+    """Start the hub of a job that may go on after a loss; the PEs find it by their environment."""
+    with tcp.listen() as free:
+        port = free.getsockname()[1]
+    try:
+        silence = seconds(os.environ.get("ISHMEM_NODE_TIMEOUT", "60"))
+    except argparse.ArgumentTypeError:  # the PEs report it
+        silence = 60.0
+    place = HubPlace(tcp.addresses(), port, silence, os.urandom(16).hex())
+    os.environ["ISHMEM_HUB"] = place.name()
+    return Hub(place.name(), n_pes, unknown, REPORT)
 
 
 def _report(text: str, who: str = "ishmem run") -> None:

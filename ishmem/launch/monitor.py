@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ishmem.common import processes
+from ishmem.common import processes, tcp
 from ishmem.common.channel import Channel, Message, lost
 from ishmem.common.monitor_tree import above, below
 from ishmem.common.status_board import describe_end
@@ -36,7 +36,6 @@ from ishmem.launch.ending import MONITOR, REACTING, Ending, exit_status
 BEAT = 0.2
 """Seconds between two signs of life to another node."""
 
-_CONNECT = 3.0  # seconds for the connection to the node above
 _STRANGERS = 64  # connections that have not sent a valid first message
 _CREDENTIALS = struct.Struct("iII")
 
@@ -104,9 +103,7 @@ class Monitor:
         self._listen(local, self._take_pe)
         self._tcp: socket.socket | None = None
         if below(config.node, len(config.first)):
-            dual = socket.has_dualstack_ipv6()
-            family = socket.AF_INET6 if dual else socket.AF_INET
-            self._tcp = socket.create_server(("", 0), family=family, dualstack_ipv6=dual)
+            self._tcp = tcp.listen()
             self._listen(self._tcp, self._take_node)
 
     @property
@@ -115,24 +112,19 @@ class Monitor:
         if not self._tcp:
             return []
         port = self._tcp.getsockname()[1]
-        return [(host, port) for host in dict.fromkeys([self._name, *_own_addresses()])]
+        return [(host, port) for host in tcp.addresses()]
 
     def connect(self, addresses: list[tuple[str, int]]) -> None:
         """Connect to the monitor of the node above; print a warning when that is not possible."""
         node = above(self._config.node)
-        deadline, problem = time.monotonic() + _CONNECT, "it has no address"
-        for host, port in addresses:
-            try:
-                found = socket.create_connection((host, port), max(deadline - time.monotonic(), 0.1))
-            except OSError as error:
-                problem = f"{host}:{port}: {error}"
-                continue
-            channel = Channel(found)
-            channel.send(kind="hello", token=self._config.token, node=self._config.node, name=self._name)
-            self._add_node(node, channel, host)
+        try:
+            channel = Channel(tcp.connect([host for host, _port in addresses], addresses[0][1]))
+        except ConnectionError as error:
+            where = f"the monitor of node {node} ({error})"
+            _print(f"{self._name} cannot reach {where}: the end of a node may not be noticed")
             return
-        where = f"the monitor of node {node} ({problem})"
-        _print(f"{self._name} cannot reach {where}: the end of a node may not be noticed")
+        channel.send(kind="hello", token=self._config.token, node=self._config.node, name=self._name)
+        self._add_node(node, channel, channel.socket.getpeername()[0])
 
     def run(self, stdin: int) -> None:
         """Watch until all PEs of the node have left or ended, and the nodes below, for which it forwards reports.
@@ -355,19 +347,6 @@ def _exit_code(process: int) -> int | None:
     """Return the exit status of a process, or minus its signal; ``None`` when its parent has collected it."""
     fields = processes.stat(process)
     return os.waitstatus_to_exitcode(int(fields[-1])) if fields[:1] == ["Z"] else None
-
-
-def _own_addresses() -> list[str]:
-    """Return the IPv4 addresses of this host, the loopback address last."""
-    import fcntl
-
-    found = []
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        for _index, name in socket.if_nameindex():
-            with contextlib.suppress(OSError):
-                request = struct.pack("256s", name.encode())
-                found.append(socket.inet_ntoa(fcntl.ioctl(any_socket, 0x8915, request)[20:24]))  # SIOCGIFADDR
-    return sorted(found, key=lambda address: address.startswith("127."))
 
 
 def _print(text: str) -> None:

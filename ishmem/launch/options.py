@@ -74,8 +74,6 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         raise UsageError(f"--stdin: got {options.stdin}, allowed: 0 to {options.n - 1}")
     if options.ppn and not (options.hosts or options.hostfile):
         raise UsageError("--ppn needs --hosts or --hostfile")
-    if options.survive and (options.hosts or options.hostfile):
-        raise UsageError("--survive: got --hosts or --hostfile as well, allowed: jobs on this node")
     if options.preload and (options.hosts or options.hostfile):
         raise UsageError("--preload: got --hosts or --hostfile as well, allowed: jobs on this node")
     return options

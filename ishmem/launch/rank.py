@@ -54,7 +54,8 @@ class _Guard:
 
     def __init__(self, pe: int, command: list[str], environment: dict[str, str]) -> None:
         """Start the program."""
-        self._pe, self._told = pe, False
+        self._pe, self._told, self._over = pe, False, threading.Event()
+        self._goes_on = "ISHMEM_HUB" in environment
         processes.adopt_orphans()
         pipes = [os.pipe(), os.pipe()]
         self._outputs = [read for read, _write in pipes]
@@ -94,16 +95,19 @@ class _Guard:
             # The node's monitor may be a child of this PE: it ends with the node's last PE.
             threading.Timer(LINGER, processes.end_children).start()
             printer.run()
+            if self._goes_on:
+                self._over.wait()  # where the first guard ends, mpiexec ends the others
         processes.end_children()
-        os._exit(exit_status(code))
+        os._exit(exit_status(code) if not self._goes_on else 0)
 
     def _forward(self, number: int) -> None:
         self._told = True
+        self._over.set()
         self._process.send_signal(number)
 
     def _await_program(self, end: int) -> None:
         ended = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
-        if ended is not None and ended.si_status:
+        if ended is not None and ended.si_status and not self._goes_on:
             time.sleep(_READABLE)
         self._process.wait()
         os.close(end)
@@ -113,6 +117,7 @@ class _Guard:
         poll = select.poll()
         poll.register(1, 0)
         poll.poll()
+        self._over.set()
         self._process.kill()
 
 

@@ -94,7 +94,10 @@ def _check_inside(this: Launched, options: argparse.Namespace) -> None:
                 f"leave out {name}, or leave out the launcher and let ishmem run start the PEs"
             )
     if options.survive:
-        raise UsageError(f"--survive: this ishmem run is {this.words}, whose jobs end with the first loss")
+        raise UsageError(
+            f"--survive: this ishmem run is {this.words}, which ends all PEs with the first one; "
+            "start them by ishmem run --survive --hosts"
+        )
     if options.preload:
         raise UsageError(f"--preload: this ishmem run is {this.words}, and its only PE imports the stack itself")
 
@@ -105,7 +108,8 @@ def _on_hosts(options: argparse.Namespace, program: list[str]) -> int:
     listed = hosts.parse_hosts(options.hosts) if options.hosts else hosts.read_hosts(options.hostfile)
     places = hosts.places(options.n, options.ppn, listed)
     mpiexec.require_mpi4py()
-    job = hosts.MpiexecJob(mpiexec.find(os.environ.get("ISHMEM_MPIEXEC")), places, not options.no_prefix)
+    launcher = mpiexec.find(os.environ.get("ISHMEM_MPIEXEC"))
+    job = hosts.MpiexecJob(launcher, places, not options.no_prefix, options.survive)
     return job.run(program, options.sim, options.timeout)
 
 

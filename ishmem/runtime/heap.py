@@ -400,7 +400,12 @@ class SymmetricHeap:
 
     def write_aliases(self, handle: int, pes: Sequence[int]) -> None:
         """Write the entries of the tables that kernels read for a team without a stride."""
-        first, layout = 8 * self.layout.alias(handle), self.layout
+        layout, number = self.layout, self.layout.alias(handle)
+        if self.spans:
+            table = places(self.near, self._n_pes)
+            _core.write(self.pe, layout.places + number, bytes(table[pe] for pe in pes))
+            return
+        first = 8 * number
         bases = [self.peers[pe] if self.reaches(pe) else self.base for pe in pes]
         _core.write(self.pe, layout.table + first, distances(self.base, bases))
         routes = self.kernel_routes()

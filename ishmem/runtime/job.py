@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import logging
 import os
 import struct
@@ -159,7 +160,7 @@ class Job:
         if self.gone.get(pe) == how:
             return
         self.gone[pe] = how
-        told = getattr(self, "board", None) and self.board.supervised  # ishmem run tells it
+        told = self.losses.hub or (getattr(self, "board", None) and self.board.supervised)  # ishmem run tells it
         log.log(logging.INFO if told else logging.WARNING, "PE %d is lost: %s", pe, how)
         self.losses.add(pe)
 
@@ -171,7 +172,8 @@ class Job:
     def on_left(self, pe: int) -> None:
         """Record that a PE has finalised; called by the thread that reads the links."""
         self.gone.setdefault(pe, "it has finalised or exited")
-        _core.set_left(pe)
+        if not (self.network and self.network.is_far(pe)):  # which tells by itself how far it has come
+            _core.set_left(pe)
 
     def note_far(self) -> None:
         """Note which PEs of other nodes have left or are lost, as the engine reports."""
@@ -181,7 +183,7 @@ class Job:
             if self.network.is_far(pe):
                 self.gone.setdefault(pe, "it has finalised or exited")
         lost = _core.lost_pe()
-        if lost >= 0 and self.network.is_far(lost):
+        if lost >= 0 and self.network.is_far(lost) and not self.losses.goes_on:
             self.links.lost.setdefault(lost, f"it left after an error, on {self.network.where(lost)}")
             self.gone[lost] = self.links.lost[lost]
 
@@ -209,8 +211,8 @@ class Job:
             self.raise_lost("a wait in a kernel")
         raise_violation(self.heap, self.handles, self.settings.check)  # it may be why the device is lost
         self.heap.raise_lost_device()
-        if self.proxy:
-            raise_proxy_problem()
+        if self.proxy and raise_proxy_problem():
+            self.raise_lost("an operation in a kernel")
         if self.late:
             self.late.raise_changed()
 
@@ -273,12 +275,22 @@ class Job:
         return record._replace(start=self.heap.layout.alias(handle), stride=1, pes=int(numbers._pointer))
 
     def _write_nodes(self, handle: int, shape: Shape) -> int:
-        """Write the `NodeList` of a team to device memory and return its address; 0 for a team on one node."""
+        """Write the `NodeList` of a team to device memory and return its address; 0 for a team on one node.
+
+        It has the numbers that kernels use.
+        """
         assert self.network is not None
-        nodes = NodeList.of(list(shape), self.pe, self.network.nodes, _core.pair_steps)
+        pes, on = list(shape), self.network.nodes
+        nodes = NodeList.of(pes, self.pe, on, _core.pair_steps)
         if nodes is None:
             return 0
-        self._node_lists[handle] = nodes, self.heap.device_bytes(nodes.pack())
+        written: NodeList | None = nodes
+        if shape.pes:
+            numbers = dict(zip(pes, itertools.count(self.heap.layout.alias(handle))))
+            at = {number: on[pe] for pe, number in numbers.items()}
+            written = NodeList.of(list(at), numbers[self.pe], at, _core.pair_steps)
+        assert written is not None
+        self._node_lists[handle] = nodes, self.heap.device_bytes(written.pack())
         return int(self._node_lists[handle][1]._pointer)
 
     def node_list(self, handle: int) -> NodeList | None:

@@ -17,6 +17,7 @@ from ishmem import _core
 from ishmem.common import kernel_wait
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.common.status_board import Head
+from ishmem.runtime.proxy import raise_problem as raise_proxy_problem
 from ishmem.runtime.violation_errors import take_loss
 
 if TYPE_CHECKING:
@@ -45,13 +46,25 @@ class Losses:
         self._changing = threading.Lock()
         self._kernels: list[dpctl.SyclEvent] = []
 
+    @property
+    def hub(self) -> str | None:
+        """The name of the hub of ``ishmem run`` in a job on several nodes that goes on; else None."""
+        settings = self._this.settings
+        return settings.hub if settings.on_loss == "continue" else None
+
     def go_on(self) -> None:
-        """Let the job go on after a loss, from the end of ``init`` on; raise ``IshmemError`` if it cannot."""
+        """Let the job go on after a loss, from the end of ``init`` on; collective.
+
+        Raises:
+            IshmemError: It cannot.
+        """
         this = self._this
-        if this.network or this.monitor or not (this.board.supervised or this.n_pes == 1):
+        if self.hub:
+            this.links.gather_all(b"", what="init")  # from here on ishmem run lets the job go on
+        elif this.network or this.monitor or not (this.board.supervised or this.n_pes == 1):
             raise IshmemError(
-                'on_loss="continue" needs a job of ishmem run -n N on one node, whose supervisor counts the PEs that '
-                "are left; jobs over MPI, of uid= and of process_group= end with the first loss"
+                'on_loss="continue" needs a job of ishmem run -n N, or of ishmem run --survive --hosts, which count '
+                "the PEs that are left; other jobs over MPI, of uid= and of process_group= end with the first loss"
             )
         head = this.board.head
         self.goes_on, head.goes_on = True, 1
@@ -80,6 +93,8 @@ class Losses:
     def count(self, census: Census, members: Iterable[int]) -> None:
         """Take note that the members of a team have counted those that are left: what is lost is no news any more."""
         take_loss(self._this.heap)
+        if self._this.proxy:
+            raise_proxy_problem()
         with self._changing:
             self.news -= set(members) - set(census.pes)
             if not self.news:

@@ -20,14 +20,16 @@ REPORT = 0.5
 class MpiJob:
     """The exit of this process from a job of several PEs over MPI.
 
-    A process that exits without `leave` aborts the MPI job: the others would wait for it in ``MPI_Finalize``.
+    A process that exits without `leave` aborts the MPI job: the others would wait for it in ``MPI_Finalize``. Where the
+    job goes on after a loss, no process calls ``MPI_Finalize``, which may wait for the lost ones: it exits before.
 
     Attributes:
         failure: Returns time and exit status of the first failure in the job, or None.
     """
 
-    def __init__(self) -> None:
-        """Watch for the end of this process."""
+    def __init__(self, goes_on: bool = False) -> None:
+        """Watch for the end of this process; ``goes_on``: the job goes on after a loss."""
+        self._goes_on = goes_on
         from mpi4py import MPI
 
         self._mpi, self._process = MPI, os.getpid()
@@ -50,11 +52,14 @@ class MpiJob:
     def _finalize(self) -> None:
         if self._finish:
             self._finish()
-        self._finalize_mpi()
+        if not self._goes_on:
+            self._finalize_mpi()
 
     def leave(self) -> None:
         """Leave the job: the end of this process is no failure any more."""
         self._finish = None
+        if self._goes_on:
+            return
         self._mpi.Finalize = self._finalize_mpi
         atexit.unregister(self._at_exit)
         if self._key != self._mpi.KEYVAL_INVALID and not self._mpi.Is_finalized():
@@ -63,10 +68,15 @@ class MpiJob:
             self._mpi.Comm.Free_keyval(key)
 
     def abort(self, status: int) -> None:
-        """End all processes of the MPI job with a status; does not return unless MPI is finalised."""
+        """End all processes of the MPI job with a status, or this one if the job goes on.
+
+        Does not return unless MPI is finalised.
+        """
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
+        if self._goes_on:
+            os._exit(status)
         if not self._mpi.Is_finalized():
             self._mpi.COMM_WORLD.Abort(status)
 
@@ -78,6 +88,8 @@ class MpiJob:
     def _at_exit(self) -> None:
         if os.getpid() != self._process:
             return
+        if self._goes_on:
+            self.abort(exit_status.of_program())
         since, status = self.failure() or (time.monotonic(), exit_status.of_program() or 1)
         time.sleep(max(since + REPORT - time.monotonic(), 0.0))
         self.abort(status)
@@ -96,9 +108,9 @@ def check(comm: Any) -> None:
         raise IshmemError(f"ishmem.init() needs MPI, which is {how}")
 
 
-def of(comm: Any) -> MpiJob | None:
+def of(comm: Any, goes_on: bool) -> MpiJob | None:
     """Return the exit handling for a job over a communicator; None for one PE, and where it is not mpi4py's."""
-    return MpiJob() if _mpi_of(comm) and comm.Get_size() > 1 else None
+    return MpiJob(goes_on) if _mpi_of(comm) and comm.Get_size() > 1 else None
 
 
 def _mpi_of(comm: Any) -> Any:

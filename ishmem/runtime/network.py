@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ishmem import _core
-from ishmem.common import monitor_tree
+from ishmem.common import monitor_tree, tcp
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import MAX_TEAMS, Layout
 from ishmem.environment import mpi_library
@@ -30,6 +30,7 @@ from ishmem.environment.launcher import launched
 from ishmem.ipc import wire
 
 if TYPE_CHECKING:
+    from ishmem.ipc.exchange import Links
     from ishmem.runtime import staging
 
 log = logging.getLogger("ishmem")
@@ -46,6 +47,7 @@ _PINGS, _CLOCK = 20, 7  # of `clock_offset`: questions, and their tag
 _TREE = 8  # tag of `from_above`
 _DRAIN = 2.0  # seconds to send the remaining messages at the end
 _DRAIN_LOST = 0.2  # the same when a PE is lost or this PE has failed
+_CONNECT = 20.0  # seconds for the connections of the other PEs
 _NORESERVE = 0x4000  # of mmap(2): the mmap module has it since Python 3.13
 
 
@@ -189,7 +191,7 @@ class Network:
         self._node = node
         self._comms = [comm.Dup(), comm.Dup()]
         self._memory: list[mmap.mmap] = []
-        self._running = self.device_memory = False
+        self._running = self.device_memory = self._goes_on = False
         self.direct_payloads = self.staged_payloads = 0
         self._staging: staging.Staging | None = None
 
@@ -270,13 +272,15 @@ class Network:
         finally:
             wire.close_fds([*made, *received])
 
-    def start(self, device_memory: str, card: tuple[int, int] | None) -> None:
+    def start(self, device_memory: str, card: tuple[int, int] | None, hub: str | None) -> None:
         """Start the engine, after `share_mirrors`; the core must be configured.
 
         Args:
             device_memory: The setting ``ISHMEM_MPI_DEVICE_MEMORY``.
             card: Level Zero handles of context and device if the host reads the heap slowly.
+            hub: The name of the hub of a job that goes on after a loss, whose messages do not go by MPI; else None.
         """
+        self._goes_on, sockets = bool(hub), self._connect_all(hub) if hub else []
         _core.set_nodes(self.nodes)
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
         own = [mmap.mmap(-1, size, flags) for size in (_core.departure_bytes(len(self.nodes)), _core.landing_bytes())]
@@ -286,18 +290,39 @@ class Network:
             mirrors=_address(mirrors), mirror_bytes=len(mirrors), departures=departures, landings=landings
         )
         byte, requests, payloads = (_word(self._mpi, handle) for handle in (self._mpi.BYTE, *self._comms))
-        self.device_memory = bool(mpi_library.handles_device_memory(self._mpi, device_memory, os.environ))
+        self.device_memory = not hub and bool(mpi_library.handles_device_memory(self._mpi, device_memory, os.environ))
         from ishmem.runtime import staging  # loads the stack, which ishmem doctor has to examine first
 
         self._staging = staging.create(*card) if card and not self.device_memory else None
         setup = _core.EngineSetup(
             library=self._mpi.__file__, byte=byte, any_source=self._mpi.ANY_SOURCE, requests=requests,
             payloads=payloads, piece=PIECE, device_memory=self.device_memory,
-            staging=self._staging.setup if self._staging else _core.StagingSetup(),
+            staging=self._staging.setup if self._staging else _core.StagingSetup(), sockets=sockets,
         )  # fmt: skip
         _core.start_engine(setup)
         log.debug("payloads between nodes go %s", mpi_library.payloads(self.device_memory))
         self._running = True
+
+    def _connect_all(self, hub: str) -> list[int]:
+        """Return the descriptors of connections to the PEs of other nodes, -1 for others; collective."""
+        me, found = self._world.Get_rank(), [-1] * len(self.nodes)
+        token = hashlib.blake2b(hub.encode(), digest_size=_TOKEN).digest()
+        with tcp.listen() as listener:
+            places = self._world.allgather((tcp.addresses(), listener.getsockname()[1]))
+            for pe in filter(self.is_far, range(me)):
+                connection = tcp.connect(*places[pe])
+                connection.sendall(token + me.to_bytes(4, "little"))
+                found[pe] = connection.detach()
+            listener.settimeout(_CONNECT)
+            while any(found[pe] < 0 for pe in filter(self.is_far, range(me, len(self.nodes)))):
+                connection, _address = listener.accept()
+                connection.settimeout(_CONNECT)
+                hello = connection.recv(_TOKEN + 4, socket.MSG_WAITALL)
+                pe = int.from_bytes(hello[_TOKEN:], "little")
+                if hello[:_TOKEN] == token and pe < len(found) and found[pe] < 0:
+                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    found[pe] = connection.detach()
+        return found
 
     def leave(self, look: Callable[[], None]) -> None:
         """Wait until all PEs of other nodes have left or a PE is lost; this PE has announced that it leaves.
@@ -315,8 +340,8 @@ class Network:
         if not self._running:
             return
         self._running = False
-        politely = politely and _core.lost_pe() < 0
-        deadline = time.monotonic() + (_DRAIN if politely else _DRAIN_LOST)
+        politely = politely and not self._goes_on and _core.lost_pe() < 0
+        deadline = time.monotonic() + (_DRAIN if politely or self._goes_on else _DRAIN_LOST)
         while not _core.drain_engine() and time.monotonic() < deadline:
             time.sleep(0.0002)
         if politely:
@@ -390,6 +415,38 @@ class NodeLinks:
     @on_lost.setter
     def on_lost(self, call: Any) -> None:
         self._links.on_lost = call
+
+
+class SpanningLinks:
+    """Links of a job on several nodes that goes on after a loss.
+
+    What comes with descriptors goes among the PEs of the node; all else through the hub of ``ishmem run``, which tells
+    of the PEs of all nodes.
+
+    Attributes:
+        pe, n_pes: Index of this PE on its node, and the number of PEs on the node.
+        lost: The PEs lost so far, and how.
+    """
+
+    def __init__(self, near: Links, whole: Links) -> None:
+        """Join the links of the PEs of the node, and those of all."""
+        self._near, self._whole = near, whole
+        self.pe, self.n_pes, self.lost = near.pe, near.n_pes, whole.lost
+        self.allgather, self.gather_all = near.allgather, whole.allgather
+        self.exit, self.leave, self.awaited = whole.exit, whole.leave, whole.awaited
+        self.count_those_left = whole.count_those_left
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a callback of the links, or an attribute of this object."""
+        if name in ("on_lost", "on_exit"):
+            setattr(self._whole, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._whole.close()
+        self._near.close()
 
 
 def _word(mpi: Any, handle: Any) -> int:

@@ -56,8 +56,8 @@ class Proxy:
             pyze.zeMemFree(self._context, memory)
 
 
-def raise_problem() -> None:
-    """Raise the error of a request that failed.
+def raise_problem() -> bool:
+    """Raise the error of a request that failed; return whether one has ended because its PE is lost.
 
     Raises:
         LevelZeroError: The driver refused a copy or a kernel.
@@ -66,5 +66,6 @@ def raise_problem() -> None:
     code = _core.proxy_problem()
     if code == -1:
         raise IshmemError("an operation in a kernel reaches outside the symmetric heap; ISHMEM_CHECK=1 says which")
-    if code:
+    if code not in (0, -2):
         raise pyze.failure("a request of a kernel to the host", code)
+    return bool(code)

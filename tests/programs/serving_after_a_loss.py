@@ -35,7 +35,28 @@ def factor(expert, is_lost):
     return float(expert + 1)
 
 
-def serve(step, experts, tp, me, pes):
+def all_reduce_over(team):
+    """Return a function that returns the sums of an array over a team, in memory of the device."""
+    if ishmem.TEAM_NODE.n_pes() < n:  # the kernels of a Communicator do not reach other nodes
+        total, part = ishmem.zeros((TOKENS, HIDDEN), dtype="f4"), ishmem.zeros((TOKENS, HIDDEN), dtype="f4")
+
+        def by_the_host(x):
+            part[:] = x
+            ishmem.sum_reduce(total, part, team)
+            return total
+
+        return by_the_host
+    tp = ishmem.inference.Communicator(1 << 12, team)
+
+    def by_kernels(x):
+        total = dpnp.array(x)
+        tp.all_reduce(total).wait()
+        return total
+
+    return by_kernels
+
+
+def serve(step, experts, all_reduce, me, pes):
     """Run a step over these PEs, and check its results."""
     is_lost = len(pes) < n
     x = dpnp.asarray(np.tile(np.arange(TOKENS, dtype="f4")[:, None] + me + step, (1, HIDDEN)))
@@ -46,8 +67,7 @@ def serve(step, experts, tp, me, pes):
     scale = dpnp.asarray(np.array([me * LOCAL + 1, me * LOCAL + 2], dtype="f4")[:, None, None])
     combined, event, _ = experts.low_latency_combine(received * scale, topk, weights, handle)
     event.wait()
-    total = dpnp.array(combined)
-    tp.all_reduce(total).wait()
+    total = all_reduce(combined)
     ishmem.quiet()  # raises if a wait of these kernels has ended
     wanted = {
         pe: (np.arange(TOKENS) + pe + step) * [0.5 * sum(factor(e, is_lost) for e in row) for row in chosen(pe, step)]
@@ -62,12 +82,12 @@ def kill(me):
         threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
 
 
-def until_lost(experts, tp, me):
+def until_lost(experts, all_reduce, me):
     """Serve until a PE is lost; return the number of the step, and when the loss was noticed."""
     step = 0
     while True:
         try:
-            serve(step, experts, tp, me, range(n))
+            serve(step, experts, all_reduce, me, range(n))
         except ishmem.PeerLost as error:
             assert error.pe == victim, error
             return step, time.monotonic()
@@ -79,8 +99,7 @@ def until_lost(experts, tp, me):
 def main():
     me, word = ishmem.my_pe(), ishmem.zeros(2, dtype="i8")
     experts = ishmem.moe.Buffer(TOKENS, HIDDEN, EXPERTS, TOPK)
-    tp = ishmem.inference.Communicator(1 << 12)
-    step, noticed = until_lost(experts, tp, me)
+    step, noticed = until_lost(experts, all_reduce_over(ishmem.TEAM_WORLD), me)
     left = ishmem.shrink(ishmem.TEAM_WORLD)
     pes = [left.translate_pe(member, ishmem.TEAM_WORLD) for member in range(left.n_pes())]
     assert pes == [pe for pe in range(n) if pe != victim]
@@ -88,11 +107,11 @@ def main():
     ishmem.min_reduce(word[1:], word[:1], left)  # another PE may be a step behind
     step = int(word[1])
     experts.mask(left, SPARE if reroutes else None)
-    tp = ishmem.inference.Communicator(1 << 12, left)
-    serve(step, experts, tp, me, pes)
+    all_reduce = all_reduce_over(left)
+    serve(step, experts, all_reduce, me, pes)
     print(f"went on after {time.monotonic() - noticed:.2f} s", flush=True)
     for later in range(1, steps):
-        serve(step + later, experts, tp, me, pes)
+        serve(step + later, experts, all_reduce, me, pes)
     ishmem.free_all()
     print("served", flush=True)
 

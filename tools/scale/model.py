@@ -244,7 +244,7 @@ def memory_of(pes: int, width: int) -> dict[str, int]:
         "slots of collectives in kernels": layout.barriers_begun - layout.rendezvous(0),
         "slots of collectives of the host": layout.turn - layout.host_ring(0),
         "lines of active sets": layout.gave_up - layout.active_set(0, 0),
-        "table of places, which kernels read": pes if width < pes else 0,
+        "table of places, which kernels read": layout.alias(TWIN) if width < pes else 0,
         "the engine's state of the other PEs": _core.PEER_BYTES * pes,
         "what `init` gathers, until it ends": network.RECORD * pes,
         "records of PEs that leave": _core.departure_bytes(pes),
