@@ -191,6 +191,10 @@ class Links:
         awaited = self._awaited()
         return self._name(awaited - {self.pe} or awaited)
 
+    def stream(self) -> int:
+        """Return the file descriptor of a connection to a hub on another node; -1 if the hub is on this one."""
+        return self._hub.fileno() if self._hub and self._hub.family != socket.AF_UNIX else -1
+
     def exit(self, status: int) -> None:
         """Tell all PEs to end with a status; does not wait for them."""
         with self._changed:

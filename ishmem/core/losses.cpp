@@ -3,14 +3,18 @@
 #include <nanobind/nanobind.h>
 
 #include <signal.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "heap.hpp"
 
@@ -21,9 +25,23 @@ namespace {
 
 constexpr std::chrono::milliseconds STEP{10};
 
+// A message of the hub, without its payload: see ipc/wire.py.
+struct __attribute__((packed)) Header {
+    char magic[4];
+    uint16_t version, kind;
+    uint32_t pe, descriptors;
+    uint64_t sequence;
+    uint32_t length;
+};
+constexpr char MAGIC[4] = {'I', 'S', 'H', 'M'};
+constexpr uint16_t LOST = 6;
+constexpr size_t PEEKED = 64 << 10;
+
 class Teller {
   public:
-    Teller(const int64_t *counted, int64_t *word, int64_t skipped) : counted_(counted), word_(word), skipped_(skipped) {
+    // `counted` is the number of losses that the hub of this node has counted; `stream` the connection to a hub elsewhere.
+    Teller(const int64_t *counted, int stream, int64_t *word, int64_t skipped)
+        : counted_(counted), stream_(stream), word_(word), skipped_(skipped), messages_(stream < 0 ? 0 : PEEKED) {
         thread_ = std::thread([this] { run(); });
     }
 
@@ -36,11 +54,19 @@ class Teller {
         thread_.join();
     }
 
-    void heard(int64_t losses, bool news) {
+    // Takes note that Python has heard of the loss of a PE, and whether there is news; -1: of none.
+    void heard(int pe, bool news) {
         std::lock_guard<std::mutex> lock(mutex_);
-        heard_ = losses;
+        if (pe >= 0) heard_.insert(pe);
+        unheard_.erase(pe);
         news_ = news;
         tell();
+    }
+
+    // Whether there is a loss of which Python has not heard.
+    bool leads() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        return is_ahead();
     }
 
   private:
@@ -50,19 +76,38 @@ class Teller {
         pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are for the program's threads
         std::unique_lock<std::mutex> lock(mutex_);
         while (!stopped_) {
+            if (stream_ >= 0) look();
             tell();
             changed_.wait_for(lock, STEP);
         }
     }
 
-    void tell() {
-        const bool lost = news_ || __atomic_load_n(counted_, __ATOMIC_ACQUIRE) > heard_;
-        __atomic_store_n(word_, lost ? skipped_ : 0, __ATOMIC_RELEASE);
+    // Looks for losses in the messages that Python has not read.
+    void look() {
+        const ssize_t got = recv(stream_, messages_.data(), PEEKED, MSG_PEEK | MSG_DONTWAIT);
+        is_cut_off_ = is_cut_off_ || got == 0;
+        const char *at = messages_.data(), *end = at + (got > 0 ? got : 0);
+        Header next;
+        for (; end - at >= static_cast<ptrdiff_t>(sizeof next); at += sizeof next + next.length) {
+            std::memcpy(&next, at, sizeof next);
+            if (std::memcmp(next.magic, MAGIC, sizeof MAGIC)) return;  // Python has closed it, and it is another file
+            const int pe = static_cast<int>(next.pe);
+            if (next.kind == LOST && !heard_.count(pe)) unheard_.insert(pe);
+        }
     }
 
+    bool is_ahead() const {
+        return !unheard_.empty() || __atomic_load_n(counted_, __ATOMIC_ACQUIRE) > static_cast<int64_t>(heard_.size());
+    }
+
+    void tell() { __atomic_store_n(word_, news_ || is_cut_off_ || is_ahead() ? skipped_ : 0, __ATOMIC_RELEASE); }
+
     const int64_t *counted_;
-    int64_t *word_, skipped_, heard_ = 0;
-    bool news_ = false, stopped_ = false;
+    int stream_;
+    int64_t *word_, skipped_;
+    std::vector<char> messages_;
+    std::set<int> heard_, unheard_;
+    bool news_ = false, is_cut_off_ = false, stopped_ = false;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::thread thread_;
@@ -73,12 +118,14 @@ Teller *teller = nullptr;
 }  // namespace
 
 void bind_losses(nb::module_ &m) {
-    m.def("go_on", [](uintptr_t counted, size_t offset, int64_t skipped) {
+    m.def("go_on", [](uintptr_t counted, int stream, size_t offset, int64_t skipped) {
         heap().status.goes_on = true;
         char *own = heap().mapped[static_cast<size_t>(heap().me)];
-        teller = new Teller(reinterpret_cast<const int64_t *>(counted), reinterpret_cast<int64_t *>(own + offset), skipped);
+        const auto at = reinterpret_cast<const int64_t *>(counted);
+        teller = new Teller(at, stream, reinterpret_cast<int64_t *>(own + offset), skipped);
     });
-    m.def("heard_of_losses", [](int64_t losses, bool news) { if (teller) teller->heard(losses, news); });
+    m.def("heard_of_loss", [](int pe, bool news) { if (teller) teller->heard(pe, news); });
+    m.def("has_unheard_loss", [] { return teller && teller->leads(); });
     m.def("tell_no_more", [] {
         nb::gil_scoped_release release;
         delete std::exchange(teller, nullptr);

@@ -42,7 +42,6 @@ class Losses:
         self._this = this
         self.goes_on = self.heaps_differ = False
         self.news: set[int] = set()
-        self._heard: set[int] = set()
         self._changing = threading.Lock()
         self._kernels: list[dpctl.SyclEvent] = []
 
@@ -69,7 +68,7 @@ class Losses:
         head = this.board.head
         self.goes_on, head.goes_on = True, 1
         counted, told = ctypes.addressof(head) + Head.losses.offset, this.heap.layout.kernel_wait + kernel_wait.LOST
-        _core.go_on(counted, told, kernel_wait.LOOKS - 1)
+        _core.go_on(counted, this.links.stream(), told, kernel_wait.LOOKS - 1)
         for pe in list(this.links.lost):
             self.add(pe)
 
@@ -77,13 +76,12 @@ class Losses:
         """Take note of a loss: waits end."""
         with self._changing:
             self.news.add(pe)
-            self._heard.add(pe)
             _core.set_lost(pe)
-            _core.heard_of_losses(len(self._heard), bool(self.news))
+            _core.heard_of_loss(pe, True)
 
     def hear(self) -> None:
         """Wait for the news of all losses that kernels have been told of."""
-        while self.goes_on and len(self._heard) < self._this.board.head.losses:
+        while _core.has_unheard_loss():
             threading.Event().wait(0.001)
 
     def end_waits(self) -> bool:
@@ -99,7 +97,7 @@ class Losses:
             self.news -= set(members) - set(census.pes)
             if not self.news:
                 _core.forget_lost()
-            _core.heard_of_losses(len(self._heard), bool(self.news))
+            _core.heard_of_loss(-1, bool(self.news))
         self.heaps_differ = self.heaps_differ or not census.heap
 
     def close(self) -> None:

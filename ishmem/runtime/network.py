@@ -434,7 +434,7 @@ class SpanningLinks:
         self.pe, self.n_pes, self.lost = near.pe, near.n_pes, whole.lost
         self.allgather, self.gather_all = near.allgather, whole.allgather
         self.exit, self.leave, self.awaited = whole.exit, whole.leave, whole.awaited
-        self.count_those_left = whole.count_those_left
+        self.count_those_left, self.stream = whole.count_those_left, whole.stream
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a callback of the links, or an attribute of this object."""
