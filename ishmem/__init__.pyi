@@ -68,7 +68,6 @@ from .memory import (
     array as array,
     calloc as calloc,
     empty as empty,
-    empty_like as empty_like,
     free as free,
     free_all as free_all,
     full as full,
@@ -76,13 +75,9 @@ from .memory import (
     is_symmetric as is_symmetric,
     malloc as malloc,
     malloc_with_hints as malloc_with_hints,
-    ones as ones,
-    ones_like as ones_like,
     ptr as ptr,
     realloc as realloc,
     view as view,
-    zeros as zeros,
-    zeros_like as zeros_like,
 )
 from .on_queue import (
     barrier_all_on_queue as barrier_all_on_queue,
@@ -158,6 +153,101 @@ from .vcollectives import alltoallv as alltoallv, gatherv as gatherv, scatterv a
 from .wait import test as test, wait_until as wait_until
 from .work_groups import max_work_groups as max_work_groups, sync_work_groups as sync_work_groups
 __version__: str
+
+def empty_like(a: typing.Any, *, dtype: typing.Any = None, order: str = 'C', shape: typing.Any = None) -> dpnp.ndarray:
+    """Return a new symmetric array of uninitialised elements, with the shape and dtype of ``a``.
+
+    Collective, blocking. Errors as for ``empty``.
+
+    Args:
+        a: An array, whose shape and dtype are the defaults.
+        dtype: Another dtype.
+        order: Layout in memory, ``"C"`` or ``"F"``.
+        shape: Another shape.
+
+    Example:
+        >>> b = ishmem.empty_like(np.zeros((2, 3)))
+
+    Source: dpnp.empty_like.
+    """
+
+def ones(
+    shape: typing.Any, *, dtype: typing.Any = None, order: str = 'C', device: typing.Any = None,
+    usm_type: str = 'device', sycl_queue: typing.Any = None,
+) -> dpnp.ndarray:
+    """Return a new symmetric array of ones.
+
+    Collective, blocking: initialised on every PE when the call returns. Arguments and errors as for ``empty``.
+
+    Args:
+        shape: A number of elements, or a tuple of them.
+        dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
+        order: Layout in memory, ``"C"`` or ``"F"``.
+        device: Leave it out, or pass the device of the heap.
+        usm_type: ``"device"``: symmetric arrays are device memory.
+        sycl_queue: Leave it out, or pass the queue of the heap.
+
+    Example:
+        >>> weights = ishmem.ones((4, 4))
+
+    Source: dpnp.ones.
+    """
+
+def ones_like(a: typing.Any, *, dtype: typing.Any = None, order: str = 'C', shape: typing.Any = None) -> dpnp.ndarray:
+    """Return a new symmetric array of ones, with the shape and dtype of ``a``.
+
+    Collective, blocking. Errors as for ``empty``.
+
+    Args:
+        a: An array, whose shape and dtype are the defaults.
+        dtype: Another dtype.
+        order: Layout in memory, ``"C"`` or ``"F"``.
+        shape: Another shape.
+
+    Example:
+        >>> b = ishmem.ones_like(np.zeros(4), dtype="i4")
+
+    Source: dpnp.ones_like.
+    """
+
+def zeros(
+    shape: typing.Any, *, dtype: typing.Any = None, order: str = 'C', device: typing.Any = None,
+    usm_type: str = 'device', sycl_queue: typing.Any = None,
+) -> dpnp.ndarray:
+    """Return a new symmetric array of zeros.
+
+    Collective, blocking: initialised on every PE when the call returns. Arguments and errors as for ``empty``.
+
+    Args:
+        shape: A number of elements, or a tuple of them.
+        dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
+        order: Layout in memory, ``"C"`` or ``"F"``.
+        device: Leave it out, or pass the device of the heap.
+        usm_type: ``"device"``: symmetric arrays are device memory.
+        sycl_queue: Leave it out, or pass the queue of the heap.
+
+    Example:
+        >>> counters = ishmem.zeros(n, dtype="i8")
+
+    Source: OpenSHMEM 1.5, 9.3.3 (shmem_calloc); ishmem_calloc.
+    """
+
+def zeros_like(a: typing.Any, *, dtype: typing.Any = None, order: str = 'C', shape: typing.Any = None) -> dpnp.ndarray:
+    """Return a new symmetric array of zeros, with the shape and dtype of ``a``.
+
+    Collective, blocking. Errors as for ``empty``.
+
+    Args:
+        a: An array, whose shape and dtype are the defaults.
+        dtype: Another dtype.
+        order: Layout in memory, ``"C"`` or ``"F"``.
+        shape: Another shape.
+
+    Example:
+        >>> b = ishmem.zeros_like(np.ones(4))
+
+    Source: dpnp.zeros_like.
+    """
 
 def team_destroy(team: Team) -> None:
     """Destroy the team and the contexts created from it.

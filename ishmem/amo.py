@@ -22,6 +22,7 @@ from ishmem import _core
 from ishmem.common import type_tables
 from ishmem.common.constants import MemoryOrder, no_member
 from ishmem.common.routines import exported
+from ishmem.common.shared_numbers import NO_RESULT
 from ishmem.order import fence
 from ishmem.runtime import check, docstrings, job
 from ishmem.runtime.stubs import named
@@ -42,8 +43,6 @@ def code(rmw: type_tables.Rmw, types: tuple[str, ...]) -> int:
 
 
 _CODES = {name: code(atomic.rmw, atomic.types) for name, atomic in type_tables.ATOMICS.items()}
-NO_RESULT = 0x80
-"""In a code: nobody wants the old value, so that between nodes nobody waits for it."""
 
 
 def run(name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None) -> Any:

@@ -24,8 +24,9 @@ from ishmem.common.errors import HeapExhausted, SymmetryError
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import RMA_TYPES, refusal
 from ishmem.environment import arrays
-from ishmem.runtime import check, foreign, job
+from ishmem.runtime import check, docstrings, foreign, job
 from ishmem.runtime.allocator import ALIGNMENT, Allocation
+from ishmem.runtime.stubs import named
 
 if TYPE_CHECKING:
     from dpctl.memory import MemoryUSMDevice
@@ -83,50 +84,46 @@ def empty(
     return _array("empty", lambda: _request(shape, dtype, order, device, usm_type, sycl_queue))
 
 
-def zeros(
-    shape: Any, *, dtype: Any = None, order: str = "C", device: Any = None, usm_type: str = "device",
-    sycl_queue: Any = None,
-) -> ndarray:  # fmt: skip
-    """Return a new symmetric array of zeros.
+def _filled(name: str, value: int, example: str, source: str) -> Callable[..., ndarray]:
+    """Return a routine that makes an array of one value."""
 
-    Collective, blocking: initialised on every PE when the call returns. Arguments and errors as for ``empty``.
+    def make(
+        shape: Any, *, dtype: Any = None, order: str = "C", device: Any = None, usm_type: str = "device",
+        sycl_queue: Any = None,
+    ) -> ndarray:  # fmt: skip
+        return _array(name, lambda: _request(shape, dtype, order, device, usm_type, sycl_queue), value)
 
-    Args:
-        shape: A number of elements, or a tuple of them.
-        dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
-        order: Layout in memory, ``"C"`` or ``"F"``.
-        device: Leave it out, or pass the device of the heap.
-        usm_type: ``"device"``: symmetric arrays are device memory.
-        sycl_queue: Leave it out, or pass the queue of the heap.
-
-    Example:
-        >>> counters = ishmem.zeros(n, dtype="i8")
-
-    Source: OpenSHMEM 1.5, 9.3.3 (shmem_calloc); ishmem_calloc.
-    """
-    return _array("zeros", lambda: _request(shape, dtype, order, device, usm_type, sycl_queue), 0)
+    text = f"Return a new symmetric array of {name}.\n\n{_INITIALISED} Arguments and errors as for ``empty``.\n\n"
+    text += docstrings.sections(make, docstrings.arguments(empty), f">>> {example}")
+    return named(make, name, __name__, text, source)
 
 
-def ones(
-    shape: Any, *, dtype: Any = None, order: str = "C", device: Any = None, usm_type: str = "device",
-    sycl_queue: Any = None,
-) -> ndarray:  # fmt: skip
-    """Return a new symmetric array of ones.
+def _like(kind: str, elements: str, example: str, value: int | None = None) -> Callable[..., ndarray]:
+    """Return a routine that makes an array with the shape and dtype of another one."""
+    name = f"{kind}_like"
 
-    Collective, blocking: initialised on every PE when the call returns. Arguments and errors as for ``empty``.
+    def make(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
+        return _array(name, lambda: _request_like(a, dtype, order, shape), value)
 
-    Args:
-        shape: A number of elements, or a tuple of them.
-        dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
-        order: Layout in memory, ``"C"`` or ``"F"``.
-        device: Leave it out, or pass the device of the heap.
-        usm_type: ``"device"``: symmetric arrays are device memory.
-        sycl_queue: Leave it out, or pass the queue of the heap.
+    text = f"Return a new symmetric array of {elements}, with the shape and dtype of ``a``.\n\n"
+    text += "Collective, blocking. Errors as for ``empty``.\n\n"
+    text += docstrings.sections(make, _OF_LIKE, f">>> b = ishmem.{name}({example})")
+    return named(make, name, __name__, text, f"dpnp.{name}")
 
-    Example:
-        >>> weights = ishmem.ones((4, 4))
-    """
-    return _array("ones", lambda: _request(shape, dtype, order, device, usm_type, sycl_queue), 1)
+
+_INITIALISED = "Collective, blocking: initialised on every PE when the call returns."
+_OF_LIKE = {
+    "a": "An array, whose shape and dtype are the defaults.",
+    "dtype": "Another dtype.",
+    "order": 'Layout in memory, ``"C"`` or ``"F"``.',
+    "shape": "Another shape.",
+}
+_CALLOC = "OpenSHMEM 1.5, 9.3.3 (shmem_calloc); ishmem_calloc"
+zeros = _filled("zeros", 0, 'counters = ishmem.zeros(n, dtype="i8")', _CALLOC)
+ones = _filled("ones", 1, "weights = ishmem.ones((4, 4))", "dpnp.ones")
+empty_like = _like("empty", "uninitialised elements", "np.zeros((2, 3))")
+zeros_like = _like("zeros", "zeros", "np.ones(4)", 0)
+ones_like = _like("ones", "ones", 'np.zeros(4), dtype="i4"', 1)
 
 
 def full(
@@ -208,57 +205,6 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
             raise HeapExhausted(f"arange from {start} to {stop} by {step}: {error}") from None
 
     return _copied("arange", make, dtype)
-
-
-def empty_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-    """Return a new symmetric array of uninitialised elements, with the shape and dtype of ``a``.
-
-    Collective, blocking. Errors as for ``empty``.
-
-    Args:
-        a: An array, whose shape and dtype are the defaults.
-        dtype: Another dtype.
-        order: Layout in memory, ``"C"`` or ``"F"``.
-        shape: Another shape.
-
-    Example:
-        >>> b = ishmem.empty_like(np.zeros((2, 3)))
-    """
-    return _array("empty_like", lambda: _request_like(a, dtype, order, shape))
-
-
-def zeros_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-    """Return a new symmetric array of zeros, with the shape and dtype of ``a``.
-
-    Collective, blocking. Errors as for ``empty``.
-
-    Args:
-        a: An array, whose shape and dtype are the defaults.
-        dtype: Another dtype.
-        order: Layout in memory, ``"C"`` or ``"F"``.
-        shape: Another shape.
-
-    Example:
-        >>> b = ishmem.zeros_like(np.ones(4))
-    """
-    return _array("zeros_like", lambda: _request_like(a, dtype, order, shape), 0)
-
-
-def ones_like(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-    """Return a new symmetric array of ones, with the shape and dtype of ``a``.
-
-    Collective, blocking. Errors as for ``empty``.
-
-    Args:
-        a: An array, whose shape and dtype are the defaults.
-        dtype: Another dtype.
-        order: Layout in memory, ``"C"`` or ``"F"``.
-        shape: Another shape.
-
-    Example:
-        >>> b = ishmem.ones_like(np.zeros(4), dtype="i4")
-    """
-    return _array("ones_like", lambda: _request_like(a, dtype, order, shape), 1)
 
 
 def full_like(a: Any, fill_value: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:

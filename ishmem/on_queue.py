@@ -538,7 +538,7 @@ class _Transfer:
             self.address = check.remote(self.to if is_put else self.origin, self.pe)
             self.nbytes = rma.bytes_of(self.to, self.origin, nelems)
         else:
-            self.plan = boxes.of_views(self.to, self.origin, nelems, self.pe, is_put)
+            self.plan = boxes.of_arrays(self.to, self.origin, nelems, self.pe, is_put)
 
 
 def _signal(

@@ -5,7 +5,7 @@ The same names work on the host and in kernels.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -187,41 +187,19 @@ get_nbi_work_group = work_group_form(get_nbi)
 
 
 def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:
-    """Put by the copy engine, after every check."""
-    this, number = job.current(), check.pe(pe)
-    to = check.view(dest, "dest", routine="put")
+    """Put by the core, once it knows the memory, or by the copy engine, after every check."""
+    number, to = check.pe(pe), check.view(dest, "dest", routine="put")
     if check.is_scalar(source):
         source = check.as_element(dest, source)
     origin = check.view(source, "source", routine="put")
-    if not to.order & origin.order:
-        _move_views(_core.put, boxes.of_views(to, origin, nelems, number, is_put=True), nelems)
-        return
-    remote, nbytes = check.remote(to, number), bytes_of(to, origin, nelems)
-    learned = origin.device and this.heap.private_memory.learn(origin.address, nbytes, write=False)
-    if learned and _core.put(dest, source, pe, nelems) is not NotImplemented:
-        return
-    this.engine.copy(remote, origin.address, nbytes, source)
+    boxes.of_arrays(to, origin, nelems, number, is_put=True).run(_core.put, to.array, origin.array, pe, nelems)
 
 
 def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
-    """Get by the copy engine, after every check."""
-    this, number = job.current(), check.pe(pe)
+    """Get by the core, once it knows the memory, or by the copy engine, after every check."""
+    number = check.pe(pe)
     to, origin = check.view(dest, "dest", routine="get"), check.view(source, "source", routine="get")
-    if not to.order & origin.order:
-        _move_views(_core.get, boxes.of_views(to, origin, nelems, number, is_put=False), nelems)
-        return
-    remote, nbytes = check.remote(origin, number), bytes_of(to, origin, nelems)
-    learned = to.device and this.heap.private_memory.learn(to.address, nbytes, write=True)
-    if learned and _core.get(dest, source, pe, nelems) is not NotImplemented:
-        return
-    this.engine.copy(to.address, remote, nbytes, dest)
-
-
-def _move_views(by_core: Callable[..., Any], plan: boxes.Plan, nelems: int | None) -> None:
-    """Put or get by the core, once it knows the memory, and the dpnp arrays of tensors; or by the copy engine."""
-    plan.learn()
-    if by_core(plan.dest.array, plan.source.array, plan.pe, nelems) is NotImplemented:
-        plan.start()
+    boxes.of_arrays(to, origin, nelems, number, is_put=False).run(_core.get, to.array, origin.array, pe, nelems)
 
 
 def bytes_of(to: check.View, origin: check.View, nelems: int | None) -> int:

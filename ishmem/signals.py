@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ishmem import _core, amo, rma, wait
 from ishmem.common.constants import Cmp, SignalOp, no_member
 from ishmem.common.routines import exported
+from ishmem.common.shared_numbers import NO_RESULT
 from ishmem.common.type_tables import ATOMICS, SIGNAL_TYPES
 from ishmem.runtime import check, job
 from ishmem.runtime.stubs import work_group_form
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = exported(__name__)
 
 _ATOMIC = {SignalOp.SET: "atomic_set", SignalOp.ADD: "atomic_add"}
-_CODES = {sig_op: amo.code(ATOMICS[name].rmw, SIGNAL_TYPES) | amo.NO_RESULT for sig_op, name in _ATOMIC.items()}
+_CODES = {sig_op: amo.code(ATOMICS[name].rmw, SIGNAL_TYPES) | NO_RESULT for sig_op, name in _ATOMIC.items()}
 _ALLOWED = tuple(_ATOMIC)
 
 

@@ -18,7 +18,6 @@ variable, its value and the comparison, and ``PeerLost`` when a PE has died, as 
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import numpy as np
@@ -26,6 +25,7 @@ import numpy as np
 from ishmem import _core, wait
 from ishmem.common.errors import IshmemError
 from ishmem.common.routines import exported
+from ishmem.common.shared_numbers import Mode
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.runtime import check, docstrings, host_copies, job
 from ishmem.runtime.stubs import work_group_form
@@ -36,14 +36,6 @@ if TYPE_CHECKING:
 __all__ = exported(__name__)
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Mode(IntEnum):
-    """What a call looks for; the numbers of ``Mode`` in ``ishmem/core/operations.hpp``."""
-
-    ALL = 0
-    ANY = 1
-    SOME = 2
 
 
 _ARGUMENTS = {

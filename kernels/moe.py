@@ -21,6 +21,7 @@ from ishmem import order, rma, signals
 from ishmem.common.constants import CMP_GE
 from ishmem.common.inference import WORD
 from ishmem.common.moe import COMBINES, DISPATCHES, ENDED, HEADER, LISTS, MAX_TOKENS, OUTPUTS, ROW, TICKET
+from ishmem.common.shared_numbers import HELD
 from ishmem.common.violations import ROWS, number as number_of
 from ishmem.runtime.kernel_extension import kernel_factory
 
@@ -40,7 +41,7 @@ from .intrinsics import (
 )
 from .options import CHECK, LATE, PROXIED
 from .peers import peer_delta
-from .proxy import HELD, Move, reachable, start_by_proxy, store_flag
+from .proxy import Move, reachable, start_by_proxy, store_flag
 from .runtime_checks import report
 from .teams import members_of, pe_of
 from .tickets import end_launch, next_ticket

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from numba.core import types
 
+from ishmem.common.shared_numbers import HELD, Request
 from ishmem.runtime.routes import Route
 
 from .intrinsics import (
@@ -48,8 +49,7 @@ from .spec_constants import heap_base, near_count, pe_count, this_pe, ticket_cou
 
 (
     PUT, GET, STORE, QUIET_HOST, UPDATE, SIGNAL, ORDER, COMPLETE, FLUSH, STORES_DIRECTLY, MARK, LOAD, ATOMIC,
-) = range(13)  # fmt: skip  # as in ishmem/core/proxy.cpp
-HELD, NBI = 1 << 24, 1 << 25  # of a program's operations that may arrive late, and of nonblocking ones
+) = map(int, Request)  # fmt: skip
 
 STORES, DIRECT = map(int, (Route.STORES, Route.DIRECT))
 

@@ -11,6 +11,7 @@ from typing import Any
 from numba.core import types
 
 from ishmem import rma
+from ishmem.common.shared_numbers import HELD, NBI
 from ishmem.common.violations import NELEMS, SIZES, number
 
 from . import type_checks, views
@@ -34,8 +35,6 @@ from .options import CHECK, LATE
 from .peers import is_distance
 from .proxy import (
     GET as PROXY_GET,
-    HELD,
-    NBI,
     PUT as PROXY_PUT,
     copy_by_proxy,
     delta_if_reachable,

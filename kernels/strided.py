@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ishmem import strided
+from ishmem.common.shared_numbers import HELD
 from ishmem.common.violations import STRIDE, number
 
 from . import type_checks
@@ -18,7 +19,7 @@ from .intrinsics import (
     group_barrier,
     item_bytes,
 )
-from .proxy import HELD, Move, delta_if_reachable, move_by_proxy, reachable
+from .proxy import Move, delta_if_reachable, move_by_proxy, reachable
 from .regions import shift_of
 from .runtime_checks import allowed, fits, report
 from .work_division import alone, work_item_share, workers_of

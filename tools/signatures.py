@@ -67,7 +67,11 @@ def _import(module: str, names: dict[str, Any]) -> str:
 
 def _definition(routine: Any) -> str:
     signature = inspect.signature(routine)
-    parameters = ", ".join(_parameter(each).replace(" ", "\0") for each in signature.parameters.values())
+    written = [_parameter(each).replace(" ", "\0") for each in signature.parameters.values()]
+    by_name = [each.kind is inspect.Parameter.KEYWORD_ONLY for each in signature.parameters.values()]
+    if True in by_name:
+        written.insert(by_name.index(True), "*")
+    parameters = ", ".join(written)
     head = f"def {routine.__name__}({parameters}) -> {_qualified(signature.return_annotation)}:\n"
     if len(head) > 120:
         wrapped = textwrap.fill(parameters, 116, initial_indent="    ", subsequent_indent="    ")

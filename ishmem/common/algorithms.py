@@ -24,10 +24,11 @@ from collections.abc import Iterable, Mapping
 
 from ishmem import _core
 from ishmem.common.collective_table import COLLECTIVES, Combines
+from ishmem.common.shared_numbers import Algorithm
 from ishmem.common.sizes import parse_size
 
-ALGORITHMS = ("slot", "mapped", "tree", "engine", "kernel", "levels", "rounds")
-"""In the order of ``Algorithm`` of ishmem/core/collectives.hpp."""
+ALGORITHMS = tuple(each.name.lower().rpartition("_")[2] for each in Algorithm if each is not Algorithm.REFUSAL)
+"""The algorithms by their numbers in the core."""
 
 Table = dict[str, list[tuple[int, str]]]
 """For each routine, algorithms with the block size from which each applies, ascending."""

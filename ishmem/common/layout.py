@@ -35,8 +35,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ishmem.common import kernel_wait
+from ishmem.common.shared_numbers import LINE as LINE, MAX_TEAMS as MAX_TEAMS
 
-LINE = 64
 RECORD = 256
 RENDEZVOUS_SLOT = 1024
 PAGE = 4096
@@ -49,7 +49,6 @@ FEW_MEMBERS = 256
 
 WIDE_BYTES = 9 << 20  # for the slots of larger teams
 PREDEFINED = 3  # teams
-MAX_TEAMS = 128  # as in ishmem/core/heap.hpp
 TWIN = 64  # a team's handle plus this is its twin's: the same PEs, for on-queue collectives
 PairStep = tuple[int, int, bool, bool, int, int, bool, bool]
 """A ``PairStep`` of ishmem/core/exchange.hpp, whose number is that of the line in kernels."""

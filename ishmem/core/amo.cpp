@@ -45,10 +45,10 @@ Word apply(int rmw, Word *at, Word value, Word cond) {
         case Or: return __atomic_fetch_or(at, value, __ATOMIC_RELAXED);
         case Xor: return __atomic_fetch_xor(at, value, __ATOMIC_RELAXED);
         case AddFloat: return combine<Float<Word>, Sum>(at, value);
-        case MinSigned: return combine<Signed<Word>, Least>(at, value);
+        case Min: return combine<Signed<Word>, Least>(at, value);
         case MinUnsigned: return combine<Word, Least>(at, value);
         case MinFloat: return combine<Float<Word>, Least>(at, value);
-        case MaxSigned: return combine<Signed<Word>, Greatest>(at, value);
+        case Max: return combine<Signed<Word>, Greatest>(at, value);
         case MaxUnsigned: return combine<Word, Greatest>(at, value);
         case MaxFloat: return combine<Float<Word>, Greatest>(at, value);
         default: break;
@@ -87,8 +87,8 @@ uint64_t apply(int rmw, char *at, size_t item, uint64_t value, uint64_t cond) {
 int of_type(int rmw, Type type) {
     const bool is_float = type == F32 || type == F64;
     if (rmw == Add && is_float) return AddFloat;
-    if (rmw != MinSigned && rmw != MaxSigned) return rmw;
-    return is_float ? rmw + MinFloat - MinSigned : type == U32 || type == U64 ? rmw + MinUnsigned - MinSigned : rmw;
+    if (rmw != Min && rmw != Max) return rmw;
+    return is_float ? rmw + MinFloat - Min : type == U32 || type == U64 ? rmw + MinUnsigned - Min : rmw;
 }
 
 PyObject *run_far(int rmw, bool result, char *at, Type type, size_t item, uint64_t value, uint64_t cond) {

@@ -15,8 +15,6 @@
 
 namespace ishmem {
 
-enum Algorithm { InSlot, Mapped, Tree, ByEngine, ByKernel, Levels, Rounds, Refusal = 7 };
-
 // Whether an algorithm moves data within each node and between the nodes.
 inline bool in_levels(Algorithm algorithm) { return algorithm == Levels || algorithm == Rounds; }
 
@@ -33,8 +31,6 @@ struct Header {
     char words[24];      // the data when it fits; collect: capacity of dest in elements
 };
 static_assert(sizeof(Header) == 64);
-
-constexpr size_t LINE = 64;
 
 // What is set for a job. A ring has one line of flags and two slots.
 struct Config {

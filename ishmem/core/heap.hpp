@@ -10,10 +10,9 @@
 
 #include "array.hpp"
 #include "far.hpp"
+#include "numbers.hpp"
 
 namespace ishmem {
-
-constexpr unsigned MAX_TEAMS = 128;  // teams and their twins: see ishmem/common/layout.py
 
 // A team: its members are PEs start, start + stride, ..., or those listed; size 0: the handle is free.
 struct Team {

@@ -94,15 +94,9 @@ bool signal_late(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, P
 Done p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index);
 PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 
-// As in ishmem/common/type_tables.py.
-enum Rmw { Fetch, Swap, CompareSwap, Add, And, Or, Xor, AddFloat, MinSigned, MinUnsigned, MinFloat, MaxSigned, MaxUnsigned, MaxFloat };
-
 // Returns the old value. The lowest byte of `code` is the Rmw, combined with NO_RESULT when the caller needs no
 // result. Bit 8 + t is set when the operation accepts Type t. `order` is 0, relaxed; others are declined.
-constexpr long NO_RESULT = 0x80;
 PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond, PyObject *order);
-
-enum Compare { EQ = 1, NE, GT, GE, LT, LE };  // the values of ISHMEM_CMP_*
 
 // How a wait ended. BadArguments: the fast path does not support the arguments. Mixed: a barrier in which PEs made
 // different calls.
@@ -115,8 +109,6 @@ Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject 
 Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout);
 
 Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index);
-
-enum Mode { All, Any, Some };
 
 // Returns (outcome, number of indices written to `found`, value of a variable that does not satisfy the comparison).
 // `values` holds one value, or one per variable; `once` tests once without waiting.

@@ -17,10 +17,9 @@
 namespace ishmem {
 namespace {
 
-// As in kernels/proxy.py; the last three return a value. Signal to MarkHeld are sent where late_delivery.hpp holds operations.
-enum Kind { Put, Get, Store, Quiet, Update, Signal, Fence, Complete, Flush, StoresDirectly, MarkHeld, Load, AtomicRmw };
+using namespace requests;
+
 constexpr int LOST_PE = -2;  // a problem: a request has ended because its PE is lost
-constexpr int64_t HELD = 1 << 24, NBI = 1 << 25;  // in `what`: late_delivery.hpp holds it; it is nonblocking
 
 // The line before the requests.
 struct Header {
@@ -28,16 +27,13 @@ struct Header {
     int64_t host_puts;  // whether the host has put to another node since a Quiet began
 };
 
-struct Request {
-    int64_t turn;    // the lap of the ring whose request may be written here
-    int64_t posted;  // the lap whose request is written completely, counted from 1
-    int64_t what;    // kind, rmw << 8, bytes of an element << 16
-    int64_t pe, offset;
-    int64_t operand;  // an address on this PE, or a value; receives the result
-    int64_t other;    // byte count, condition, upper half of a 16-byte value, or of a Signal what MarkHeld has returned
-    int64_t unused;
-
-    Kind kind() const { return static_cast<Kind>(what & 0xff); }
+// turn: the lap of the ring whose request may be written here
+// posted: the lap whose request is written completely, counted from 1
+// what: kind, rmw << 8, bytes of an element << 16
+// operand: an address on this PE, or a value; receives the result
+// other: byte count, condition, upper half of a 16-byte value, or of a Signal what MarkHeld has returned
+struct Request : Words {
+    RequestKind kind() const { return static_cast<RequestKind>(what & 0xff); }
     int rmw() const { return static_cast<int>(what >> 8 & 0xff); }
     size_t item() const { return static_cast<size_t>(what >> 16 & 0xff); }
     size_t bytes() const { return kind() <= Get ? static_cast<size_t>(other) : item(); }

@@ -1,12 +1,12 @@
-"""Write the enumeration ``Routine`` and the traits of the routines for ``routines.hpp``; the build runs this.
+"""Write what C++ takes from tables of Python: the routines with their traits, and shared numbers. The build runs this.
 
-python routine_table.py FILE
+python routine_table.py FOLDER
 """
 
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from enum import Enum, IntEnum
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FLAGS = ("dest_blocks", "source_blocks", "own_counts", "is_plain", "gives_all_the_same")
 CHOICES = ("root", "in_place", "combines")
+NAMES = {name: name for name in ("EQ", "NE", "GT", "GE", "LT", "LE")}
+"""The enumerators with other names than `cpp_name` gives."""
 
 
 def cpp_name(name: str) -> str:
@@ -30,6 +32,12 @@ def traits(routine: Collective) -> str:
     return ", ".join([*chosen, *(str(getattr(routine, flag)).lower() for flag in FLAGS)])
 
 
+def enumeration(kind: type[IntEnum], name: str = "") -> str:
+    """Return an enumeration of Python as one of C++."""
+    members = ", ".join(f"{NAMES.get(each.name) or cpp_name(each.name)} = {each.value}" for each in kind)
+    return f"enum {name or kind.__name__} {{ {members} }};"
+
+
 def _without_package() -> None:
     """Make ``ishmem.common`` importable without ``ishmem``, which a build does not have yet."""
     folder = Path(__file__).resolve().parents[1]
@@ -39,22 +47,52 @@ def _without_package() -> None:
         sys.modules[name] = package
 
 
-def main(file: str) -> None:
-    """Write the file."""
-    _without_package()
+def _routines() -> list[str]:
     from ishmem.common.collective_table import COLLECTIVES
 
     names = [cpp_name(name) for name in COLLECTIVES]
     rows = [f"    {{{traits(routine)}}},  // {name}" for name, routine in zip(names, COLLECTIVES.values())]
-    text = ["// Written by routine_table.py from ishmem/common/collective_table.py."]
-    text += [
+    return [
         f"enum Routine {{ {', '.join(names)}, ROUTINES }};",
         "",
         "constexpr Traits TRAITS[ROUTINES] = {",
         *rows,
         "};",
     ]
-    Path(file).write_text("\n".join(text) + "\n")
+
+
+def _numbers() -> list[str]:
+    from ishmem.common import constants, shared_numbers as shared, type_tables
+
+    return [
+        "#pragma once",
+        "#include <cstddef>",
+        "#include <cstdint>",
+        "",
+        "namespace ishmem {",
+        "",
+        f"constexpr unsigned MAX_TEAMS = {shared.MAX_TEAMS};",
+        f"constexpr size_t LINE = {shared.LINE};",
+        f"constexpr long NO_RESULT = {shared.NO_RESULT};",
+        *map(enumeration, (type_tables.Rmw, shared.Mode, shared.Algorithm)),
+        enumeration(constants.Cmp, "Compare"),
+        "",
+        "namespace requests {",
+        f"constexpr int64_t HELD = {shared.HELD}, NBI = {shared.NBI};",
+        enumeration(shared.Request, "RequestKind"),
+        f"struct Words {{ int64_t {', '.join(shared.REQUEST_WORDS)}; }};",
+        "}  // namespace requests",
+        "",
+        "}  // namespace ishmem",
+    ]
+
+
+def main(folder: str) -> None:
+    """Write the files."""
+    _without_package()
+    for file, lines in (("routine_table.inc", _routines()), ("numbers.hpp", _numbers())):
+        text = ["// Written by routine_table.py from the tables of ishmem/common.", *lines]
+        Path(folder, file).write_text("\n".join(text) + "\n")
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, Protocol
 
 from ishmem import _core
 from ishmem.common.collective_table import COLLECTIVES
+from ishmem.common.shared_numbers import Algorithm
 from ishmem.common.team_shape import Shape
 from ishmem.runtime.foreign import TYPE_NUMBERS
 
 ROUTINES = {routine: number for number, routine in enumerate(COLLECTIVES)}
 TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
-_REFUSAL = 7
 
 
 class Members(Protocol):
@@ -62,7 +62,7 @@ class Asked(NamedTuple):
 
     def __str__(self) -> str:
         """Describe the arguments that must be equal on all PEs, or why the member refused its arguments."""
-        if self.algorithm == _REFUSAL:
+        if self.algorithm == Algorithm.REFUSAL:
             return f"{self.routine} {self.refusal}"
         traits = COLLECTIVES[self.routine]
         sizes = "" if traits.counted or traits.own_counts else f" of {self.nelems} elements"

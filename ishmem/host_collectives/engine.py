@@ -14,8 +14,8 @@ import numpy as np
 
 from ishmem import _core
 from ishmem._core import CollectiveCall
-from ishmem.common import algorithms
 from ishmem.common.collective_table import COLLECTIVES, Collective, Combines, Root
+from ishmem.common.shared_numbers import Algorithm
 from ishmem.common.type_tables import HALVES, OPAQUE
 from ishmem.environment import arrays
 from ishmem.host_collectives.collective_call import TYPE_NAMES, Asked, asked
@@ -161,7 +161,7 @@ def _reduce(call: CollectiveCall, requests: list[Asked], engine: CopyEngine) -> 
     dests = [_address(request.dest, pe) + first * item for request, pe in zip(requests, pes)]
     in_heap = all(offset < _HEAP for request in requests for offset in (request.dest, request.source))
     reached = in_heap and not job.current().heap.far
-    by_kernel = reached and requests[0].algorithm == algorithms.ALGORITHMS.index("kernel")
+    by_kernel = reached and requests[0].algorithm == Algorithm.BY_KERNEL
     combine = _combine_on_device if by_kernel else _combine_on_host
     total, address = combine(call, sources, last - first, engine)
     engine.copy_all([(dest, address, (last - first) * item) for dest in dests])

@@ -6,7 +6,7 @@ The core divides a copy into boxes: blocks of consecutive elements at regular di
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,14 +81,18 @@ class Plan:
         """Return the address of the first element of ``source``."""
         return self.source.address if self.is_put else self.remote
 
-    def learn(self) -> bool:
-        """Register the memory of this PE's array in the core; return whether the core can now make the copy."""
-        if not self.boxes:
-            return False
+    def run(self, by_core: Callable[..., Any], *arguments: Any) -> None:
+        """Copy by the core, with the memory of this PE's array registered, or start the copies in the copy engine."""
+        self._learn()
+        if by_core(*arguments) in (NotImplemented, False):
+            self.start()
+
+    def _learn(self) -> None:
+        if not (self.boxes and (self.source if self.is_put else self.dest).device):
+            return
         box, item = self.boxes[0], self.dest.itemsize
         address = self.origin + box.origin * item if self.is_put else self.to + box.to * item
-        private = job.current().heap.private_memory
-        return private.learn(address, box.block * item, write=not self.is_put)
+        job.current().heap.private_memory.learn(address, box.block * item, write=not self.is_put)
 
     def start(self) -> None:
         """Start the copies in the copy engine."""
@@ -98,8 +102,8 @@ class Plan:
                 engine.copy(self.to + to * item, self.origin + origin * item, box.block * item, kept)
 
 
-def of_views(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool) -> Plan:
-    """Return the plan of a put or get of arrays that are not both contiguous in one memory order.
+def of_arrays(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool) -> Plan:
+    """Return the plan of a put or get.
 
     Raises:
         SymmetryError: The array on PE ``pe`` is not symmetric.
@@ -109,7 +113,8 @@ def of_views(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: b
     check.same_dtype(to, origin)
     check.writable(to)
     count = check.count(nelems, to, origin)
-    found = _core.boxes(to.array, origin.array, count)
+    contiguous = to.order & origin.order
+    found = [(0, 0, count, [])] if contiguous else _core.boxes(to.array, origin.array, count)
     if isinstance(found, str):
         raise ValueError(_impossible(found, to, origin))
     boxes = [Box(*each) for each in found]
