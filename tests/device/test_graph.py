@@ -202,7 +202,8 @@ def check_recorded(routine: str, dtype: str) -> None:
     graph = Graph()
     with graph.record():
         calls.call(routine, dest, source, ishmem.TEAM_WORLD, size, n - 1, "_on_queue")
-    given, close = (routine, dest, source, ishmem.TEAM_WORLD, size, n - 1), "complex" in dtype  # numpy rounds such products otherwise
+    given = routine, dest, source, ishmem.TEAM_WORLD, size, n - 1
+    close = "complex" in dtype  # numpy rounds their products otherwise
     for seed in range(2):
         calls.compare(*given, seed, close, run=lambda *_: graph.replay().wait())
     ishmem.barrier_all()
