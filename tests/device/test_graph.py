@@ -202,10 +202,10 @@ def check_recorded(routine: str, dtype: str) -> None:
     graph = Graph()
     with graph.record():
         calls.call(routine, dest, source, ishmem.TEAM_WORLD, size, n - 1, "_on_queue")
+    given = routine, dest, source, ishmem.TEAM_WORLD, size, n - 1
+    close = "complex" in dtype  # numpy rounds their products otherwise
     for seed in range(2):
-        calls.compare(
-            routine, dest, source, ishmem.TEAM_WORLD, size, n - 1, seed, run=lambda *_: graph.replay().wait()
-        )
+        calls.compare(*given, seed, close, run=lambda *_: graph.replay().wait())
     ishmem.barrier_all()
 
 
