@@ -1,7 +1,7 @@
 """Reductions and scans over a team: ``sum_reduce`` and the other reductions, ``sum_inscan`` and ``sum_exscan``.
 
-The rules are those of the collectives that move data. The same names work on the host and in kernels. All work
-elementwise, and elements are combined in the order of the members, so a
+The rules are those of the collectives that move data; reductions take 2-D tiles, scans contiguous arrays. The same
+names work on the host and in kernels. All work elementwise, and elements are combined in the order of the members, so a
 floating-point result has the same bits on every PE and in every run. Integers wrap around. float16 and bfloat16 are
 combined in float32 and rounded once, to the nearest, ties to even, when the result is stored: no PE and no node passes
 on a rounded sum of some of them.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ishmem import _core
+from ishmem import _core, tiles
 from ishmem.common.routines import exported
 from ishmem.host_collectives import collective_call, fallback
 from ishmem.runtime.stubs import work_group_form
@@ -65,7 +65,7 @@ def sum_reduce(
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
     """
     if verdict := _core.reduction(_SUM_REDUCE, dest, source, nelems, team, dtype):
-        fallback.explain(verdict, "sum_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
+        tiles.finish(verdict, "sum_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
 
 
 def prod_reduce(
@@ -92,7 +92,7 @@ def prod_reduce(
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
     """
     if verdict := _core.reduction(_PROD_REDUCE, dest, source, nelems, team, dtype):
-        fallback.explain(verdict, "prod_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
+        tiles.finish(verdict, "prod_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
 
 
 def max_reduce(
@@ -119,7 +119,7 @@ def max_reduce(
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
     """
     if verdict := _core.reduction(_MAX_REDUCE, dest, source, nelems, team, dtype):
-        fallback.explain(verdict, "max_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
+        tiles.finish(verdict, "max_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
 
 
 def min_reduce(
@@ -146,7 +146,7 @@ def min_reduce(
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
     """
     if verdict := _core.reduction(_MIN_REDUCE, dest, source, nelems, team, dtype):
-        fallback.explain(verdict, "min_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
+        tiles.finish(verdict, "min_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
 
 
 def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -170,7 +170,7 @@ def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
     """
     if verdict := _core.collective(_AND_REDUCE, dest, source, None, nelems, team):
-        fallback.explain(verdict, "and_reduce", dest, source, find(team), nelems=nelems)
+        tiles.finish(verdict, "and_reduce", dest, source, find(team), nelems=nelems)
 
 
 def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -194,7 +194,7 @@ def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: i
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
     """
     if verdict := _core.collective(_OR_REDUCE, dest, source, None, nelems, team):
-        fallback.explain(verdict, "or_reduce", dest, source, find(team), nelems=nelems)
+        tiles.finish(verdict, "or_reduce", dest, source, find(team), nelems=nelems)
 
 
 def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -218,7 +218,7 @@ def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: 
     Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
     """
     if verdict := _core.collective(_XOR_REDUCE, dest, source, None, nelems, team):
-        fallback.explain(verdict, "xor_reduce", dest, source, find(team), nelems=nelems)
+        tiles.finish(verdict, "xor_reduce", dest, source, find(team), nelems=nelems)
 
 
 def sum_inscan(
