@@ -386,9 +386,9 @@ def broadcast_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source`` (in place), but may not overlap
-            it in part.
-        source: Symmetric contiguous array of the dtype of ``dest``.
+        dest: Symmetric contiguous array or tile, of any dtype of dpnp. It may be ``source`` (in place), but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype of ``dest``, or tile of its shape.
         root: Number in the team of the PE that has the data.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
@@ -438,9 +438,9 @@ def fcollect_work_group(
         0, or -1 if this PE is not in the team.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
-        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's block of ``dest`` (in
-            place).
+        dest: Symmetric contiguous array or tile, of any dtype of dpnp, with ``nelems`` elements for each PE.
+        source: Symmetric contiguous array or tile of the dtype of ``dest``; it may be this PE's block of ``dest``
+            (in place). Of tiles, ``dest`` has the columns of ``source`` and its rows for each PE.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         team: A team: ``ishmem.TEAM_WORLD`` and so on, or an argument of the kernel, as itself or its handle.
         nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
@@ -2402,9 +2402,9 @@ def broadcast_on_queue(
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source`` (in place), but may not overlap
-            it in part.
-        source: Symmetric contiguous array of the dtype of ``dest``.
+        dest: Symmetric contiguous array or tile, of any dtype of dpnp. It may be ``source`` (in place), but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype of ``dest``, or tile of its shape.
         root: Number in the team of the PE that has the data.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -2454,9 +2454,9 @@ def fcollect_on_queue(
     Collective over the team, not blocking.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
-        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's block of ``dest`` (in
-            place).
+        dest: Symmetric contiguous array or tile, of any dtype of dpnp, with ``nelems`` elements for each PE.
+        source: Symmetric contiguous array or tile of the dtype of ``dest``; it may be this PE's block of ``dest``
+            (in place). Of tiles, ``dest`` has the columns of ``source`` and its rows for each PE.
         team: A team; by default all PEs.
         nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
         sycl_queue: Queue of the heap's device and context; by default the heap's own.

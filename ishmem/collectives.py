@@ -5,16 +5,16 @@ made either on the host of all PEs or in a kernel of all PEs: one that mixes bot
 the host raises an error.
 
 All members of the team call, in the same order. Arrays are contiguous dpnp arrays on the symmetric heap, or ``static``
-objects, the same on every PE. Blocks are in the order of the members, and ``root`` is the number of a member. Calls are
-blocking: the arrays may be reused as soon as the call returns, and other PEs access them only between its entry and its
-return.
+objects, the same on every PE; ``broadcast``, ``fcollect`` and reductions also take 2-D tiles, of contiguous rows.
+Blocks are in the order of the members, and ``root`` is the number of a member. Calls are blocking: the arrays may be
+reused as soon as the call returns, and other PEs access them only between its entry and its return.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ishmem import _core
+from ishmem import _core, tiles
 from ishmem.common.routines import exported
 from ishmem.host_collectives import collective_call, fallback
 from ishmem.runtime import job
@@ -96,9 +96,9 @@ def broadcast(
     Collective over the team, blocking.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp. It may be ``source`` (in place), but may not overlap it
-            in part.
-        source: Symmetric contiguous array of the dtype of ``dest``.
+        dest: Symmetric contiguous array or tile, of any dtype of dpnp. It may be ``source`` (in place), but may not
+            overlap it in part.
+        source: Symmetric contiguous array of the dtype of ``dest``, or tile of its shape.
         root: Number in the team of the PE that has the data.
         team: A team; by default all PEs.
         nelems: Number of elements, from the start of both arrays; by default all of them.
@@ -121,7 +121,7 @@ def broadcast(
     Source: OpenSHMEM 1.5, 9.9.7 (shmem_broadcast); ishmem_broadcast.
     """
     if verdict := _core.collective(_BROADCAST, dest, source, root, nelems, team):
-        fallback.explain(verdict, "broadcast", dest, source, find(team), nelems=nelems, root=root)
+        tiles.finish(verdict, "broadcast", dest, source, find(team), nelems=nelems, root=root)
 
 
 def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -130,8 +130,9 @@ def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
     Collective over the team, blocking. Errors as for ``broadcast``.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE.
-        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's block of ``dest`` (in place).
+        dest: Symmetric contiguous array or tile, of any dtype of dpnp, with ``nelems`` elements for each PE.
+        source: Symmetric contiguous array or tile of the dtype of ``dest``; it may be this PE's block of ``dest`` (in
+            place). Of tiles, ``dest`` has the columns of ``source`` and its rows for each PE.
         team: A team; by default all PEs.
         nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
 
@@ -144,7 +145,7 @@ def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_fcollect); ishmem_fcollect.
     """
     if verdict := _core.collective(_FCOLLECT, dest, source, None, nelems, team):
-        fallback.explain(verdict, "fcollect", dest, source, find(team), nelems=nelems)
+        tiles.finish(verdict, "fcollect", dest, source, find(team), nelems=nelems)
 
 
 def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:

@@ -131,7 +131,7 @@ def register(a: Any) -> None:
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: The sizes differ, or the argument of a PE is invalid; on every PE.
+        SymmetryError: The sizes differ, or the addresses modulo 16 do, or the argument of a PE is invalid; on every PE.
         TypeError: Not an array.
         ValueError: Not contiguous, without elements, in other memory, or in memory that is symmetric; or 128 arrays are
             registered.
@@ -147,7 +147,7 @@ def register(a: Any) -> None:
     Source: NVSHMEM4Py, register_external_buffer; the symmetric memory of Iris and MORI.
     """
     this = job.current()
-    region, _notes = this.together("register", lambda: this.registered.new(a), lambda made: f"of {made.nbytes} bytes")
+    region, _notes = this.together("register", lambda: this.registered.new(a), str)
     this.registered.exchange(region)
 
 

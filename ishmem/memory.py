@@ -466,7 +466,7 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
 
     Source: OpenSHMEM 1.5, 9.1.8 (shmem_ptr); ishmem_ptr.
     """
-    number, span = check.pe(pe), _span(a)
+    number, span = check.pe(pe), span_of(a)
     described = check.view(a, "a", routine="ptr")
     a = described.array
     if not hasattr(a, "shape"):
@@ -475,7 +475,7 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     this = job.current()
     if this.statics.ptr(a, this.pe) is not None:
         return this.statics.ptr(a, number)
-    away = None if span is None else _distance(*span, number)
+    away = None if span is None else distance(*span, number)
     if span is None or away is None:
         check.symmetric(described)
         raise SymmetryError(f"a reaches outside its allocation: {a!r}")
@@ -545,13 +545,13 @@ def _viewed_shape(a: check.View, itemsize: int) -> tuple[int, ...]:
 
 def extent(a: Any) -> tuple[int, int] | None:
     """Return the half-open range of heap offsets of ``a`` if it lies in one live allocation, else ``None``."""
-    if (span := _span(a)) is None:
+    if (span := span_of(a)) is None:
         return None
     offset = _core.offset_of(span[0], span[1] - span[0])
     return (offset, offset + span[1] - span[0]) if offset >= 0 else None
 
 
-def _distance(low: int, high: int, pe: int) -> int | None:
+def distance(low: int, high: int, pe: int) -> int | None:
     """Return how far the memory of a PE is away from symmetric or registered addresses of this one; None for others."""
     this = job.current()
     if _core.offset_of(low, high - low) >= 0:
@@ -560,7 +560,7 @@ def _distance(low: int, high: int, pe: int) -> int | None:
     return None if region is None else int(region.peers[pe] - region.address)
 
 
-def _span(a: Any) -> tuple[int, int] | None:
+def span_of(a: Any) -> tuple[int, int] | None:
     """Return the half-open range of addresses of the elements of ``a``; None if it is not in device memory."""
     a = foreign.native(a)
     facts = _core.describe(a)

@@ -1,7 +1,7 @@
 """Reductions and scans over a team: ``sum_reduce`` and the other reductions, ``sum_inscan`` and ``sum_exscan``.
 
-The rules are those of the collectives that move data. The same names work on the host and in kernels. All work
-elementwise, and elements are combined in the order of the members, so a
+The rules are those of the collectives that move data; reductions take 2-D tiles, scans contiguous arrays. The same
+names work on the host and in kernels. All work elementwise, and elements are combined in the order of the members, so a
 floating-point result has the same bits on every PE and in every run. Integers wrap around. float16 and bfloat16 are
 combined in float32 and rounded once, to the nearest, ties to even, when the result is stored: no PE and no node passes
 on a rounded sum of some of them.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable
 
-from ishmem import _core
+from ishmem import _core, tiles
 from ishmem.common import type_tables
 from ishmem.common.routines import exported
 from ishmem.host_collectives import collective_call, fallback
@@ -49,16 +49,17 @@ def _made(name: str, text: str, before: str, after: str, standard: bool = True) 
         standard: Whether OpenSHMEM has it.
     """
     number, types = collective_call.ROUTINES[name], type_tables.REDUCTIONS[name]
+    finish = tiles.finish if standard else fallback.explain
 
     def of_bits(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
         if verdict := _core.collective(number, dest, source, None, nelems, team):
-            fallback.explain(verdict, name, dest, source, find(team), nelems=nelems)
+            finish(verdict, name, dest, source, find(team), nelems=nelems)
 
     def of_numbers(
         dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
     ) -> None:
         if verdict := _core.reduction(number, dest, source, nelems, team, dtype):
-            fallback.explain(verdict, name, dest, source, find(team), nelems=nelems, dtype=dtype)
+            finish(verdict, name, dest, source, find(team), nelems=nelems, dtype=dtype)
 
     form = of_bits if types is type_tables.BIT_TYPES else of_numbers
     dest = f"Symmetric contiguous array of {_DTYPES[types]}. {_OVERLAP}"

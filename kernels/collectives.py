@@ -34,6 +34,7 @@ from .rendezvous_slots import PAYLOAD, SHARE, block_step, blocks_at, header_at, 
 from .runtime_checks import own_array_fits
 from .small_alltoall import by_aggregators, copy_from_aggregators, exchange_nodes
 from .teams import WORLD, is_team, members_of, pe_of
+from .tile_collectives import exchange_tile
 from .two_level_collectives import broadcast_by_nodes, collect_by_nodes
 
 # ---- synchronisation
@@ -289,4 +290,4 @@ def put_own_block(members, slots, call, group):
 
 for _name, _routine in COLLECTIVES.items():
     if not _routine.counted and _routine.combines is Combines.NOTHING:
-        register(_name, collectives, concatenate if _routine.own_counts else exchange, nothing_of)
+        register(_name, collectives, concatenate if _routine.own_counts else exchange, nothing_of, exchange_tile)

@@ -33,6 +33,7 @@ from .rendezvous_slots import block_step, blocks_at, header_at, max_payload, slo
 from .small_reductions import make_small_reduction
 from .spec_constants import tile_bytes, tiles
 from .teams import is_team, members_of, pe_of
+from .tile_collectives import make_tile_reduction, row_of, shares_of
 from .two_level_collectives import make_reduction
 from .work_division import work_item_share, workers_of
 
@@ -235,6 +236,37 @@ def _make_large(reduce_blocks: Any, by_nodes: Any) -> Any:
     return large
 
 
+def _make_tile(reduce_blocks: Any) -> Any:
+    """Make the reduction of tiles."""
+    large = _make_large(reduce_blocks, None)
+
+    @compiled
+    def by_members(sample, call, rows, members, group):
+        """Combine the rows of tiles: each member some of them, or a part of each where the proxy moves them."""
+        nbytes = call.nelems * call.itemsize
+        if PROXIED:
+            for row in range(rows):
+                large(sample, row_call(call, row), nbytes, members, group)
+                group_sync(group)
+        else:
+            first, step, end, workers = shares_of(rows, nbytes, workers_of(group))
+            for row in range(members.me + first * members.size, end, step * members.size):
+                to, origin = row_of(call, row, row)
+                reduce_blocks(sample, arrays(origin, members), arrays(to, members), nbytes, workers, members)
+
+    return make_tile_reduction(by_members)
+
+
+@compiled
+def row_call(call, row):
+    """Return the call of a row of tiles."""
+    to, origin = row_of(call, row, row)
+    return Call(
+        call.routine, call.dtype, to, call.nelems, origin, call.nelems, call.itemsize, call.nelems,
+        call.root, 1, 1, call.team,
+    )  # fmt: skip
+
+
 def _make_small(reduce_blocks: Any) -> Any:
     """Make the reduction of small arrays of a team that spans nodes."""
 
@@ -329,11 +361,13 @@ def _make(combine_at: Any, single: Any = None, by_nodes: Any = None) -> Any:
     return reduce
 
 
-def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
+def _make_reduction(operator: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    """Make a reduction, of contiguous arrays and of tiles."""
     combine = compiled(operator)
     combine_at = _make_reduction_at(combine)
     single = _make_single(combine)
     by_nodes, flat = _make(combine_at, single, make_reduction(combine)), _make(combine_at, single)
+    tile = _make_tile(_make_reduce_blocks(combine_at))
 
     @device_function
     def reduce(sample, call, flow, group, site):
@@ -341,14 +375,14 @@ def _make_reduction(operator: Callable[[Any, Any], Any]) -> Any:
         run = flat if is_half(sample) else by_nodes
         return lambda sample, call, flow, group, site: run(sample, call, flow, group, site)
 
-    return reduce
+    return reduce, tile
 
 
-def _make_scan(inclusive: bool) -> Any:
-    return _make(_make_scan_at(inclusive))
+def _make_scan(inclusive: bool) -> tuple[Any, None]:
+    return _make(_make_scan_at(inclusive)), None
 
 
 for _name in REDUCTIONS:
     _operator = _name.split("_")[0]
     _do = _make_reduction(OPERATORS[_operator]) if _name.endswith("_reduce") else _make_scan(_name == "sum_inscan")
-    register(_name, reductions, _do, zero_of)
+    register(_name, reductions, _do[0], zero_of, _do[1])

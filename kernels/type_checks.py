@@ -61,6 +61,14 @@ def contiguous(routine: str, **arrays: Any) -> None:
         require(False, f"{words}; put and get take such arrays of two dimensions, other routines take one order")
 
 
+def tiles(routine: str, nelems: Any, **arrays: Any) -> None:
+    """Require 2-D arrays in C order, or tiles of such, and no ``nelems``."""
+    for name, kind in arrays.items():
+        words = f"{routine}: {name} is {kind}; if an array is not contiguous, both are tiles, of 2 dimensions"
+        require(kind.ndim == 2 and kind.layout != "F", f"{words} with rows of consecutive elements")
+    require(absent(nelems), f"{routine}: nelems is for contiguous arrays; pass smaller tiles")
+
+
 def same_dtype(dest: Any, source: Any) -> None:
     """Require two arrays of the same dtype."""
     words = f"dest has dtype {dest.dtype} and source has dtype {source.dtype}; they must be equal"

@@ -85,6 +85,11 @@ class Collective:
             and not (self.source_blocks or self.root is Root.RECEIVES)
         )
 
+    @property
+    def tiles(self) -> bool:
+        """Whether it takes 2-D tiles."""
+        return self.name in ("broadcast", "fcollect") or self.combines is Combines.REDUCTION
+
     def blocks(self, n_pes: int) -> tuple[int, int]:
         """Return how many blocks ``dest`` and ``source`` hold."""
         return n_pes if self.dest_blocks else 1, n_pes if self.source_blocks else 1

@@ -39,6 +39,10 @@ class Region:
     maps: dict[int, handles.HostMap] = field(default_factory=dict)
     opened: list[handles.Mapping] = field(default_factory=list)
 
+    def __str__(self) -> str:
+        """Describe what is equal on all PEs; kernels access 16 bytes at a time where the addresses of a PE allow it."""
+        return f"of {self.nbytes} bytes, {self.address % 16} bytes after a multiple of 16"
+
     def ranges(self) -> list[range]:
         """Return the addresses of the host's mappings."""
         return [range(each.address, each.address + self.nbytes) for each in self.maps.values()]

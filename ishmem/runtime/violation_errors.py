@@ -36,6 +36,7 @@ from ishmem.common.violations import (
     ROWS,
     SIZES,
     STRIDE,
+    TILES,
     UNEQUAL,
     WRONG_LENGTH,
     Violation,
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
 _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
            NO_LOCK: SymmetryError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError,
            MISFIT: ValueError, NO_MEMBER: ValueError, SIZES: ValueError, NELEMS: ValueError,
-           DIFFERENT: ValueError, GROUPS: ValueError, ALIGN: ValueError, ROWS: SymmetryError}
+           DIFFERENT: ValueError, GROUPS: ValueError, ALIGN: ValueError, ROWS: SymmetryError,
+           TILES: ValueError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 
@@ -128,6 +130,10 @@ _TEXTS: dict[int, Callable[[Violation], str]] = {
     ROWS: lambda it: (
         f"a token has {_row(it.first)} here, and {_row(it.nelems)} on PE {it.pe}; all PEs pass arrays of the same "
         "dtypes"
+    ),
+    TILES: lambda it: (
+        f"dest has {it.first} rows and source has {it.size}; dest has {it.pe} times the rows of source, and its "
+        "columns, and both have rows of consecutive elements one after the other"
     ),
     UNEQUAL: lambda it: f"PE {it.address} sends {it.nelems} elements to PE {it.pe}, which expects {it.size}",
 }

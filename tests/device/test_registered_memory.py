@@ -44,13 +44,13 @@ CHECKS = {
 
 @contextlib.contextmanager
 def registered_arrays() -> Iterator[None]:
-    """Have the functions that allocate return registered memory, which begins one element later on odd PEs."""
+    """Have the functions that allocate return registered memory, which begins 16 bytes later on odd PEs."""
     before = {name: getattr(ishmem, name) for name in ("empty", "zeros", "full", "array", "free")}
     made: list[Any] = []
 
     def register(values: np.ndarray) -> Any:
-        first = ishmem.my_pe() % 2
-        a = dpnp.zeros(values.size + 2, dtype=values.dtype)[first : first + values.size].reshape(values.shape)
+        first = 1 + ishmem.my_pe() % 2 * 16 // values.itemsize
+        a = dpnp.zeros(values.size + 17, dtype=values.dtype)[first : first + values.size].reshape(values.shape)
         a[...] = dpnp.asarray(values)
         if a.size:
             ishmem.register(a)
@@ -135,7 +135,7 @@ def test_before_and_after() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     heap, source = ishmem.zeros(33, dtype="int32"), dpnp.full(33, me + 1, dtype="int32")
     wholes = [dpnp.zeros(50 + 8 * me, dtype="int32") for _ in range(4)]
-    regions = [whole[4 + me : 37 + me] for whole in wholes]
+    regions = [whole[3 + 4 * me : 36 + 4 * me] for whole in wholes]
     for turn in range(2):
         dpex.call_kernel(put_in_kernel, kapi.Range(1), heap, source, (me + 1) % n)
         for each in regions:
@@ -146,7 +146,7 @@ def test_before_and_after() -> None:
         same(heap, np.full(33, (me - 1) % n + 1, "int32"))
         for number, whole in enumerate(wholes):
             wanted = np.zeros(50 + 8 * me, "int32")
-            wanted[4 + me : 37 + me] = (me - 1) % n + 1 + number
+            wanted[3 + 4 * me : 36 + 4 * me] = (me - 1) % n + 1 + number
             same(whole, wanted)
             whole[:] = 0
         for each in regions[:: 1 if turn else -1]:

@@ -119,6 +119,8 @@ def test_errors() -> None:
                 ishmem.register(a)
     with pytest.raises(ishmem.SymmetryError, match="of 64 bytes"):
         ishmem.register(a if me else a[:4])
+    with pytest.raises(ishmem.SymmetryError, match="8 bytes after a multiple of 16"):
+        ishmem.register(a[1:5] if me else a[:4])
     ishmem.register(a)
     with pytest.raises(ValueError, match="shares memory with registered memory"):
         ishmem.register(a[4:])

@@ -1,0 +1,121 @@
+"""Host collectives of 2-D tiles, views whose rows are not adjacent: no array is copied.
+
+Data move by puts of whole tiles; a reduction is one of contiguous arrays for each row.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from ishmem import _core, memory, order, rma
+from ishmem.common.collective_table import COLLECTIVES, Combines
+from ishmem.common.errors import SymmetryError
+from ishmem.host_collectives import fallback
+from ishmem.host_collectives.collective_call import ROUTINES, Members
+from ishmem.runtime import check, job
+
+
+def finish(verdict: int, routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> None:
+    """Run a call of tiles; raise the error of any other call that the core declined, or that has failed.
+
+    Raises:
+        Exception: As documented at the routines.
+    """
+    orders = [facts and facts[3] for facts in map(_core.describe, (dest, source))]
+    if verdict != _core.NOT_PLAIN or None in orders or all(orders):
+        fallback.explain(verdict, routine, dest, source, team, **arguments)
+    team.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
+    try:
+        common = _checked(routine, dest, source, team, **arguments)
+    except Exception as error:
+        fallback.tell_refusal(routine, team, error)
+        raise
+    arguments["nelems"] = 0  # in a call without elements, members with wrong or other arguments raise on all
+    _call(routine, dest[:0, :0], source[:0, :0], team, **arguments)
+    job.current().agree(routine, common, team.handle)
+    if COLLECTIVES[routine].combines is Combines.NOTHING:
+        _move(routine, dest, source, team, arguments.get("root"))
+    else:
+        for row in range(len(source)):
+            _call(routine, dest[row], source[row], team, **{**arguments, "nelems": None})
+
+
+def _call(routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> None:
+    """Run a call of contiguous arrays."""
+    number, nelems = ROUTINES[routine], arguments["nelems"]
+    if COLLECTIVES[routine].combines is Combines.NOTHING:
+        verdict = _core.collective(number, dest, source, arguments.get("root"), nelems, team)
+    else:
+        verdict = _core.reduction(number, dest, source, nelems, team, arguments.get("dtype"))
+    if verdict:
+        fallback.explain(verdict, routine, dest, source, team, **arguments)
+
+
+def _move(routine: str, dest: Any, source: Any, team: Members, root: Any) -> None:
+    """Put this PE's tile to all members: to its block of ``dest``, or as the root to ``dest``."""
+    me, rows = team.my_pe(), len(source)
+    to = dest if root is not None else dest[me * rows : (me + 1) * rows]
+    in_place = check.view(to, "dest").address == check.view(source, "source").address
+    try:
+        for member in range(team.shape.size if root in (None, me) else 0):
+            if member != me or not in_place:
+                rma.put(to, source, team.shape.pe(member))
+        order.quiet()
+    finally:  # an error of this PE's kernels, which quiet raises, keeps no other PE waiting
+        job.current().barrier(routine, team.handle)
+
+
+def _checked(routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> str:
+    """Check the arguments of a call; return what all members have in common."""
+    traits, dtype = COLLECTIVES[routine], arguments.get("dtype")
+    types = traits.types if dtype is None else check.held_types(dtype, ("bfloat16",))
+    to, origin = (check.view(array, name, types, routine) for array, name in ((dest, "dest"), (source, "source")))
+    check.same_dtype(to, origin)
+    check.writable(to)
+    if arguments.get("nelems") is not None:
+        raise ValueError(f"{routine}: nelems is for contiguous arrays; pass smaller tiles")
+    place, whole = _tile(routine, to)
+    part = _tile(routine, origin)[1]
+    blocks = team.shape.size if traits.dest_blocks else 1
+    if to.shape != (blocks * origin.shape[0], origin.shape[1]):
+        raise ValueError(
+            f"{routine}: dest has the shape {to.shape} and source {origin.shape}; dest has {blocks} times the rows of "
+            "source, and its columns"
+        )
+    if traits.has_root:
+        team.world_pe(check.integer(arguments["root"], "root"), "root")
+    own = whole[team.my_pe() * len(part) :][: len(part)] if traits.dest_blocks else whole
+    in_place = own.ctypes.data == part.ctypes.data and own.strides == part.strides
+    if not in_place and np.shares_memory(whole, part):
+        raise ValueError(f"{routine}: dest and source overlap; only a tile may be the other, or this PE's block of it")
+    shape = f"of {origin.shape[0]} x {origin.shape[1]} elements of {to.dtype}"
+    return shape if traits.combines is not Combines.NOTHING else f"{shape}, dest {place}"
+
+
+def _tile(routine: str, a: check.View) -> tuple[str, np.ndarray[Any, Any]]:
+    """Check a tile; return where it lies on every PE, and its memory as numpy describes it, which is not accessed.
+
+    Raises:
+        ValueError: Not a tile.
+        SymmetryError: Not on the symmetric heap, and not registered.
+    """
+    steps, span, this = a.strides, memory.span_of(a.array), job.current()
+    flat = len(a.shape) == 2 and a.count > 0
+    apart = flat and (a.shape[1] == 1 or steps[1] == 1) and (a.shape[0] == 1 or steps[0] >= a.shape[1])
+    if span is None or len(a.shape) != 2 or (flat and not apart):
+        raise ValueError(
+            f"{routine}: {a.name} has the shape {a.shape} and the strides {steps}; if an array is not contiguous, both "
+            "are tiles in device memory: of 2 dimensions, with rows of consecutive elements one after the other"
+        )
+    low, nbytes = span[0], span[1] - span[0]
+    if memory.distance(*span, this.pe) is None:
+        check.symmetric(a)
+        raise SymmetryError(f"{a.name} reaches outside its allocation: {a.array!r}")
+    region = this.registered.find(low, nbytes)
+    at = f"in registration {region.number}, byte {low - region.address}" if region else f"offset {low - this.heap.base}"
+    bytes_ = (ctypes.c_char * nbytes).from_address(low)
+    strides = tuple(step * a.itemsize for step in steps)
+    return f"at {at}, rows {steps[0]} apart", np.ndarray(a.shape, f"V{a.itemsize}", bytes_, 0, strides)

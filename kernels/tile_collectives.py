@@ -1,0 +1,132 @@
+"""Collectives of 2-D tiles inside kernels: views whose rows are not adjacent.
+
+A tile is a `Call` whose block is a row: ``nelems`` is the length of a row, or -1 if the arguments do not fit each
+other, ``dst`` and ``sst`` are the distances between rows, ``dest_size`` and ``source_size`` their numbers. All data
+move directly between the arrays of the members, after a rendezvous without data and before a barrier.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ishmem.common.call_id import REFUSED
+from ishmem.common.violations import NOT_SYMMETRIC, TILES
+
+from .copy import WIDEST, transfer_steps
+from .intrinsics import compiled, item_bytes, rank_in
+from .long_waits import note_begun
+from .nodes import after
+from .options import CHECK
+from .regions import is_symmetric
+from .rendezvous import ROOT, Call, call_of, end_phase, group_broadcast, group_sync, is_member, pack_call, rendezvous
+from .rendezvous_of_nodes import NOTHING, Carried
+from .runtime_checks import is_team_pe, report
+from .teams import members_of, pe_of
+from .work_division import Workers, workers_of
+
+
+@compiled
+def tile_call(routine, dtype, dest, source, nelems, root, team):
+    """Return the `Call` of two arrays of two dimensions; ``nelems`` is left out."""
+    item, (rows, columns), (high, wide) = item_bytes(dest), source.shape, dest.shape
+    fits = wide == columns and (columns < 2 or (source.strides[1] == item and dest.strides[1] == item))
+    step, apart, length = source.strides[0] // item, dest.strides[0] // item, columns if fits else -1
+    call = call_of(routine, dtype, dest, source, length, root, apart, step, team)
+    return Call(
+        call.routine, call.dtype, call.dest, high, call.source, rows, item, length, call.root, apart, step, call.team
+    )
+
+
+@compiled
+def row_of(call, row, dest_row):
+    """Return the addresses of a row of ``dest`` and of one of ``source``."""
+    return call.dest + dest_row * call.dst * call.itemsize, call.source + row * call.sst * call.itemsize
+
+
+@compiled
+def _has_memory(call, address, rows, step):
+    if rows * call.nelems == 0 or is_symmetric(address, ((rows - 1) * step + call.nelems) * call.itemsize):
+        return True
+    report(call.routine, NOT_SYMMETRIC, -1, address, 0, 0, rows * call.nelems)
+    return False
+
+
+@compiled
+def _tile_allowed(call, flow, size):
+    """Return whether the arguments of a call fit; report a violation if not."""
+    blocks = size if flow.dest_blocks else 1
+    apart = (call.dest_size < 2 or call.dst >= call.nelems) and (call.source_size < 2 or call.sst >= call.nelems)
+    if call.nelems < 0 or not apart or call.dest_size != call.source_size * blocks:
+        report(call.routine, TILES, blocks, 0, call.dest_size, 0, call.source_size)
+        return False
+    if not CHECK:
+        return True
+    if flow.from_root and not is_team_pe(call.routine, ROOT, call.root, size):
+        return False
+    return _has_memory(call, call.dest, call.dest_size, call.dst) and _has_memory(
+        call, call.source, call.source_size, call.sst
+    )
+
+
+@compiled
+def enter_tile(call, flow, group):
+    """Check and enter a call; return a status, as ``rendezvous.enter``, and the number of rows that this PE moves."""
+    if not is_member(call):
+        return -1, 0
+    members, agreed = members_of(call.team), True
+    fits = _tile_allowed(call, flow, members.size)
+    call_id = pack_call(call.routine, call.dtype, call.root, call.dst, call.sst) if fits else REFUSED
+    group_sync(group)
+    if rank_in(group) == 0:
+        count = call.source_size * call.nelems
+        agreed = rendezvous(call.team, members, call_id, count, -1, Carried(NOTHING, 0, 0))
+    return 1 if group_broadcast(group, agreed) else 0, call.source_size if fits else 0
+
+
+@compiled
+def shares_of(rows, nbytes, workers):
+    """Return the first row of a work-item, the step to its next one and the end, and who shares each of these rows."""
+    width = max(1, min(workers.width, nbytes // WIDEST))
+    first, step = workers.rank // width, workers.width // width
+    return first, step, rows if first < step else 0, Workers(workers.rank % width, width)
+
+
+@compiled
+def _transfer_rows(put, pe, call, rows, dest_row, group):
+    first, step, end, sharing = shares_of(rows, call.nelems * call.itemsize, workers_of(group))
+    for row in range(first, end, step):
+        to, origin = row_of(call, row, dest_row + row)
+        transfer_steps(put, pe, to, origin, 1, 1, call.itemsize, call.nelems, sharing.rank, sharing.width)
+
+
+@compiled
+def exchange_tile(sample, call, flow, group, site):
+    """Run a broadcast or fcollect of tiles."""
+    note_begun(site)
+    status, rows = enter_tile(call, flow, group)
+    if status > 0:
+        members = members_of(call.team)
+        if flow.from_root:
+            _transfer_rows(0, pe_of(members, call.root), call, rows, 0, group)
+        else:
+            for step in range(members.size):
+                pe = pe_of(members, after(members.me, step, members.size))
+                _transfer_rows(1, pe, call, rows, members.me * rows, group)
+        end_phase(group, call.team)
+    return min(status, 0)
+
+
+def make_tile_reduction(by_members: Any) -> Any:
+    """Make the reduction of tiles; ``by_members(sample, call, rows, members, group)`` combines the rows."""
+
+    @compiled
+    def reduce_tile(sample, call, flow, group, site):
+        """Run a reduction of tiles."""
+        note_begun(site)
+        status, rows = enter_tile(call, flow, group)
+        if status > 0:
+            by_members(sample, call, rows, members_of(call.team), group)
+            end_phase(group, call.team)
+        return min(status, 0)
+
+    return reduce_tile

@@ -1,0 +1,240 @@
+"""Collectives of 2-D tiles, on the host and in kernels: the elements between the rows and around the tiles stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import collective_model as model
+import halves
+import numpy as np
+import pytest
+from common import CHECKING, dpex, dpnp, kapi, pattern, same
+from test_kernels_collectives import KERNEL_TYPES
+from test_kernels_reductions import shapes, values
+from test_registered_memory import registered_arrays
+
+import ishmem
+from ishmem.common.collective_table import COLLECTIVES
+from ishmem.common.type_tables import HALVES, REDUCTIONS, RMA_TYPES
+from ishmem.testing import Pes
+
+ROUTINES = [name for name, routine in COLLECTIVES.items() if routine.tiles]
+SIZES = [(0, 5), (3, 0), (1, 1), (5, 1), (1, 7), (3, 7), (33, 129)]
+
+
+@dpex.kernel
+def move(item: kapi.Item, dest, gathered, source, root, team, code):  # type: ignore
+    code[0] = ishmem.broadcast(dest, source, root, team)
+    code[1] = ishmem.fcollect(gathered, source, team)
+
+
+@dpex.kernel
+def move_by_group(item: kapi.NdItem, dest, gathered, source, root, team, code):  # type: ignore
+    group = item.get_group()
+    code[0] = ishmem.broadcast_work_group(dest, source, root, group, team)
+    code[1] = ishmem.fcollect_work_group(gathered, source, group, team)
+
+
+@dpex.kernel
+def sum_up(item: kapi.Item, dest, in_place, source, root, team, code):  # type: ignore
+    code[0] = ishmem.sum_reduce(dest, source, team)
+    code[1] = ishmem.max_reduce(in_place, in_place, team)
+
+
+@dpex.kernel
+def sum_up_by_group(item: kapi.NdItem, dest, in_place, source, root, team, code):  # type: ignore
+    group = item.get_group()
+    code[0] = ishmem.sum_reduce_work_group(dest, source, group, team)
+    code[1] = ishmem.max_reduce_work_group(in_place, in_place, group, team)
+
+
+GROUP = kapi.NdRange((24,), (24,))
+FORMS = {"single": (kapi.Range(1), move, sum_up), "group": (GROUP, move_by_group, sum_up_by_group)}
+
+
+def parts(rows: int, columns: int, shape: tuple[int, int, int], dtype: str, seed: int) -> tuple[Any, ...]:
+    """Return matrices with a tile each, and all elements of all PEs: for a source, a block, blocks and in place."""
+    size, made = shape[2], []
+    for number, high in enumerate((rows, rows, rows * size, rows)):
+        whole = [values(dtype, (high + 3) * (columns + 4), seed, number, pe) for pe in range(ishmem.n_pes())]
+        whole = [each.reshape(high + 3, columns + 4) for each in whole]
+        a = ishmem.array(whole[ishmem.my_pe()])
+        window = (slice(1, 1 + high), slice(1 + number, 1 + number + columns))
+        made.append((a, whole, (slice(1, 1 + high), slice(3 - number, 3 - number + columns)) if number else window))
+    return tuple(made)
+
+
+def check_shape(dtype: str, rows: int, columns: int, shape: tuple[int, int, int], form: str, seed: int) -> None:
+    """Call all forms on a team; compare whole matrices."""
+    team, root = ishmem.TEAM_WORLD.split_strided(*shape), seed % shape[2]
+    members, made = [shape[0] + k * shape[1] for k in range(shape[2])], parts(rows, columns, shape, dtype, seed)
+    (source, sources, at), *others = made
+    tiles = [sources[pe][at] for pe in members]
+    (dest, _, to), (gathered, _, blocks), (twice, both, own) = others
+    reduces = dtype in REDUCTIONS["max_reduce"]
+    wanted = [whole[ishmem.my_pe()].copy() for _, whole, _ in made]
+    code = dpnp.zeros(2, dtype="int64")
+
+    def compare(about: str) -> None:
+        for (a, _, _), each in zip(made, wanted):
+            same(a, each, f"{about} {dtype} {rows} x {columns} {shape} {form}")
+        ishmem.sync_all()
+
+    ishmem.sync_all()
+    if form == "host" and team:
+        ishmem.broadcast(dest[to], source[at], root, team)
+        ishmem.fcollect(gathered[blocks], source[at], team)
+    elif form != "host":
+        arguments = dest[to], gathered[blocks], source[at], root, team.handle, code
+        dpex.call_kernel(FORMS[form][1], FORMS[form][0], *arguments)
+        same(code, np.full(2, 0 if team else -1))
+    if team:
+        wanted[1][to], wanted[2][blocks] = tiles[root], np.concatenate(tiles)
+    compare("movement")
+    if reduces and form == "host" and team:
+        ishmem.sum_reduce(dest[to], source[at], team)
+        ishmem.max_reduce(twice[own], twice[own], team)
+    elif reduces and form != "host":
+        dpex.call_kernel(FORMS[form][2], FORMS[form][0], dest[to], twice[own], source[at], root, team.handle, code)
+        same(code, np.full(2, 0 if team else -1))
+    if reduces and team:
+        wanted[1][to] = model.combined("sum_reduce", tiles, 0)
+        wanted[3][own] = model.combined("max_reduce", [both[pe][own] for pe in members], 0)
+    compare("reduction")
+    team.destroy()
+    for a, _, _ in made:
+        ishmem.free(a)
+
+
+def check_all(dtype: str, form: str, sizes: list[tuple[int, int]] = SIZES) -> None:
+    for seed, (rows, columns) in enumerate(sizes):
+        for shape in shapes(ishmem.n_pes()):
+            check_shape(dtype, rows, columns, shape, form, seed)
+
+
+@pytest.mark.ishmem([1, 2, 3, 4])
+@pytest.mark.parametrize("form", ["host", *FORMS])
+def test_all(form: str) -> None:
+    check_all("int32", form)
+
+
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("dtype", [each for each in RMA_TYPES if each not in HALVES])
+def test_types_on_the_host(dtype: str) -> None:
+    check_all(dtype, "host", [(3, 7), (2, 129)])
+
+
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("dtype", [each for each in KERNEL_TYPES if each not in HALVES])
+def test_types_in_kernels(dtype: str) -> None:
+    check_all(dtype, "group", [(3, 7), (20, 129)])
+
+
+@pytest.mark.ishmem(3)
+@pytest.mark.parametrize("routine", [name for name in REDUCTIONS if COLLECTIVES[name].tiles])
+def test_reductions(routine: str) -> None:
+    made = [pattern("uint16", 60, pe).reshape(6, 10) for pe in range(3)]
+    a, wanted = ishmem.array(made[ishmem.my_pe()]), made[ishmem.my_pe()].copy()
+    getattr(ishmem, routine)(a[1:4, 2:7], a[1:4, 2:7])
+    wanted[1:4, 2:7] = model.combined(routine, [each[1:4, 2:7] for each in made], 0)
+    same(a, wanted)
+
+
+@pytest.mark.ishmem(3)
+@pytest.mark.parametrize("dtype", HALVES)
+def test_halves(dtype: str) -> None:
+    numbers = [halves.values(dtype, 60, pe).reshape(6, 10) for pe in range(3)]
+    a, wanted = ishmem.array(numbers[ishmem.my_pe()]), numbers[ishmem.my_pe()].copy()
+    ishmem.sum_reduce(a[1:4, 2:7], a[1:4, 2:7], **halves.named(dtype))
+    tiles = [each[1:4, 2:7].ravel() for each in numbers]
+    wanted[1:4, 2:7] = halves.combined("sum_reduce", tiles, 0, dtype).reshape(3, 5)
+    halves.same(a, wanted, dtype)
+
+
+def check_registered(form: str) -> None:
+    with registered_arrays():
+        check_all("int32", form, [(3, 7), (20, 129)])
+
+
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("form", ["host", "group"])
+def test_registered(form: str) -> None:
+    check_registered(form)
+
+
+@pytest.mark.slow_cases("on two nodes", "access", "late")
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param({"nodes": [1, 2]}, id="nodes"),
+        pytest.param({"env": {"ISHMEM_SIM_PEERS": "none"}}, id="access"),
+        pytest.param({"env": {"ISHMEM_SIM_ORDER": "late:4"}}, id="late"),
+    ],
+)
+def test_by_the_proxy(mode: dict[str, Any]) -> None:
+    pool = Pes(3, **mode)
+    try:
+        for form in ("host", "group"):
+            pool.run(check_all, "float32", form, [(3, 7), (20, 129)])
+        pool.run(check_registered, "group")
+    finally:
+        pool.stop()
+
+
+@pytest.mark.ishmem(2)
+def test_errors() -> None:
+    me, a = ishmem.my_pe(), ishmem.zeros((8, 12), dtype="int32")
+    private = dpnp.zeros((8, 12), dtype="int32")
+    good = a[:2, 6:9], a[:2, 1:4]
+    for error, words, call in (
+        (ValueError, r"shape \(2, 3\) and source \(3, 3\)", lambda: ishmem.sum_reduce(good[0], a[:3, 1:4])),
+        (ValueError, "dest has 2 times the rows", lambda: ishmem.fcollect(*good)),
+        (ValueError, "dest and source overlap", lambda: ishmem.sum_reduce(a[:2, :3], a[1:3, :3])),
+        (ValueError, "nelems is for contiguous", lambda: ishmem.sum_reduce(*good, nelems=2)),
+        (ValueError, "rows of consecutive elements", lambda: ishmem.sum_reduce(good[0], a[:2, 0:6:2])),
+        (ValueError, "rows of consecutive elements", lambda: ishmem.sum_reduce(a[0, :12:2], a[1, :12:2])),
+        (ishmem.SymmetryError, "not on the symmetric heap", lambda: ishmem.sum_reduce(good[0], private[:2, :3])),
+        (TypeError, "float32", lambda: ishmem.and_reduce(ishmem.ptr(a, me).view("f4")[:2, :3], good[1])),
+        (IndexError, "root", lambda: ishmem.broadcast(*good, 2)),
+        (ValueError, "not contiguous", lambda: ishmem.alltoall(*good)),
+    ):
+        if me:
+            with pytest.raises(error, match=words):
+                call()
+        else:
+            with pytest.raises(ishmem.SymmetryError, match=words):
+                ishmem.sum_reduce(*good)
+    with pytest.raises(ishmem.SymmetryError, match="the PEs disagree"):
+        ishmem.broadcast(a[:2, 7 - me : 10 - me], good[1], 0)
+    with pytest.raises(ishmem.SymmetryError, match="the PEs disagree"):
+        ishmem.sum_reduce(*(good if me else (a[0], a[1])))
+    ishmem.sum_reduce(*good)
+
+
+@dpex.kernel
+def sums(item: kapi.Item, dest, source):  # type: ignore
+    ishmem.sum_reduce(dest, source)
+
+
+@pytest.mark.ishmem(2)
+def test_shapes_in_kernels() -> None:
+    """Tiles that do not fit are an error of quiet, with or without ISHMEM_CHECK; no element changes."""
+    a = ishmem.ones((8, 12), dtype="int32")
+    for source in (a[4:6, :5], a[4:7, :4], a[4:6, 0:8:2], a[5:3:-1, :4]):
+        dpex.call_kernel(sums, kapi.Range(1), a[:2, :4], source)
+        with pytest.raises(ValueError, match=r"sum_reduce in a kernel.*dest has 1 times the rows of source"):
+            ishmem.quiet()
+        ishmem.sync_all()
+    same(a, np.ones((8, 12), "int32"))
+    with pytest.raises(Exception, match="both are tiles, of 2 dimensions"):
+        dpex.call_kernel(sums, kapi.Range(1), a[0, ::2], a[1, ::2])
+
+
+@CHECKING
+def test_checked() -> None:
+    me, a, private = ishmem.my_pe(), ishmem.zeros((8, 12), dtype="int32"), dpnp.zeros((8, 12), dtype="int32")
+    for source in (a[2:4, 1:5] if me else a[2:5, 1:5], private[2:4, 1:5]):
+        dpex.call_kernel(sums, kapi.Range(1), a[: source.shape[0], 7:11], source)
+        with pytest.raises((ishmem.SymmetryError, IndexError), match=r"disagree|not on the symmetric heap"):
+            ishmem.quiet()
+        ishmem.sync_all()
