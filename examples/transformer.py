@@ -277,40 +277,61 @@ class Parallel:
 
     def step(self) -> None:
         """Decode a token of each sequence."""
-        self._run(embed, self.residual.shape, self.tokens, self.position, self.weights["embedding"], self.residual)
+        self.run(embed, self.residual.shape, self.tokens, self.position, self.weights["embedding"], self.residual)
         for layer in range(self.layers):
             self._attention(layer)
             self._experts(layer)
         rows = self.residual.shape[:1]
-        self._run(norm_rows, rows, self.residual, self.weights["last_norm"][0], self.x)
-        self._run(choose, rows, self.x, self.weights["head"], self.position, self.given, self.tokens)
-        self._run(advance, (1,), self.position)
+        self.run(norm_rows, rows, self.residual, self.weights["last_norm"][0], self.x)
+        self.run(choose, rows, self.x, self.weights["head"], self.position, self.given, self.tokens)
+        self.run(advance, (1,), self.position)
 
     def _attention(self, layer: int) -> None:
         """Add the attention of all PEs' heads to the residual, and write the norm of it."""
         first, second = self.weights["norms"][layer]
         query, key, value, output = (self.weights[name][layer] for name in ("query", "key", "value", "output"))
         keys, values, rows = self.keys[layer], self.values[layer], len(self.residual)
-        self._run(norm_rows, (rows,), self.residual, first, self.x)
+        self.run(norm_rows, (rows,), self.residual, first, self.x)
         places = rows, self.queries.shape[1] * SIZE
-        self._run(project, places, self.x, query, key, value, self.position, self.queries, keys, values)
-        self._run(attend, self.queries.shape[:2], self.queries, self.position, keys, values)
-        self._run(add_heads, self.x.shape, self.queries, output, self.x)
-        self.heads.all_reduce_add_rms_norm(self.x, self.residual, second, EPS)
+        self.run(project, places, self.x, query, key, value, self.position, self.queries, keys, values)
+        self.run(attend, self.queries.shape[:2], self.queries, self.position, keys, values)
+        self.run(add_heads, self.x.shape, self.queries, output, self.x)
+        self.sum_heads(second)
+
+    def sum_heads(self, weight: Any) -> None:
+        """Add the parts of all PEs to the residual, and write the norm of it."""
+        self.heads.all_reduce_add_rms_norm(self.x, self.residual, weight, EPS)
 
     def _experts(self, layer: int) -> None:
         """Send this PE's block of the tokens to their experts, serve the experts here, and add all results."""
         router, up, down = (self.weights[name][layer] for name in ("router", "up", "down"))
-        self._run(route, self.block.shape[:1], self.x, self.first, router, self.block, self.chosen, self.shares)
+        self.run(route, self.block.shape[:1], self.x, self.first, router, self.block, self.chosen, self.shares)
+        self.ask_experts(up, down)
+        self.run(add, self.residual.shape, self.residual, self.everyone)
+
+    def ask_experts(self, up: Any, down: Any) -> None:
+        """Get the weighted sums of the experts' outputs for the tokens of all PEs."""
         received, counts, handle, _event, _hook = self.experts.low_latency_dispatch(self.block, self.chosen)
-        self._run(expert_up, self.inner.shape, received, counts, up, self.inner)
-        self._run(expert_down, self.outputs.shape, self.inner, counts, down, self.outputs)
+        self.serve_experts(received, counts, up, down)
         mine, _event, _hook = self.experts.low_latency_combine(self.outputs, self.chosen, self.shares, handle)
         self.heads.all_gather(mine, self.everyone)
-        self._run(add, self.residual.shape, self.residual, self.everyone)
 
-    def _run(self, kernel: Any, shape: tuple[int, ...], *arguments: Any) -> None:
-        dpex.call_kernel(kernel, kapi.Range(*shape), *arguments)  # a recorded one returns at once
+    def serve_experts(self, received: Any, counts: Any, up: Any, down: Any) -> None:
+        """Compute the outputs of the experts here."""
+        self.run(expert_up, self.inner.shape, received, counts, up, self.inner)
+        self.run(expert_down, self.outputs.shape, self.inner, counts, down, self.outputs)
+
+    def run(self, kernel: Any, shape: tuple[int, ...], *arguments: Any) -> None:
+        """Call a kernel on its arrays, which also records it."""
+        dpex.call_kernel(kernel, kapi.Range(*shape), *arguments)
+
+
+def serial_tokens(weights: dict[str, np.ndarray], prompts: np.ndarray, count: int) -> np.ndarray:
+    """Return the tokens that numpy alone generates."""
+    serial, tokens = Serial(weights), prompts
+    for _ in range(count):
+        tokens = np.column_stack([tokens, [serial.next_token(each) for each in tokens]])
+    return tokens[:, prompts.shape[1] :]
 
 
 def generate(model: Parallel, count: int, direct: bool) -> None:
@@ -348,11 +369,9 @@ def main() -> None:
         found = model.tokens.asnumpy()[:, options.prompt :]
         model.free()
         if ishmem.my_pe() == 0:
-            serial, wanted = Serial(weights), prompts
-            for _ in range(options.tokens):
-                wanted = np.column_stack([wanted, [serial.next_token(each) for each in wanted]])
+            wanted = serial_tokens(weights, prompts, options.tokens)
             print("tokens:", *found[0])
-            same = (found == wanted[:, options.prompt :]).all()
+            same = (found == wanted).all()
             print("the same tokens as numpy alone" if same else f"not the tokens of numpy alone, {wanted}")
 
 

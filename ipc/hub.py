@@ -40,6 +40,7 @@ _INIT = 1  # the last collective of ``init`` in a job on several nodes that goes
 _STRANGERS = 64  # connections that have not sent a HELLO yet
 
 Fate = Callable[[int], Union[str, None]]
+Count = Callable[[int], object]
 
 
 class _Session:
@@ -75,17 +76,17 @@ class Hub:
         on_lost: Called by the thread after each loss.
     """
 
-    def __init__(self, job: str, n_pes: int, fate: Fate, patience: float | None) -> None:
+    def __init__(self, job: str, n_pes: int, fate: Fate, patience: float | None, count: Count | None = None) -> None:
         """Listen for the PEs of a job, whose name only they know, and start the thread.
 
         ``fate`` describes how a PE has ended, if it knows. Where it does not when a PE's connection ends, the hub waits
         ``patience`` seconds for a report to `ended`. ``None``: nobody reports, and the thread ends with the last
-        connection.
+        connection. ``count`` is told how many PEs are lost, before they are.
 
         Raises:
             IshmemError: The address of the job is in use.
         """
-        self.job, self._n_pes, self._fate, self._patience = job, n_pes, fate, patience
+        self.job, self._n_pes, self._fate, self._patience, self._count = job, n_pes, fate, patience, count
         self._closed = False
         self.status: int | None = None
         self.on_lost: Callable[[], None] | None = None
@@ -274,6 +275,8 @@ class Hub:
         if pe in session.left or pe in session.lost:
             return
         session.lost[pe] = how
+        if self._count:
+            self._count(len(session.lost))
         session.forget_early()
         self._forward(session, Message(Kind.LOST, pe, 0, how.encode()), but=pe)
         self._count_those_left(session)

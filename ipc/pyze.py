@@ -1,10 +1,10 @@
 """A ctypes binding of the Level Zero calls that ishmem uses.
 
-Every call of ``CALLS`` is an attribute of this module under its C name, takes its C arguments
-(handles and addresses as ints) and returns the ``ze_result_t``, which is ``SUCCESS`` or
-``NOT_READY``: any other result raises ``LevelZeroError``. The functions below wrap the calls that
-have out-parameters. The library is loaded at the first call, so that ``import ishmem`` can choose
-the driver before.
+Every call is an attribute of this module under its C name, such as ``zeInit``. It takes the C arguments (handles and
+addresses as ints) and returns the ``ze_result_t``, which is ``SUCCESS`` or ``NOT_READY``: any other result raises
+``LevelZeroError``. So is every structure, such as ``ze_event_desc_t``: they are those of ``level_zero.h``, which the
+simulator includes, too. The functions below wrap the calls that have out-parameters. The library is loaded at the first
+call, so that ``import ishmem`` can choose the driver before.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from ctypes import (
-    POINTER,
     Structure,
     byref,
     c_char,
@@ -27,7 +27,8 @@ from ctypes import (
     c_uint64 as U64,
     c_void_p,
 )
-from typing import Any, Callable, TypeVar
+from pathlib import Path
+from typing import Any, Callable
 
 from ishmem.common.errors import LevelZeroError
 
@@ -35,69 +36,33 @@ LIBRARY = "libze_loader.so.1"
 IPC_HANDLE_SIZE = 64
 FOREVER = 2**64 - 1
 
-SUCCESS = 0
-NOT_READY = 1
-INVALID_ARGUMENT = 0x78000004
-UNSUPPORTED_FEATURE = 0x78000003
-
-RESULTS = {
-    0: "ZE_RESULT_SUCCESS",
-    1: "ZE_RESULT_NOT_READY",
-    0x70000001: "ZE_RESULT_ERROR_DEVICE_LOST",
-    0x70000002: "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY",
-    0x70000003: "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY",
-    0x70000004: "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE",
-    0x70000005: "ZE_RESULT_ERROR_MODULE_LINK_FAILURE",
-    0x70000006: "ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET",
-    0x70000007: "ZE_RESULT_ERROR_DEVICE_IN_LOW_POWER_STATE",
-    0x70010000: "ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS",
-    0x70010001: "ZE_RESULT_ERROR_NOT_AVAILABLE",
-    0x70020000: "ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE",
-    0x70020001: "ZE_RESULT_WARNING_DROPPED_DATA",
-    0x78000001: "ZE_RESULT_ERROR_UNINITIALIZED",
-    0x78000002: "ZE_RESULT_ERROR_UNSUPPORTED_VERSION",
-    0x78000003: "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE",
-    0x78000004: "ZE_RESULT_ERROR_INVALID_ARGUMENT",
-    0x78000005: "ZE_RESULT_ERROR_INVALID_NULL_HANDLE",
-    0x78000006: "ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE",
-    0x78000007: "ZE_RESULT_ERROR_INVALID_NULL_POINTER",
-    0x78000008: "ZE_RESULT_ERROR_INVALID_SIZE",
-    0x78000009: "ZE_RESULT_ERROR_UNSUPPORTED_SIZE",
-    0x7800000A: "ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT",
-    0x7800000B: "ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT",
-    0x7800000C: "ZE_RESULT_ERROR_INVALID_ENUMERATION",
-    0x7800000D: "ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION",
-    0x7800000E: "ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT",
-    0x7800000F: "ZE_RESULT_ERROR_INVALID_NATIVE_BINARY",
-    0x78000010: "ZE_RESULT_ERROR_INVALID_GLOBAL_NAME",
-    0x78000011: "ZE_RESULT_ERROR_INVALID_KERNEL_NAME",
-    0x78000012: "ZE_RESULT_ERROR_INVALID_FUNCTION_NAME",
-    0x78000013: "ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION",
-    0x78000014: "ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION",
-    0x78000015: "ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX",
-    0x78000016: "ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE",
-    0x78000017: "ZE_RESULT_ERROR_INVALID_KERNEL_ATTRIBUTE_VALUE",
-    0x78000018: "ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED",
-    0x78000019: "ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE",
-    0x7800001A: "ZE_RESULT_ERROR_OVERLAPPING_REGIONS",
-    0x7800001B: "ZE_RESULT_WARNING_ACTION_REQUIRED",
-    0x7FFFFFFE: "ZE_RESULT_ERROR_UNKNOWN",
+_TEXT = Path(__file__).with_name("level_zero.h").read_text()
+_NUMBERS = {
+    name: int(number, 0) << int(shift or "0")
+    for name, number, shift in re.findall(r"\b(ZE_\w+) = (\w+)(?: << (\d+))?", _TEXT)
 }
 
-INIT_GPU_ONLY = 1
-DEVICE_TYPE_GPU = 1
-DEVICE_INTEGRATED = 1 << 0
-DEVICE_SUBDEVICE = 1 << 1
-IPC_MEMORY = 1 << 0
-ACCESS_RW, ACCESS_ATOMIC, ACCESS_CONCURRENT, ACCESS_CONCURRENT_ATOMIC = 1, 2, 4, 8
-P2P_ACCESS, P2P_ATOMICS = 1, 2
-MEMORY_UNKNOWN, MEMORY_HOST, MEMORY_DEVICE, MEMORY_SHARED = 0, 1, 2, 3
-QUEUE_COMPUTE, QUEUE_COPY = 1, 2
-MODE_DEFAULT, MODE_SYNCHRONOUS, MODE_ASYNCHRONOUS = 0, 1, 2
-EVENT_POOL_HOST_VISIBLE, EVENT_POOL_TIMESTAMP = 1, 4
-SCOPE_HOST = 4
-MODULE_SPIRV = 0
-DEVICE, CONTEXT = 1, 2  # kinds of handles
+
+def _numbers(prefix: str, names: str) -> list[int]:
+    return [_NUMBERS[f"ZE_{prefix}_{name}"] for name in names.split()]
+
+
+SUCCESS, NOT_READY, INVALID_ARGUMENT, UNSUPPORTED_FEATURE = _numbers(
+    "RESULT", "SUCCESS NOT_READY ERROR_INVALID_ARGUMENT ERROR_UNSUPPORTED_FEATURE"
+)
+(INIT_GPU_ONLY,) = _numbers("INIT_FLAG", "GPU_ONLY")
+(DEVICE_TYPE_GPU,) = _numbers("DEVICE_TYPE", "GPU")
+DEVICE_INTEGRATED, DEVICE_SUBDEVICE = _numbers("DEVICE_PROPERTY_FLAG", "INTEGRATED SUBDEVICE")
+(IPC_MEMORY,) = _numbers("IPC_PROPERTY_FLAG", "MEMORY")
+ACCESS_RW, ACCESS_CONCURRENT_ATOMIC = _numbers("MEMORY_ACCESS_CAP_FLAG", "RW CONCURRENT_ATOMIC")
+P2P_ACCESS, P2P_ATOMICS = _numbers("DEVICE_P2P_PROPERTY_FLAG", "ACCESS ATOMICS")
+MEMORY_UNKNOWN, MEMORY_HOST, MEMORY_DEVICE, MEMORY_SHARED = _numbers("MEMORY_TYPE", "UNKNOWN HOST DEVICE SHARED")
+(QUEUE_COMPUTE,) = _numbers("COMMAND_QUEUE_GROUP_PROPERTY_FLAG", "COMPUTE")
+MODE_DEFAULT, MODE_SYNCHRONOUS, MODE_ASYNCHRONOUS = _numbers("COMMAND_QUEUE_MODE", "DEFAULT SYNCHRONOUS ASYNCHRONOUS")
+(EVENT_POOL_HOST_VISIBLE,) = _numbers("EVENT_POOL_FLAG", "HOST_VISIBLE")
+(SCOPE_HOST,) = _numbers("EVENT_SCOPE_FLAG", "HOST")
+(MODULE_SPIRV,) = _numbers("MODULE_FORMAT", "IL_SPIRV")
+DEVICE, CONTEXT = 1, 2  # kinds of handles of the loader
 
 
 class Tagged(Structure):
@@ -111,300 +76,45 @@ class Tagged(Structure):
         super().__init__(stype=self.STYPE, **fields)
 
 
-def _u32(names: str) -> list[Any]:
-    return [(name, U32) for name in names.split()]
-
-
-class DriverProperties(Tagged):
-    """ze_driver_properties_t."""
-
-    STYPE = 0x1
-    _fields_ = [("uuid", c_uint8 * 16), ("driverVersion", U32)]
-
-
-class DriverIpcProperties(Tagged):
-    """ze_driver_ipc_properties_t."""
-
-    STYPE = 0x2
-    _fields_ = _u32("flags")
-
-
-class DeviceProperties(Tagged):
-    """ze_device_properties_t."""
-
-    STYPE = 0x3
-    _fields_ = [
-        *_u32("type vendorId deviceId flags subdeviceId coreClockRate"),
-        ("maxMemAllocSize", U64),
-        *_u32("maxHardwareContexts maxCommandQueuePriority numThreadsPerEU physicalEUSimdWidth"),
-        *_u32("numEUsPerSubslice numSubslicesPerSlice numSlices"),
-        ("timerResolution", U64),
-        *_u32("timestampValidBits kernelTimestampValidBits"),
-        ("uuid", c_uint8 * 16),
-        ("name", c_char * 256),
-    ]
-
-
-class PciProperties(Tagged):
-    """ze_pci_ext_properties_t, of the extension ``ZE_extension_pci_properties``."""
-
-    STYPE = 0x10008
-    _fields_ = [
-        *_u32("domain bus device function"),
-        ("genVersion", c_int32),
-        ("width", c_int32),
-        ("maxBandwidth", c_int64),
-    ]
-
-
-class ComputeProperties(Tagged):
-    """ze_device_compute_properties_t."""
-
-    STYPE = 0x4
-    _fields_ = [
-        *_u32("maxTotalGroupSize maxGroupSizeX maxGroupSizeY maxGroupSizeZ"),
-        *_u32("maxGroupCountX maxGroupCountY maxGroupCountZ maxSharedLocalMemory numSubGroupSizes"),
-        ("subGroupSizes", U32 * 8),
-    ]
-
-
-class QueueGroupProperties(Tagged):
-    """ze_command_queue_group_properties_t."""
-
-    STYPE = 0x6
-    _fields_ = [("flags", U32), ("maxMemoryFillPatternSize", c_size_t), ("numQueues", U32)]
-
-
-class MemoryProperties(Tagged):
-    """ze_device_memory_properties_t."""
-
-    STYPE = 0x7
-    _fields_ = [*_u32("flags maxClockRate maxBusWidth"), ("totalSize", U64), ("name", c_char * 256)]
-
-
-class MemoryAccessProperties(Tagged):
-    """ze_device_memory_access_properties_t; each field is a set of ``ACCESS_*`` flags."""
-
-    STYPE = 0x8
-    _fields_ = _u32(
-        "hostAllocCapabilities deviceAllocCapabilities sharedSingleDeviceAllocCapabilities"
-        " sharedCrossDeviceAllocCapabilities sharedSystemAllocCapabilities"
-    )
-
-
-class P2PProperties(Tagged):
-    """ze_device_p2p_properties_t; ``flags`` is a set of ``P2P_*`` flags."""
-
-    STYPE = 0xB
-    _fields_ = _u32("flags")
-
-
-class ContextDesc(Tagged):
-    """ze_context_desc_t."""
-
-    STYPE = 0xD
-    _fields_ = _u32("flags")
-
-
-class QueueDesc(Tagged):
-    """ze_command_queue_desc_t."""
-
-    STYPE = 0xE
-    _fields_ = _u32("ordinal index flags mode priority")
-
-
-class ListDesc(Tagged):
-    """ze_command_list_desc_t."""
-
-    STYPE = 0xF
-    _fields_ = _u32("commandQueueGroupOrdinal flags")
-
-
-class EventPoolDesc(Tagged):
-    """ze_event_pool_desc_t."""
-
-    STYPE = 0x10
-    _fields_ = _u32("flags count")
-
-
-class EventDesc(Tagged):
-    """ze_event_desc_t."""
-
-    STYPE = 0x11
-    _fields_ = _u32("index signal wait")
-
-
-class FenceDesc(Tagged):
-    """ze_fence_desc_t."""
-
-    STYPE = 0x12
-    _fields_ = _u32("flags")
-
-
-class DeviceMemDesc(Tagged):
-    """ze_device_mem_alloc_desc_t."""
-
-    STYPE = 0x15
-    _fields_ = _u32("flags ordinal")
-
-
-class HostMemDesc(Tagged):
-    """ze_host_mem_alloc_desc_t."""
-
-    STYPE = 0x16
-    _fields_ = _u32("flags")
-
-
-class AllocationProperties(Tagged):
-    """ze_memory_allocation_properties_t; ``type`` is one of ``MEMORY_*``."""
-
-    STYPE = 0x17
-    _fields_ = [("type", U32), ("id", U64), ("pageSize", U64)]
-
-
-class ModuleDesc(Tagged):
-    """ze_module_desc_t."""
-
-    STYPE = 0x1B
-    _fields_ = [
-        ("format", U32),
-        ("inputSize", c_size_t),
-        ("pInputModule", c_char_p),
-        ("pBuildFlags", c_char_p),
-        ("pConstants", c_void_p),
-    ]
-
-
-class KernelDesc(Tagged):
-    """ze_kernel_desc_t."""
-
-    STYPE = 0x1D
-    _fields_ = [("flags", U32), ("pKernelName", c_char_p)]
-
-
-class KernelProperties(Tagged):
-    """ze_kernel_properties_t."""
-
-    STYPE = 0x1E
-    _fields_ = [
-        *_u32("numKernelArgs requiredGroupSizeX requiredGroupSizeY requiredGroupSizeZ"),
-        *_u32("requiredNumSubGroups requiredSubgroupSize maxSubgroupSize maxNumSubgroups"),
-        *_u32("localMemSize privateMemSize spillMemSize"),
-        ("uuid", c_uint8 * 32),
-    ]
-
-
-class GroupCount(Structure):
-    """ze_group_count_t."""
-
-    _fields_ = _u32("x y z")
-
-
-class TimestampResult(Structure):
-    """ze_kernel_timestamp_result_t."""
-
-    _fields_ = [("globalStart", U64), ("globalEnd", U64), ("contextStart", U64), ("contextEnd", U64)]
-
-
-class IpcHandle(Structure):
-    """ze_ipc_mem_handle_t, passed by value."""
-
-    _fields_ = [("data", c_uint8 * IPC_HANDLE_SIZE)]
-
-
-H = c_void_p
-"""Any handle, and any address passed by value."""
-_HANDLES = POINTER(H)
-_WAIT = (H, U32, _HANDLES)
-"""Event to signal, number of events to wait for, the events."""
-
-CALLS: dict[str, tuple[Any, ...]] = {
-    "zeInit": (U32,),
-    "zeDriverGet": (POINTER(U32), _HANDLES),
-    "zeDriverGetApiVersion": (H, POINTER(U32)),
-    "zeDriverGetProperties": (H, POINTER(DriverProperties)),
-    "zeDriverGetIpcProperties": (H, POINTER(DriverIpcProperties)),
-    "zeDriverGetExtensionFunctionAddress": (H, c_char_p, _HANDLES),
-    "zeDeviceGet": (H, POINTER(U32), _HANDLES),
-    "zeDeviceGetSubDevices": (H, POINTER(U32), _HANDLES),
-    "zeDeviceGetProperties": (H, POINTER(DeviceProperties)),
-    "zeDeviceGetComputeProperties": (H, POINTER(ComputeProperties)),
-    "zeDeviceGetMemoryProperties": (H, POINTER(U32), POINTER(MemoryProperties)),
-    "zeDeviceGetMemoryAccessProperties": (H, POINTER(MemoryAccessProperties)),
-    "zeDeviceGetCommandQueueGroupProperties": (H, POINTER(U32), POINTER(QueueGroupProperties)),
-    "zeDeviceGetP2PProperties": (H, H, POINTER(P2PProperties)),
-    "zeDeviceCanAccessPeer": (H, H, POINTER(c_uint8)),
-    "zeDeviceGetStatus": (H,),
-    "zeDevicePciGetPropertiesExt": (H, POINTER(PciProperties)),
-    "zeContextCreate": (H, POINTER(ContextDesc), _HANDLES),
-    "zeContextDestroy": (H,),
-    "zeContextMakeMemoryResident": (H, H, H, c_size_t),
-    "zeContextEvictMemory": (H, H, H, c_size_t),
-    "zeMemAllocDevice": (H, POINTER(DeviceMemDesc), c_size_t, c_size_t, H, _HANDLES),
-    "zeMemAllocHost": (H, POINTER(HostMemDesc), c_size_t, c_size_t, _HANDLES),
-    "zeMemAllocShared": (H, POINTER(DeviceMemDesc), POINTER(HostMemDesc), c_size_t, c_size_t, H, _HANDLES),
-    "zeMemFree": (H, H),
-    "zeMemGetAddressRange": (H, H, _HANDLES, POINTER(c_size_t)),
-    "zeMemGetAllocProperties": (H, H, POINTER(AllocationProperties), _HANDLES),
-    "zeMemGetIpcHandle": (H, H, POINTER(IpcHandle)),
-    "zeMemPutIpcHandle": (H, IpcHandle),
-    "zeMemOpenIpcHandle": (H, H, IpcHandle, U32, _HANDLES),
-    "zeMemCloseIpcHandle": (H, H),
-    "zeCommandQueueCreate": (H, H, POINTER(QueueDesc), _HANDLES),
-    "zeCommandQueueDestroy": (H,),
-    "zeCommandQueueExecuteCommandLists": (H, U32, _HANDLES, H),
-    "zeCommandQueueSynchronize": (H, U64),
-    "zeFenceCreate": (H, POINTER(FenceDesc), _HANDLES),
-    "zeFenceDestroy": (H,),
-    "zeFenceHostSynchronize": (H, U64),
-    "zeFenceQueryStatus": (H,),
-    "zeFenceReset": (H,),
-    "zeCommandListCreate": (H, H, POINTER(ListDesc), _HANDLES),
-    "zeCommandListCreateImmediate": (H, H, POINTER(QueueDesc), _HANDLES),
-    "zeCommandListClose": (H,),
-    "zeCommandListReset": (H,),
-    "zeCommandListDestroy": (H,),
-    "zeCommandListHostSynchronize": (H, U64),
-    "zeCommandListAppendMemoryCopy": (H, H, H, c_size_t, *_WAIT),
-    "zeCommandListAppendMemoryFill": (H, H, H, c_size_t, c_size_t, *_WAIT),
-    "zeCommandListAppendBarrier": (H, *_WAIT),
-    "zeCommandListAppendLaunchKernel": (H, H, POINTER(GroupCount), *_WAIT),
-    "zeCommandListAppendSignalEvent": (H, H),
-    "zeCommandListAppendWaitOnEvents": (H, U32, _HANDLES),
-    "zeCommandListAppendEventReset": (H, H),
-    "zeEventPoolCreate": (H, POINTER(EventPoolDesc), U32, _HANDLES, _HANDLES),
-    "zeEventPoolDestroy": (H,),
-    "zeEventCreate": (H, POINTER(EventDesc), _HANDLES),
-    "zeEventDestroy": (H,),
-    "zeEventHostSignal": (H,),
-    "zeEventHostSynchronize": (H, U64),
-    "zeEventQueryStatus": (H,),
-    "zeEventHostReset": (H,),
-    "zeEventQueryKernelTimestamp": (H, POINTER(TimestampResult)),
-    "zeModuleCreate": (H, H, POINTER(ModuleDesc), _HANDLES, _HANDLES),
-    "zeModuleDestroy": (H,),
-    "zeModuleBuildLogGetString": (H, POINTER(c_size_t), c_char_p),
-    "zeModuleBuildLogDestroy": (H,),
-    "zeModuleGetKernelNames": (H, POINTER(U32), POINTER(c_char_p)),
-    "zeKernelCreate": (H, POINTER(KernelDesc), _HANDLES),
-    "zeKernelDestroy": (H,),
-    "zeKernelGetProperties": (H, POINTER(KernelProperties)),
-    "zeKernelSetArgumentValue": (H, U32, c_size_t, H),
-    "zeKernelSetGroupSize": (H, U32, U32, U32),
-    "zeKernelSuggestGroupSize": (H, U32, U32, U32, *[POINTER(U32)] * 3),
-    "zelLoaderTranslateHandle": (U32, H, _HANDLES),
-}
-
-EXTENSIONS: dict[str, tuple[Any, ...]] = {
-    "zexMemGetIpcHandles": (H, H, POINTER(U32), POINTER(IpcHandle)),
-    "zexMemOpenIpcHandles": (H, H, U32, POINTER(IpcHandle), U32, _HANDLES),
-}
-"""Functions of Intel's driver that the loader does not export."""
+_PLAIN = {
+    "char": c_char, "uint8_t": c_uint8, "int32_t": c_int32, "uint32_t": U32, "int64_t": c_int64, "uint64_t": U64,
+    "size_t": c_size_t,
+}  # fmt: skip
+
+
+@functools.cache
+def structure(name: str) -> type[Structure]:
+    """Return a structure of ``level_zero.h`` by its C name.
+
+    Raises:
+        AttributeError: There is none.
+    """
+    found = re.search(rf"^struct {name}( : ze_tagged_t)? {{(.*?)}};", _TEXT, re.MULTILINE | re.DOTALL)
+    if found is None:
+        raise AttributeError(f"level_zero.h has no structure {name!r}")
+    tag = _NUMBERS.get(f"ZE_STRUCTURE_TYPE_{name[3:-2].upper()}", 0)
+    return type(name, (Tagged if found[1] else Structure,), {"STYPE": tag, "_fields_": list(_fields(found[2]))})
+
+
+def _fields(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield names and types of the members that C declares."""
+    for inner, name, kind, members in re.findall(r"struct {(.*?)} (\w+);|(?:const )?(\w+) ([^;{]+);", text, re.DOTALL):
+        if name:
+            yield name, type(name, (Structure,), {"_fields_": list(_fields(inner))})
+        for stars, member, count in re.findall(r"(\**)(\w+)(?:\[(\d+)\])?", members):
+            base = _type(kind, stars)
+            yield member, base * int(count) if count else base
+
+
+def _type(kind: str, stars: str) -> Any:
+    if stars:
+        return c_char_p if stars == "*" and kind in ("char", "uint8_t") else c_void_p
+    return _PLAIN.get(kind) or (structure(kind) if f"struct {kind} " in _TEXT else U32)
 
 
 def result_name(code: int) -> str:
     """Return the symbolic name of a ``ze_result_t``."""
-    return RESULTS.get(code, "unknown result")
+    return next((name for name, value in _NUMBERS.items() if value == code and "_RESULT_" in name), "unknown result")
 
 
 _device = ""
@@ -451,15 +161,25 @@ def _bind(name: str) -> Callable[..., int]:
             raise failure(name, code)
         return code
 
-    function.argtypes = CALLS[name]
-    function.restype = c_int32
+    def call(*arguments: Any) -> int:
+        if function.argtypes is None:
+            function.argtypes = _registers(arguments)
+        code: int = function(*arguments)
+        return code
+
     function.errcheck = check
-    bound: Callable[..., int] = function
-    return bound
+    return call
 
 
-def __getattr__(name: str) -> Callable[..., int]:
-    if name not in CALLS:
+def _registers(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the types of the arguments of a function: a register holds any integer and any address."""
+    return tuple(type(argument) if isinstance(argument, Structure) else c_void_p for argument in arguments)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("ze_"):
+        return structure(name)
+    if not name.startswith("ze"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     function = globals()[name] = _bind(name)  # __getattr__ is not called for it again
     return function
@@ -467,7 +187,7 @@ def __getattr__(name: str) -> Callable[..., int]:
 
 @functools.cache
 def extension(name: str) -> Callable[..., None] | None:
-    """Return a function of ``EXTENSIONS`` from the first driver that has it, or None.
+    """Return a function that the loader does not export, from the first driver that has it, or None.
 
     It belongs to the driver, not to the loader: translate the handles passed to it with `native`.
     """
@@ -477,13 +197,21 @@ def extension(name: str) -> Callable[..., None] | None:
             _bind("zeDriverGetExtensionFunctionAddress")(driver, name.encode(), byref(address))
         except LevelZeroError:
             continue
-        function = ctypes.CFUNCTYPE(c_int32, *EXTENSIONS[name])(address.value or 0)
-        return functools.partial(_check, name, function)
+        return functools.partial(_check, name, address.value or 0)
     return None
 
 
-def _check(name: str, function: Callable[..., int], *arguments: Any) -> None:
-    code = function(*arguments)
+def driver_calls() -> int | None:
+    """Return the number of this process's calls that a driver counts: not those that wait or ask; None: none counts."""
+    count, counts = U64(), extension("zexDriverCalls")
+    if counts is None:
+        return None
+    counts(byref(count))
+    return count.value
+
+
+def _check(name: str, address: int, *arguments: Any) -> None:
+    code = ctypes.CFUNCTYPE(c_int32, *_registers(arguments))(address)(*arguments)
     if code != SUCCESS:
         raise failure(name, code)
 
@@ -506,7 +234,13 @@ def available(name: str) -> bool:
     return bool(_find(name))
 
 
-_T = TypeVar("_T", bound=Tagged)
+def _desc(kind: str, **fields: Any) -> Any:
+    """Return a reference to a new descriptor."""
+    return byref(structure(f"ze_{kind}_desc_t")(**fields))
+
+
+def _ipc_handle() -> type[Structure]:
+    return structure("ze_ipc_mem_handle_t")
 
 
 def _handle(name: str, *arguments: Any) -> int:
@@ -524,16 +258,17 @@ def _handles(name: str, *arguments: Any) -> list[int]:
     return [handle for handle in found[: count.value] if handle]
 
 
-def _properties(name: str, kind: type[_T], *arguments: Any) -> _T:
-    properties = kind()
+def _properties(name: str, kind: str, *arguments: Any) -> Structure:
+    properties = structure(kind)()
     _bind(name)(*arguments, byref(properties))
     return properties
 
 
-def _property_list(name: str, kind: type[_T], *arguments: Any) -> list[_T]:
+def _property_list(name: str, kind: str, *arguments: Any) -> list[Structure]:
+    made = structure(kind)
     count = U32()
     _bind(name)(*arguments, byref(count), None)
-    found = (kind * count.value)(*(kind() for _ in range(count.value)))
+    found = (made * count.value)(*(made() for _ in range(count.value)))
     _bind(name)(*arguments, byref(count), found)
     return list(found[: count.value])
 
@@ -574,9 +309,9 @@ def api_version(driver: int) -> tuple[int, int]:
     return version.value >> 16, version.value & 0xFFFF
 
 
-def driver_properties(driver: int) -> DriverProperties:
+def driver_properties(driver: int) -> Structure:
     """Return uuid and version of a driver."""
-    return _properties("zeDriverGetProperties", DriverProperties, driver)
+    return _properties("zeDriverGetProperties", "ze_driver_properties_t", driver)
 
 
 def driver_version(number: int) -> str:
@@ -584,14 +319,14 @@ def driver_version(number: int) -> str:
     return f"{number >> 24}.{number >> 16 & 255}.{number & 65535}"
 
 
-def driver_ipc_properties(driver: int) -> DriverIpcProperties:
+def driver_ipc_properties(driver: int) -> Structure:
     """Return what a driver can share among processes, as ``IPC_*`` flags."""
-    return _properties("zeDriverGetIpcProperties", DriverIpcProperties, driver)
+    return _properties("zeDriverGetIpcProperties", "ze_driver_ipc_properties_t", driver)
 
 
-def device_properties(device: int) -> DeviceProperties:
+def device_properties(device: int) -> Structure:
     """Return type, flags, name, uuid and sizes of a device."""
-    return _properties("zeDeviceGetProperties", DeviceProperties, device)
+    return _properties("zeDeviceGetProperties", "ze_device_properties_t", device)
 
 
 def pci_address(device: int) -> str:
@@ -602,8 +337,9 @@ def pci_address(device: int) -> str:
     """
     if not available("zeDevicePciGetPropertiesExt"):
         raise failure("zeDevicePciGetPropertiesExt", UNSUPPORTED_FEATURE)
-    found = _properties("zeDevicePciGetPropertiesExt", PciProperties, device)
-    return f"{found.domain:04x}:{found.bus:02x}:{found.device:02x}.{found.function:x}"
+    found = _properties("zeDevicePciGetPropertiesExt", "ze_pci_ext_properties_t", device)
+    at = found.address
+    return f"{at.domain:04x}:{at.bus:02x}:{at.device:02x}.{at.function:x}"
 
 
 def xe_cores(device: int) -> int:
@@ -612,24 +348,24 @@ def xe_cores(device: int) -> int:
     return int(properties.numSlices * properties.numSubslicesPerSlice)
 
 
-def compute_properties(device: int) -> ComputeProperties:
+def compute_properties(device: int) -> Structure:
     """Return a device's limits on work-groups."""
-    return _properties("zeDeviceGetComputeProperties", ComputeProperties, device)
+    return _properties("zeDeviceGetComputeProperties", "ze_device_compute_properties_t", device)
 
 
-def memory_properties(device: int) -> list[MemoryProperties]:
+def memory_properties(device: int) -> list[Structure]:
     """Return the properties of each memory of a device."""
-    return _property_list("zeDeviceGetMemoryProperties", MemoryProperties, device)
+    return _property_list("zeDeviceGetMemoryProperties", "ze_device_memory_properties_t", device)
 
 
-def memory_access_properties(device: int) -> MemoryAccessProperties:
+def memory_access_properties(device: int) -> Structure:
     """Return how a device may access each kind of memory."""
-    return _properties("zeDeviceGetMemoryAccessProperties", MemoryAccessProperties, device)
+    return _properties("zeDeviceGetMemoryAccessProperties", "ze_device_memory_access_properties_t", device)
 
 
-def queue_groups(device: int) -> list[QueueGroupProperties]:
+def queue_groups(device: int) -> list[Structure]:
     """Return the properties of each group of command queues; the index is the ordinal."""
-    return _property_list("zeDeviceGetCommandQueueGroupProperties", QueueGroupProperties, device)
+    return _property_list("zeDeviceGetCommandQueueGroupProperties", "ze_command_queue_group_properties_t", device)
 
 
 def compute_group(device: int) -> int:
@@ -643,9 +379,9 @@ def copy_group(device: int) -> int | None:
     return next((i for i, group in enumerate(groups) if not group.flags & QUEUE_COMPUTE), None)
 
 
-def p2p_properties(device: int, peer: int) -> P2PProperties:
+def p2p_properties(device: int, peer: int) -> Structure:
     """Return how a device may access the memory of another: the ``P2P_*`` flags."""
-    return _properties("zeDeviceGetP2PProperties", P2PProperties, device, peer)
+    return _properties("zeDeviceGetP2PProperties", "ze_device_p2p_properties_t", device, peer)
 
 
 def can_access_peer(device: int, peer: int) -> bool:
@@ -660,22 +396,22 @@ def can_access_peer(device: int, peer: int) -> bool:
 
 def create_context(driver: int) -> int:
     """Return a new context; destroy it with ``zeContextDestroy``."""
-    return _handle("zeContextCreate", driver, byref(ContextDesc()))
+    return _handle("zeContextCreate", driver, _desc("context"))
 
 
 def alloc_device(context: int, device: int, size: int, alignment: int = 64) -> int:
     """Return the address of new device memory; free it with ``zeMemFree``."""
-    return _handle("zeMemAllocDevice", context, byref(DeviceMemDesc()), size, alignment, device)
+    return _handle("zeMemAllocDevice", context, _desc("device_mem_alloc"), size, alignment, device)
 
 
 def alloc_host(context: int, size: int, alignment: int = 64) -> int:
     """Return the address of new host memory that devices can access; free it with ``zeMemFree``."""
-    return _handle("zeMemAllocHost", context, byref(HostMemDesc()), size, alignment)
+    return _handle("zeMemAllocHost", context, _desc("host_mem_alloc"), size, alignment)
 
 
 def alloc_shared(context: int, device: int, size: int, alignment: int = 64) -> int:
     """Return the address of new shared memory; free it with ``zeMemFree``."""
-    desc = (byref(DeviceMemDesc()), byref(HostMemDesc()))
+    desc = (_desc("device_mem_alloc"), _desc("host_mem_alloc"))
     return _handle("zeMemAllocShared", context, *desc, size, alignment, device)
 
 
@@ -686,18 +422,18 @@ def address_range(context: int, pointer: int) -> tuple[int, int]:
     return base.value or 0, size.value
 
 
-def alloc_properties(context: int, pointer: int) -> tuple[AllocationProperties, int]:
+def alloc_properties(context: int, pointer: int) -> tuple[Structure, int]:
     """Return the properties and the device (0: none) of the allocation that an address belongs to."""
-    properties, device = AllocationProperties(), c_void_p()
+    properties, device = structure("ze_memory_allocation_properties_t")(), c_void_p()
     _bind("zeMemGetAllocProperties")(context, pointer, byref(properties), byref(device))
     return properties, device.value or 0
 
 
 def get_ipc_handle(context: int, pointer: int) -> bytes:
     """Return the 64-byte IPC handle of an allocation; ``pointer`` is its base address."""
-    handle = IpcHandle()
+    handle = _ipc_handle()()
     _bind("zeMemGetIpcHandle")(context, pointer, byref(handle))
-    return bytes(handle.data)
+    return bytes(handle)
 
 
 def get_ipc_handles(context: int, pointer: int) -> list[bytes]:
@@ -707,19 +443,19 @@ def get_ipc_handles(context: int, pointer: int) -> list[bytes]:
         call(native(CONTEXT, context), pointer, byref(count), None)
     if call is None or count.value < 2:
         return [get_ipc_handle(context, pointer)]
-    found = (IpcHandle * count.value)()
+    found = (_ipc_handle() * count.value)()
     call(native(CONTEXT, context), pointer, byref(count), found)
-    return [bytes(handle.data) for handle in found]
+    return [bytes(handle) for handle in found]
 
 
 def put_ipc_handle(context: int, handle: bytes) -> None:
     """Release a handle of ``get_ipc_handle``; no peer can open it afterwards."""
-    _bind("zeMemPutIpcHandle")(context, IpcHandle.from_buffer_copy(handle))
+    _bind("zeMemPutIpcHandle")(context, _ipc_handle().from_buffer_copy(handle))
 
 
 def open_ipc_handle(context: int, device: int, handle: bytes) -> int:
     """Return the address of another process's memory; close it with ``zeMemCloseIpcHandle``."""
-    return _handle("zeMemOpenIpcHandle", context, device, IpcHandle.from_buffer_copy(handle), 0)
+    return _handle("zeMemOpenIpcHandle", context, device, _ipc_handle().from_buffer_copy(handle), 0)
 
 
 def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int:
@@ -729,7 +465,7 @@ def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int
     call = extension("zexMemOpenIpcHandles")
     if call is None:
         raise failure("zexMemOpenIpcHandles", UNSUPPORTED_FEATURE)
-    parts, out = (IpcHandle * len(handles))(*map(IpcHandle.from_buffer_copy, handles)), c_void_p()
+    parts, out = (_ipc_handle() * len(handles))(*map(_ipc_handle().from_buffer_copy, handles)), c_void_p()
     call(native(CONTEXT, context), native(DEVICE, device), len(handles), parts, 0, byref(out))
     return out.value or 0
 
@@ -739,18 +475,18 @@ def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int
 
 def create_queue(context: int, device: int, ordinal: int = 0, mode: int = MODE_DEFAULT) -> int:
     """Return a new command queue; destroy it with ``zeCommandQueueDestroy``."""
-    return _handle("zeCommandQueueCreate", context, device, byref(QueueDesc(ordinal=ordinal, mode=mode)))
+    return _handle("zeCommandQueueCreate", context, device, _desc("command_queue", ordinal=ordinal, mode=mode))
 
 
 def create_list(context: int, device: int, ordinal: int = 0) -> int:
     """Return a new regular command list; destroy it with ``zeCommandListDestroy``."""
-    return _handle("zeCommandListCreate", context, device, byref(ListDesc(commandQueueGroupOrdinal=ordinal)))
+    return _handle("zeCommandListCreate", context, device, _desc("command_list", commandQueueGroupOrdinal=ordinal))
 
 
 def create_immediate(context: int, device: int, ordinal: int = 0, mode: int = MODE_SYNCHRONOUS) -> int:
     """Return a new immediate command list, by default a synchronous one, in which each append blocks."""
-    desc = QueueDesc(ordinal=ordinal, mode=mode)
-    return _handle("zeCommandListCreateImmediate", context, device, byref(desc))
+    desc = _desc("command_queue", ordinal=ordinal, mode=mode)
+    return _handle("zeCommandListCreateImmediate", context, device, desc)
 
 
 def execute(queue: int, lists: Sequence[int], fence: int | None = None) -> None:
@@ -789,22 +525,22 @@ def append_launch(
 ) -> None:
     """Append the launch of a kernel over a 3-D range of work-groups."""
     call = _bind("zeCommandListAppendLaunchKernel")
-    call(clist, kernel, byref(GroupCount(*groups)), signal, len(waits), _array(waits))
+    call(clist, kernel, byref(structure("ze_group_count_t")(*groups)), signal, len(waits), _array(waits))
 
 
 def create_fence(queue: int) -> int:
     """Return a new fence of a queue; destroy it with ``zeFenceDestroy``."""
-    return _handle("zeFenceCreate", queue, byref(FenceDesc()))
+    return _handle("zeFenceCreate", queue, _desc("fence"))
 
 
 def create_event_pool(context: int, count: int, flags: int = EVENT_POOL_HOST_VISIBLE) -> int:
     """Return a new pool of events for all devices; destroy it with ``zeEventPoolDestroy``."""
-    return _handle("zeEventPoolCreate", context, byref(EventPoolDesc(flags=flags, count=count)), 0, None)
+    return _handle("zeEventPoolCreate", context, _desc("event_pool", flags=flags, count=count), 0, None)
 
 
 def create_event(pool: int, index: int) -> int:
     """Return a new event of a pool, visible to the host; destroy it with ``zeEventDestroy``."""
-    return _handle("zeEventCreate", pool, byref(EventDesc(index=index, signal=SCOPE_HOST, wait=SCOPE_HOST)))
+    return _handle("zeEventCreate", pool, _desc("event", index=index, signal=SCOPE_HOST, wait=SCOPE_HOST))
 
 
 # ---- modules and kernels
@@ -826,10 +562,10 @@ def create_module(context: int, device: int, spirv: bytes, flags: str = "") -> i
     Raises:
         LevelZeroError: The build failed; the message ends with the build log.
     """
-    desc = ModuleDesc(format=MODULE_SPIRV, inputSize=len(spirv), pInputModule=spirv, pBuildFlags=flags.encode())
+    desc = _desc("module", format=MODULE_SPIRV, inputSize=len(spirv), pInputModule=spirv, pBuildFlags=flags.encode())
     module, log = c_void_p(), c_void_p()
     try:
-        _bind("zeModuleCreate")(context, device, byref(desc), byref(module), byref(log))
+        _bind("zeModuleCreate")(context, device, desc, byref(module), byref(log))
     except LevelZeroError as error:
         # A loader that wraps handles does not wrap the log's and would crash on it; a validation layer refuses it.
         with contextlib.suppress(LevelZeroError):
@@ -852,12 +588,12 @@ def kernel_names(module: int) -> list[str]:
 
 def create_kernel(module: int, name: str) -> int:
     """Return a kernel of a module; destroy it with ``zeKernelDestroy``."""
-    return _handle("zeKernelCreate", module, byref(KernelDesc(pKernelName=name.encode())))
+    return _handle("zeKernelCreate", module, _desc("kernel", pKernelName=name.encode()))
 
 
-def kernel_properties(kernel: int) -> KernelProperties:
+def kernel_properties(kernel: int) -> Structure:
     """Return number of arguments and sizes of a kernel."""
-    return _properties("zeKernelGetProperties", KernelProperties, kernel)
+    return _properties("zeKernelGetProperties", "ze_kernel_properties_t", kernel)
 
 
 def set_argument(kernel: int, index: int, value: Any) -> None:

@@ -6,36 +6,6 @@ import dpnp
 
 from . import graph as graph, inference as inference, moe as moe
 from .active_sets import active_set as active_set
-from .amo import (
-    atomic_add as atomic_add,
-    atomic_and as atomic_and,
-    atomic_compare_swap as atomic_compare_swap,
-    atomic_compare_swap_nbi as atomic_compare_swap_nbi,
-    atomic_fetch as atomic_fetch,
-    atomic_fetch_add as atomic_fetch_add,
-    atomic_fetch_add_nbi as atomic_fetch_add_nbi,
-    atomic_fetch_and as atomic_fetch_and,
-    atomic_fetch_and_nbi as atomic_fetch_and_nbi,
-    atomic_fetch_inc as atomic_fetch_inc,
-    atomic_fetch_inc_nbi as atomic_fetch_inc_nbi,
-    atomic_fetch_max as atomic_fetch_max,
-    atomic_fetch_max_nbi as atomic_fetch_max_nbi,
-    atomic_fetch_min as atomic_fetch_min,
-    atomic_fetch_min_nbi as atomic_fetch_min_nbi,
-    atomic_fetch_nbi as atomic_fetch_nbi,
-    atomic_fetch_or as atomic_fetch_or,
-    atomic_fetch_or_nbi as atomic_fetch_or_nbi,
-    atomic_fetch_xor as atomic_fetch_xor,
-    atomic_fetch_xor_nbi as atomic_fetch_xor_nbi,
-    atomic_inc as atomic_inc,
-    atomic_max as atomic_max,
-    atomic_min as atomic_min,
-    atomic_or as atomic_or,
-    atomic_set as atomic_set,
-    atomic_swap as atomic_swap,
-    atomic_swap_nbi as atomic_swap_nbi,
-    atomic_xor as atomic_xor,
-)
 from .collectives import (
     alltoall as alltoall,
     alltoalls as alltoalls,
@@ -87,14 +57,7 @@ from .contexts import (
     Ctx as Ctx,
     CtxSession as CtxSession,
     ctx_create as ctx_create,
-    ctx_destroy as ctx_destroy,
-    ctx_fence as ctx_fence,
-    ctx_flush as ctx_flush,
-    ctx_get_team as ctx_get_team,
-    ctx_pe_quiet as ctx_pe_quiet,
-    ctx_quiet as ctx_quiet,
     ctx_session_start as ctx_session_start,
-    ctx_session_stop as ctx_session_stop,
 )
 from .indexed import ixget as ixget, ixput as ixput
 from .interop import deregister as deregister, from_dlpack as from_dlpack, host_view as host_view, register as register
@@ -157,17 +120,6 @@ from .query import (
     n_pes as n_pes,
     pe_accessible as pe_accessible,
 )
-from .reductions import (
-    and_reduce as and_reduce,
-    max_reduce as max_reduce,
-    min_reduce as min_reduce,
-    or_reduce as or_reduce,
-    prod_reduce as prod_reduce,
-    sum_exscan as sum_exscan,
-    sum_inscan as sum_inscan,
-    sum_reduce as sum_reduce,
-    xor_reduce as xor_reduce,
-)
 from .rma import g as g, get as get, get_nbi as get_nbi, p as p, put as put, put_nbi as put_nbi
 from .setup import (
     finalize as finalize,
@@ -197,10 +149,6 @@ from .teams import (
     Team as Team,
     TeamConfig as TeamConfig,
     shrink as shrink,
-    team_destroy as team_destroy,
-    team_get_config as team_get_config,
-    team_my_pe as team_my_pe,
-    team_n_pes as team_n_pes,
     team_ptr as team_ptr,
     team_split_2d as team_split_2d,
     team_split_strided as team_split_strided,
@@ -208,22 +156,65 @@ from .teams import (
 )
 from .vcollectives import alltoallv as alltoallv, gatherv as gatherv, scatterv as scatterv
 from .wait import test as test, wait_until as wait_until
-from .wait_sets import (
-    test_all as test_all,
-    test_all_vector as test_all_vector,
-    test_any as test_any,
-    test_any_vector as test_any_vector,
-    test_some as test_some,
-    test_some_vector as test_some_vector,
-    wait_until_all as wait_until_all,
-    wait_until_all_vector as wait_until_all_vector,
-    wait_until_any as wait_until_any,
-    wait_until_any_vector as wait_until_any_vector,
-    wait_until_some as wait_until_some,
-    wait_until_some_vector as wait_until_some_vector,
-)
 from .work_groups import max_work_groups as max_work_groups, sync_work_groups as sync_work_groups
 __version__: str
+
+def team_destroy(team: Team) -> None:
+    """Destroy the team and the contexts created from it.
+
+    Collective over the team, blocking: returns when all members have called. TEAM_INVALID is ignored.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
+        >>> ishmem.team_destroy(everyone)
+
+    Source: OpenSHMEM 1.5, 9.4.8 (shmem_team_destroy); ishmem_team_destroy.
+    """
+
+def team_get_config(team: Team) -> TeamConfig:
+    """Return the configuration of the team; not collective.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
+        >>> ishmem.team_get_config(everyone)
+        TeamConfig(num_contexts=0)
+
+    Source: OpenSHMEM 1.5, 9.4.4 (shmem_team_get_config); ishmem_team_get_config.
+    """
+
+def team_my_pe(team: Team) -> int:
+    """Return the number of this PE in the team, or -1 if it is not a member; not collective.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
+        >>> ishmem.team_my_pe(everyone) == me
+        True
+
+    Source: OpenSHMEM 1.5, 9.4.1 (shmem_team_my_pe); ishmem_team_my_pe.
+    """
+
+def team_n_pes(team: Team) -> int:
+    """Return the number of PEs of the team, or -1 if this PE is not a member; not collective.
+
+    Args:
+        team: A team.
+
+    Example:
+        >>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
+        >>> ishmem.team_n_pes(everyone) == n
+        True
+
+    Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_n_pes); ishmem_team_n_pes.
+    """
 
 def alltoall_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
@@ -461,6 +452,118 @@ def team_sync_work_group(team: int, group: typing.Any) -> int:
     Source: ishmemx_team_sync_work_group.
     """
 
+def ctx_destroy(ctx: Ctx) -> None:
+    """Complete the operations of the context and destroy it.
+
+    CTX_INVALID is ignored. Not collective, blocking.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_destroy(ctx)
+
+    Source: OpenSHMEM 1.5, 9.5.3 (shmem_ctx_destroy).
+    """
+
+def ctx_fence(ctx: Ctx) -> None:
+    """Order the delivery of the puts, atomics and stores of the context on each PE.
+
+    CTX_INVALID is ignored. Not collective.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_fence(ctx)
+        >>> ctx.destroy()
+
+    Source: OpenSHMEM 1.5, 9.11.1 (shmem_ctx_fence).
+    """
+
+def ctx_flush(ctx: Ctx) -> None:
+    """Wait for local completion of the operations of the context: see ``ishmem.flush``.
+
+    It also waits for those of all contexts on PEs of other nodes. CTX_INVALID is ignored. Not collective, blocking.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_flush(ctx)
+        >>> ctx.destroy()
+
+    Source: NVSHMEM 3.7 (flush); not in OpenSHMEM.
+    """
+
+def ctx_get_team(ctx: Ctx) -> Team:
+    """Return the team of the context, TEAM_INVALID for CTX_INVALID; not collective.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_get_team(ctx)
+        ishmem.TEAM_WORLD
+        >>> ctx.destroy()
+
+    Source: OpenSHMEM 1.5, 9.5.4 (shmem_ctx_get_team).
+    """
+
+def ctx_pe_quiet(ctx: Ctx, target_pes: int | typing.Sequence[int]) -> None:
+    """Wait for remote completion of all operations of the context on some PEs.
+
+    It waits for the operations of the context on the other PEs too. CTX_INVALID is ignored. Not collective,
+    blocking.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+        target_pes: Numbers of PEs in the team, or one; none is allowed.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_pe_quiet(ctx, [right])
+        >>> ctx.destroy()
+
+    Source: OpenSHMEM 1.6, 9.12.3 (shmem_ctx_pe_quiet).
+    """
+
+def ctx_quiet(ctx: Ctx) -> None:
+    """Wait for remote completion of all operations of the context, and of no others.
+
+    CTX_INVALID is ignored. Not collective, blocking.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_quiet(ctx)
+        >>> ctx.destroy()
+
+    Source: OpenSHMEM 1.5, 9.11.2 (shmem_ctx_quiet).
+    """
+
+def ctx_session_stop(ctx: Ctx) -> None:
+    """End the session of the context, if there is one.
+
+    CTX_INVALID is ignored. Not collective.
+
+    Args:
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
+
+    Example:
+        >>> ctx = ishmem.ctx_create()
+        >>> ishmem.ctx_session_stop(ctx)
+        >>> ctx.destroy()
+
+    Source: OpenSHMEM 1.6, 9.9.3 (shmem_ctx_session_stop).
+    """
+
 def get_nbi_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, pe: int, group: typing.Any, nelems: int | None = None,
 ) -> None:
@@ -550,8 +653,8 @@ def put_work_group(
     """
 
 def ibget_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group:
-    typing.Any,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int,
+    group: typing.Any,
 ) -> None:
     """Run ``ibget`` jointly by all work-items of a work-group; in kernels only.
 
@@ -576,8 +679,8 @@ def ibget_work_group(
     """
 
 def ibput_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, group:
-    typing.Any,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int,
+    group: typing.Any,
 ) -> None:
     """Run ``ibput`` jointly by all work-items of a work-group; in kernels only.
 
@@ -650,8 +753,8 @@ def iput_work_group(
     """
 
 def ixget_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, indices: typing.Any, pe: int, group: typing.Any, mask: typing.Any =
-    None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, indices: typing.Any, pe: int, group: typing.Any,
+    mask: typing.Any = None,
 ) -> None:
     """Run ``ixget`` jointly by all work-items of a work-group; in kernels only.
 
@@ -674,8 +777,8 @@ def ixget_work_group(
     """
 
 def ixput_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, indices: typing.Any, pe: int, group: typing.Any, mask: typing.Any =
-    None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, indices: typing.Any, pe: int, group: typing.Any,
+    mask: typing.Any = None,
 ) -> None:
     """Run ``ixput`` jointly by all work-items of a work-group; in kernels only.
 
@@ -697,9 +800,650 @@ def ixput_work_group(
     Source: ixput, in the manner of ishmemx_iput_work_group; the masked store of Iris.
     """
 
+def atomic_add(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Add ``value`` to an element of ``dest`` on a PE.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_add(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 8]
+
+    Source: OpenSHMEM 1.5, 9.7.1.8 (shmem_atomic_add); ishmem_atomic_add.
+    """
+
+def atomic_and(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to its bitwise AND with ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_and(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 1]
+
+    Source: OpenSHMEM 1.5, 9.7.1.10 (shmem_atomic_and); ishmem_atomic_and.
+    """
+
+def atomic_compare_swap(
+    dest: dpnp.ndarray, cond: typing.Any, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+    order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        cond: The value that the element must have for the swap.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_compare_swap(a, 5, 9, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.3 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
+    """
+
+def atomic_compare_swap_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, cond: typing.Any, value: typing.Any, pe: int,
+    index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_compare_swap`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        cond: The value that the element must have for the swap.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_compare_swap_nbi(old, a, 5, 9, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.2 (shmem_atomic_compare_swap_nbi); ishmem_atomic_compare_swap_nbi.
+    """
+
+def atomic_fetch(source: dpnp.ndarray, pe: int, index: int | tuple[int, ...] = 0, order: int = 0) -> typing.Any:
+    """Return an element of ``source`` on a PE, read atomically.
+
+    Not collective, blocking.
+
+    Args:
+        source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch(a, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
+    """
+
+def atomic_fetch_add(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Add ``value`` to an element of ``dest`` on a PE; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_add(a, 3, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.7 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
+    """
+
+def atomic_fetch_add_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_add`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_add_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.5 (shmem_atomic_fetch_add_nbi); ishmem_atomic_fetch_add_nbi.
+    """
+
+def atomic_fetch_and(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to its bitwise AND with ``value``; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_and(a, 3, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.9 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
+    """
+
+def atomic_fetch_and_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_and`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_and_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.6 (shmem_atomic_fetch_and_nbi); ishmem_atomic_fetch_and_nbi.
+    """
+
+def atomic_fetch_inc(dest: dpnp.ndarray, pe: int, index: int | tuple[int, ...] = 0, order: int = 0) -> typing.Any:
+    """Add one to an element of ``dest`` on a PE; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_inc(a, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.5 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
+    """
+
+def atomic_fetch_inc_nbi(fetch: typing.Any, dest: dpnp.ndarray, pe: int, index: int | tuple[int, ...] = 0) -> None:
+    """Start ``atomic_fetch_inc`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_inc_nbi(old, a, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.4 (shmem_atomic_fetch_inc_nbi); ishmem_atomic_fetch_inc_nbi.
+    """
+
+def atomic_fetch_max(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to the maximum of it and ``value``, NaN if either is; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_max(a, 3, me)
+        5
+
+    Source: Iris (iris.atomic_max); not in OpenSHMEM.
+    """
+
+def atomic_fetch_max_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_max`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_max_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: Iris (iris.atomic_max); not in OpenSHMEM.
+    """
+
+def atomic_fetch_min(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to the minimum of it and ``value``, NaN if either is; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_min(a, 3, me)
+        5
+
+    Source: Iris (iris.atomic_min); not in OpenSHMEM.
+    """
+
+def atomic_fetch_min_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_min`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_min_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: Iris (iris.atomic_min); not in OpenSHMEM.
+    """
+
+def atomic_fetch_nbi(fetch: typing.Any, source: dpnp.ndarray, pe: int, index: int | tuple[int, ...] = 0) -> None:
+    """Start ``atomic_fetch`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_nbi(old, a, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.1 (shmem_atomic_fetch_nbi); ishmem_atomic_fetch_nbi.
+    """
+
+def atomic_fetch_or(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to its bitwise OR with ``value``; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_or(a, 3, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.11 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
+    """
+
+def atomic_fetch_or_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_or`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_or_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.7 (shmem_atomic_fetch_or_nbi); ishmem_atomic_fetch_or_nbi.
+    """
+
+def atomic_fetch_xor(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_fetch_xor(a, 3, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.13 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
+    """
+
+def atomic_fetch_xor_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_fetch_xor`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_fetch_xor_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.8 (shmem_atomic_fetch_xor_nbi); ishmem_atomic_fetch_xor_nbi.
+    """
+
+def atomic_inc(dest: dpnp.ndarray, pe: int, index: int | tuple[int, ...] = 0, order: int = 0) -> None:
+    """Add one to an element of ``dest`` on a PE.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_inc(a, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 6]
+
+    Source: OpenSHMEM 1.5, 9.7.1.6 (shmem_atomic_inc); ishmem_atomic_inc.
+    """
+
+def atomic_max(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to the maximum of it and ``value``, NaN if either is.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_max(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 5]
+
+    Source: Iris (iris.atomic_max); not in OpenSHMEM.
+    """
+
+def atomic_min(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to the minimum of it and ``value``, NaN if either is.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_min(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 3]
+
+    Source: Iris (iris.atomic_min); not in OpenSHMEM.
+    """
+
+def atomic_or(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to its bitwise OR with ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_or(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 7]
+
+    Source: OpenSHMEM 1.5, 9.7.1.12 (shmem_atomic_or); ishmem_atomic_or.
+    """
+
+def atomic_set(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_set(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 3]
+
+    Source: OpenSHMEM 1.5, 9.7.1.2 (shmem_atomic_set); ishmem_atomic_set.
+    """
+
+def atomic_swap(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> typing.Any:
+    """Set an element of ``dest`` on a PE to ``value``; return the old value.
+
+    Not collective, blocking.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_swap(a, 3, me)
+        5
+
+    Source: OpenSHMEM 1.5, 9.7.1.4 (shmem_atomic_swap); ishmem_atomic_swap.
+    """
+
+def atomic_swap_nbi(
+    fetch: typing.Any, dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0,
+) -> None:
+    """Start ``atomic_swap`` without waiting for the old value.
+
+    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
+
+    Args:
+        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
+        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+
+    Example:
+        >>> a, old = ishmem.full(2, 5, dtype='i8'), np.empty(1, 'i8')
+        >>> ishmem.atomic_swap_nbi(old, a, 3, me)
+        >>> ishmem.quiet()
+        >>> print(old)
+        [5]
+
+    Source: OpenSHMEM 1.5, 9.7.2.3 (shmem_atomic_swap_nbi); ishmem_atomic_swap_nbi.
+    """
+
+def atomic_xor(
+    dest: dpnp.ndarray, value: typing.Any, pe: int, index: int | tuple[int, ...] = 0, order: int = 0,
+) -> None:
+    """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``.
+
+    Not collective; ``quiet`` waits for remote completion.
+
+    Args:
+        dest: Symmetric array of int32, int64, uint32 or uint64.
+        value: A number that the dtype can hold.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        index: The element: its number in C order, or a tuple of indices.
+        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
+
+    Example:
+        >>> a = ishmem.full(2, 5, dtype='i8')
+        >>> ishmem.atomic_xor(a, 3, right, index=1)
+        >>> ishmem.barrier_all()
+        >>> print(a)
+        [5 6]
+
+    Source: OpenSHMEM 1.5, 9.7.1.14 (shmem_atomic_xor); ishmem_atomic_xor.
+    """
+
 def put_signal_nbi_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int, group:
-    typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
+    dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int,
+    group: typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
 ) -> None:
     """Run ``put_signal_nbi`` jointly by all work-items of a work-group; in kernels only.
 
@@ -725,8 +1469,8 @@ def put_signal_nbi_work_group(
     """
 
 def put_signal_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int, group:
-    typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
+    dest: dpnp.ndarray, source: dpnp.ndarray, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int,
+    group: typing.Any, nelems: int | None = None, index: int | tuple[int, ...] = 0,
 ) -> None:
     """Run ``put_signal`` jointly by all work-items of a work-group; in kernels only.
 
@@ -817,6 +1561,48 @@ def wait_until_work_group(
     Source: ishmemx_wait_until_work_group.
     """
 
+def test_all(ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typing.Any = None) -> bool:
+    """Return whether all variables of the wait set satisfy the comparison with ``cmp_value``.
+
+    True for an empty set. Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.test_all(flags, ishmem.CMP_EQ, 1)
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.9 (shmem_test_all); ishmem_test_all.
+    """
+
+def test_all_vector(ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None) -> bool:
+    """Return whether every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
+
+    True for an empty set. Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.test_all_vector(flags, ishmem.CMP_EQ, np.ones(3, 'i8'))
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.12 (shmem_test_all_vector); ishmem_test_all_vector.
+    """
+
 def test_all_vector_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> bool:
@@ -863,6 +1649,48 @@ def test_all_work_group(
             ishmem.test_all_work_group(ivars, cmp, cmp_value, group)
 
     Source: ishmemx_test_all_work_group.
+    """
+
+def test_any(ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typing.Any = None) -> int:
+    """Return the index of any variable of the wait set that satisfies the comparison with ``cmp_value``, or -1.
+
+    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.test_any(flags, ishmem.CMP_EQ, 1) in (0, 1, 2)
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.10 (shmem_test_any); ishmem_test_any.
+    """
+
+def test_any_vector(ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None) -> int:
+    """Return the index of any ``ivars[i]`` of the wait set that satisfies the comparison with ``cmp_values[i]``, or -1.
+
+    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.test_any_vector(flags, ishmem.CMP_EQ, np.array([1, 2, 1])) in (0, 2)
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.13 (shmem_test_any_vector); ishmem_test_any_vector.
     """
 
 def test_any_vector_work_group(
@@ -913,9 +1741,61 @@ def test_any_work_group(
     Source: ishmemx_test_any_work_group.
     """
 
+def test_some(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, status: typing.Any = None,
+) -> int:
+    """Return how many variables of the wait set satisfy the comparison with ``cmp_value``.
+
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Not collective, not
+    blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> indices = np.empty(3, 'i8')
+        >>> ishmem.test_some(flags, indices, ishmem.CMP_EQ, 1)
+        3
+
+    Source: OpenSHMEM 1.5, 9.10.11 (shmem_test_some); ishmem_test_some.
+    """
+
+def test_some_vector(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, status: typing.Any = None,
+) -> int:
+    """Return how many ``ivars[i]`` of the wait set satisfy the comparison with ``cmp_values[i]``.
+
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Not collective, not
+    blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> indices = np.empty(3, 'i8')
+        >>> ishmem.test_some_vector(flags, indices, ishmem.CMP_EQ, np.array([1, 2, 1]))
+        2
+
+    Source: OpenSHMEM 1.5, 9.10.14 (shmem_test_some_vector); ishmem_test_some_vector.
+    """
+
 def test_some_vector_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
-    typing.Any = None,
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any,
+    status: typing.Any = None,
 ) -> int:
     """Run ``test_some_vector`` jointly by all work-items of a work-group; in kernels only.
 
@@ -940,8 +1820,8 @@ def test_some_vector_work_group(
     """
 
 def test_some_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
-    = None,
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any,
+    status: typing.Any = None,
 ) -> int:
     """Run ``test_some`` jointly by all work-items of a work-group; in kernels only.
 
@@ -963,6 +1843,52 @@ def test_some_work_group(
             ishmem.test_some_work_group(ivars, indices, cmp, cmp_value, group)
 
     Source: ishmemx_test_some_work_group.
+    """
+
+def wait_until_all(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typing.Any = None, timeout: float | None = None,
+) -> None:
+    """Wait until all variables of the wait set satisfy the comparison with ``cmp_value``.
+
+    Returns at once for an empty set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.wait_until_all(flags, ishmem.CMP_EQ, 1)
+
+    Source: OpenSHMEM 1.5, 9.10.2 (shmem_wait_until_all); ishmem_wait_until_all.
+    """
+
+def wait_until_all_vector(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None, timeout: float | None = None,
+) -> None:
+    """Wait until every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
+
+    Returns at once for an empty set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.wait_until_all_vector(flags, ishmem.CMP_EQ, np.ones(3, 'i8'))
+
+    Source: OpenSHMEM 1.5, 9.10.5 (shmem_wait_until_all_vector); ishmem_wait_until_all_vector.
     """
 
 def wait_until_all_vector_work_group(
@@ -1013,6 +1939,56 @@ def wait_until_all_work_group(
     Source: ishmemx_wait_until_all_work_group.
     """
 
+def wait_until_any(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typing.Any = None, timeout: float | None = None,
+) -> int:
+    """Wait until any variable of the wait set satisfies the comparison with ``cmp_value``; return its index.
+
+    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
+    set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.wait_until_any(flags, ishmem.CMP_EQ, 1) in (0, 1, 2)
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.3 (shmem_wait_until_any); ishmem_wait_until_any.
+    """
+
+def wait_until_any_vector(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None, timeout: float | None = None,
+) -> int:
+    """Wait until any ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``; return its index.
+
+    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
+    set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> ishmem.wait_until_any_vector(flags, ishmem.CMP_EQ, np.array([1, 2, 1])) in (0, 2)
+        True
+
+    Source: OpenSHMEM 1.5, 9.10.6 (shmem_wait_until_any_vector); ishmem_wait_until_any_vector.
+    """
+
 def wait_until_any_vector_work_group(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, group: typing.Any, status: typing.Any = None,
 ) -> int:
@@ -1061,9 +2037,65 @@ def wait_until_any_work_group(
     Source: ishmemx_wait_until_any_work_group.
     """
 
+def wait_until_some(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, status: typing.Any = None,
+    timeout: float | None = None,
+) -> int:
+    """Wait until at least one variable of the wait set satisfies the comparison with ``cmp_value``; return how many do.
+
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
+    an empty set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> indices = np.empty(3, 'i8')
+        >>> ishmem.wait_until_some(flags, indices, ishmem.CMP_EQ, 1)
+        3
+
+    Source: OpenSHMEM 1.5, 9.10.4 (shmem_wait_until_some); ishmem_wait_until_some.
+    """
+
+def wait_until_some_vector(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, status: typing.Any = None,
+    timeout: float | None = None,
+) -> int:
+    """Wait until at least one ``ivars[i]`` satisfies the comparison with ``cmp_values[i]``; return how many do.
+
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
+    an empty set. Not collective, blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+
+    Example:
+        >>> flags = ishmem.ones(3, dtype='i8')
+        >>> indices = np.empty(3, 'i8')
+        >>> ishmem.wait_until_some_vector(flags, indices, ishmem.CMP_EQ, np.array([1, 2, 1]))
+        2
+
+    Source: OpenSHMEM 1.5, 9.10.7 (shmem_wait_until_some_vector); ishmem_wait_until_some_vector.
+    """
+
 def wait_until_some_vector_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any, status:
-    typing.Any = None,
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, group: typing.Any,
+    status: typing.Any = None,
 ) -> int:
     """Run ``wait_until_some_vector`` jointly by all work-items of a work-group; in kernels only.
 
@@ -1088,8 +2120,8 @@ def wait_until_some_vector_work_group(
     """
 
 def wait_until_some_work_group(
-    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any, status: typing.Any
-    = None,
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, group: typing.Any,
+    status: typing.Any = None,
 ) -> int:
     """Run ``wait_until_some`` jointly by all work-items of a work-group; in kernels only.
 
@@ -1162,8 +2194,8 @@ def quiet_work_group(group: typing.Any) -> None:
     """
 
 def alltoall_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``alltoall`` to a queue.
 
@@ -1188,8 +2220,8 @@ def alltoall_on_queue(
     """
 
 def alltoalls_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``alltoalls`` to a queue.
 
@@ -1215,10 +2247,10 @@ def alltoalls_on_queue(
     """
 
 def alltoallv_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: typing.Sequence[int], source_counts:
-    typing.Sequence[int], dest_displs: typing.Sequence[int] | None = None, source_displs: typing.Sequence[int] |
-    None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent]
-    | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: typing.Sequence[int],
+    source_counts: typing.Sequence[int], dest_displs: typing.Sequence[int] | None = None,
+    source_displs: typing.Sequence[int] | None = None, team: Team = TEAM_WORLD,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``alltoallv`` to a queue.
 
@@ -1246,8 +2278,8 @@ def alltoallv_on_queue(
     """
 
 def and_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``and_reduce`` to a queue.
 
@@ -1299,8 +2331,8 @@ def broadcast_on_queue(
     """
 
 def collect_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``collect`` to a queue.
 
@@ -1324,8 +2356,8 @@ def collect_on_queue(
     """
 
 def fcollect_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``fcollect`` to a queue.
 
@@ -1376,9 +2408,9 @@ def gather_on_queue(
     """
 
 def gatherv_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int, displs: typing.Sequence[int]
-    | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
-    list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int,
+    displs: typing.Sequence[int] | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None,
+    depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``gatherv`` to a queue.
 
@@ -1405,8 +2437,9 @@ def gatherv_on_queue(
     """
 
 def max_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``max_reduce`` to a queue.
 
@@ -1432,8 +2465,9 @@ def max_reduce_on_queue(
     """
 
 def min_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``min_reduce`` to a queue.
 
@@ -1459,8 +2493,8 @@ def min_reduce_on_queue(
     """
 
 def or_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``or_reduce`` to a queue.
 
@@ -1485,8 +2519,9 @@ def or_reduce_on_queue(
     """
 
 def prod_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``prod_reduce`` to a queue.
 
@@ -1539,9 +2574,9 @@ def scatter_on_queue(
     """
 
 def scatterv_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int, displs: typing.Sequence[int]
-    | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None, depends:
-    list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: typing.Sequence[int], root: int,
+    displs: typing.Sequence[int] | None = None, team: Team = TEAM_WORLD, sycl_queue: dpctl.SyclQueue | None = None,
+    depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``scatterv`` to a queue.
 
@@ -1568,8 +2603,9 @@ def scatterv_on_queue(
     """
 
 def sum_exscan_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``sum_exscan`` to a queue.
 
@@ -1595,8 +2631,9 @@ def sum_exscan_on_queue(
     """
 
 def sum_inscan_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``sum_inscan`` to a queue.
 
@@ -1622,8 +2659,9 @@ def sum_inscan_on_queue(
     """
 
 def sum_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None, dtype: str | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dtype: str | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``sum_reduce`` to a queue.
 
@@ -1649,8 +2687,8 @@ def sum_reduce_on_queue(
     """
 
 def xor_reduce_on_queue(
-    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, sycl_queue:
-    dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
 ) -> dpctl.SyclEvent:
     """Submit ``xor_reduce`` to a queue.
 
@@ -1675,8 +2713,9 @@ def xor_reduce_on_queue(
     """
 
 def alltoallv_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: dpnp.ndarray, source_counts: dpnp.ndarray, group:
-    typing.Any, dest_displs: dpnp.ndarray | None = None, source_displs: dpnp.ndarray | None = None, team: int = 0,
+    dest: dpnp.ndarray, source: dpnp.ndarray, dest_counts: dpnp.ndarray, source_counts: dpnp.ndarray,
+    group: typing.Any, dest_displs: dpnp.ndarray | None = None, source_displs: dpnp.ndarray | None = None,
+    team: int = 0,
 ) -> int:
     """Run ``alltoallv`` jointly by all work-items of a work-group; in kernels only.
 
@@ -1705,8 +2744,8 @@ def alltoallv_work_group(
     """
 
 def gatherv_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
-    dpnp.ndarray | None = None, team: int = 0,
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any,
+    displs: dpnp.ndarray | None = None, team: int = 0,
 ) -> int:
     """Run ``gatherv`` jointly by all work-items of a work-group; in kernels only.
 
@@ -1734,8 +2773,8 @@ def gatherv_work_group(
     """
 
 def scatterv_work_group(
-    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any, displs:
-    dpnp.ndarray | None = None, team: int = 0,
+    dest: dpnp.ndarray, source: dpnp.ndarray, counts: dpnp.ndarray, root: int, group: typing.Any,
+    displs: dpnp.ndarray | None = None, team: int = 0,
 ) -> int:
     """Run ``scatterv`` jointly by all work-items of a work-group; in kernels only.
 
@@ -1760,6 +2799,27 @@ def scatterv_work_group(
             ishmem.scatterv_work_group(dest, source, counts, root, group)
 
     Source: MPI_Scatterv, in the manner of ishmemx_broadcast_work_group.
+    """
+
+def and_reduce(dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Combine ``source`` elementwise by bitwise AND over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.and_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
     """
 
 def and_reduce_work_group(
@@ -1788,6 +2848,33 @@ def and_reduce_work_group(
     Source: ishmemx_and_reduce_work_group.
     """
 
+def max_reduce(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Take the elementwise maximum of ``source`` over all members of a team, into ``dest`` of every member.
+
+    NaN where any element is NaN.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, me, dtype='i4')
+        >>> ishmem.max_reduce(a, a)
+        >>> bool((a == n - 1).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
+    """
+
 def max_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
@@ -1812,6 +2899,33 @@ def max_reduce_work_group(
             ishmem.max_reduce_work_group(dest, source, group)
 
     Source: ishmemx_max_reduce_work_group.
+    """
+
+def min_reduce(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Take the elementwise minimum of ``source`` over all members of a team, into ``dest`` of every member.
+
+    NaN where any element is NaN.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, me, dtype='i4')
+        >>> ishmem.min_reduce(a, a)
+        >>> bool((a == 0).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
     """
 
 def min_reduce_work_group(
@@ -1840,6 +2954,27 @@ def min_reduce_work_group(
     Source: ishmemx_min_reduce_work_group.
     """
 
+def or_reduce(dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Combine ``source`` elementwise by bitwise OR over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.or_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
+    """
+
 def or_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
@@ -1864,6 +2999,31 @@ def or_reduce_work_group(
             ishmem.or_reduce_work_group(dest, source, group)
 
     Source: ishmemx_or_reduce_work_group.
+    """
+
+def prod_reduce(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Multiply ``source`` elementwise over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
+            complex128. It may be ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.prod_reduce(a, a)
+        >>> bool((a == 1).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
     """
 
 def prod_reduce_work_group(
@@ -1892,6 +3052,33 @@ def prod_reduce_work_group(
     Source: ishmemx_prod_reduce_work_group.
     """
 
+def sum_exscan(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Compute the exclusive prefix sum of ``source`` over the members of a team, elementwise.
+
+    ``dest`` of member ``i`` is the sum over members 0 to ``i - 1``.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.sum_exscan(a, a)
+        >>> bool((a == me).all())
+        True
+
+    Source: Intel SHMEM, ishmem_sum_exscan.
+    """
+
 def sum_exscan_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
@@ -1916,6 +3103,33 @@ def sum_exscan_work_group(
             ishmem.sum_exscan_work_group(dest, source, group)
 
     Source: ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group.
+    """
+
+def sum_inscan(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Compute the inclusive prefix sum of ``source`` over the members of a team, elementwise.
+
+    ``dest`` of member ``i`` is the sum over members 0 to ``i``.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
+            ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.sum_inscan(a, a)
+        >>> bool((a == me + 1).all())
+        True
+
+    Source: Intel SHMEM, ishmem_sum_inscan.
     """
 
 def sum_inscan_work_group(
@@ -1944,6 +3158,31 @@ def sum_inscan_work_group(
     Source: ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group.
     """
 
+def sum_reduce(
+    dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None,
+    dtype: str | None = None,
+) -> None:
+    """Sum ``source`` elementwise over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
+            complex128. It may be ``source`` (in place), but may not overlap it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.sum_reduce(a, a)
+        >>> bool((a == n).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
+    """
+
 def sum_reduce_work_group(
     dest: dpnp.ndarray, source: dpnp.ndarray, group: typing.Any, team: int = 0, nelems: int | None = None,
 ) -> int:
@@ -1968,6 +3207,27 @@ def sum_reduce_work_group(
             ishmem.sum_reduce_work_group(dest, source, group)
 
     Source: ishmemx_sum_reduce_work_group.
+    """
+
+def xor_reduce(dest: dpnp.ndarray, source: dpnp.ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+    """Combine ``source`` elementwise by bitwise XOR over all members of a team, into ``dest`` of every member.
+
+    Collective over the team, blocking. Errors as for ``broadcast``.
+
+    Args:
+        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap
+            it in part.
+        source: Symmetric contiguous array of the dtype and size of ``dest``.
+        team: A team; by default all PEs.
+        nelems: Number of elements, from the start of both arrays; by default all of them.
+
+    Example:
+        >>> a = ishmem.full(4, 1, dtype='i4')
+        >>> ishmem.xor_reduce(a, a)
+        >>> bool((a == n % 2).all())
+        True
+
+    Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
     """
 
 def xor_reduce_work_group(

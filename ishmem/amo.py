@@ -3,6 +3,8 @@
 The same names work on the host and in kernels; operations of the host and of kernels are atomic to each other. Each
 routine names the dtypes that it takes.
 
+The routines come from the table of atomics: `_update`, `_fetching` and `_nbi` make them, with their docstrings.
+
 None is collective. Fetching atomics block until they have the old value. ``quiet`` waits for remote completion of the
 others. The ``_nbi`` forms store the old value in the first element of ``fetch``, where it is available after the next
 ``quiet`` or ``flush``.
@@ -14,14 +16,15 @@ not take and ``ValueError`` for a value that does not fit the dtype.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ishmem import _core
 from ishmem.common import type_tables
 from ishmem.common.constants import MemoryOrder, no_member
 from ishmem.common.routines import exported
 from ishmem.order import fence
-from ishmem.runtime import check, job
+from ishmem.runtime import check, docstrings, job
+from ishmem.runtime.stubs import named
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -41,16 +44,6 @@ def code(rmw: type_tables.Rmw, types: tuple[str, ...]) -> int:
 _CODES = {name: code(atomic.rmw, atomic.types) for name, atomic in type_tables.ATOMICS.items()}
 NO_RESULT = 0x80
 """In a code: nobody wants the old value, so that between nodes nobody waits for it."""
-
-_FETCH, _SET, _SWAP, _COMPARE_SWAP, _INC, _ADD, _AND, _OR, _XOR, _MIN, _MAX = (
-    _CODES[f"atomic_{name}"]
-    for name in ("fetch", "set", "swap", "compare_swap", "inc", "add", "and", "or", "xor", "min", "max")
-)
-
-
-_SET_ONLY, _INC_ONLY, _ADD_ONLY, _AND_ONLY, _OR_ONLY, _XOR_ONLY, _MIN_ONLY, _MAX_ONLY = (
-    each | NO_RESULT for each in (_SET, _INC, _ADD, _AND, _OR, _XOR, _MIN, _MAX)
-)
 
 
 def run(name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None) -> Any:
@@ -113,668 +106,164 @@ def _run_nbi(
         fetch[(0,) * fetch.ndim] = old
 
 
-def atomic_fetch(source: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
-    """Return an element of ``source`` on a PE, read atomically.
+class _Words(NamedTuple):
+    """What the docstrings of an operation say.
 
-    Not collective, blocking.
-
-    Args:
-        source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_fetch(a, me)
-        5
-
-    Source: OpenSHMEM 1.5, 9.7.1.1 (shmem_atomic_fetch); ishmem_atomic_fetch.
+    Attributes:
+        does: The first line, without what is returned.
+        update: Section of OpenSHMEM on the form that returns nothing; 0 if that standard lacks the operation.
+        fetch: Section on the fetching form.
+        nbi: Section on the form that stores the old value.
+        after: What the element of the example is afterwards: 5 before, with the operand 3.
     """
-    old = _core.atomic(_FETCH, source, pe, index, None, None, order)
-    return old if old is not NotImplemented else _ordered("atomic_fetch", order, source, pe, index)
 
-
-def atomic_set(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
-    """Set an element of ``dest`` on a PE to ``value``.
-
-    Not collective; ``quiet`` waits for remote completion.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_set(a, 3, right, index=1)
-        >>> ishmem.barrier_all()
-        >>> print(a)
-        [5 3]
-
-    Source: OpenSHMEM 1.5, 9.7.1.2 (shmem_atomic_set); ishmem_atomic_set.
-    """
-    if _core.atomic(_SET_ONLY, dest, pe, index, value, None, order) is NotImplemented:
-        _ordered("atomic_set", order, dest, pe, index, value)
-
-
-def atomic_swap(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
-    """Set an element of ``dest`` on a PE to ``value`` and return the old value.
-
-    Not collective, blocking.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_swap(a, 3, me)
-        5
-
-    Source: OpenSHMEM 1.5, 9.7.1.4 (shmem_atomic_swap); ishmem_atomic_swap.
-    """
-    old = _core.atomic(_SWAP, dest, pe, index, value, None, order)
-    return old if old is not NotImplemented else _ordered("atomic_swap", order, dest, pe, index, value)
-
-
-def atomic_compare_swap(dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
-    """Set an element of ``dest`` on a PE to ``value`` if it equals ``cond``; return the old value.
-
-    Not collective, blocking.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        cond: The value that the element must have for the swap.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_compare_swap(a, 5, 9, me)
-        5
-
-    Source: OpenSHMEM 1.5, 9.7.1.3 (shmem_atomic_compare_swap); ishmem_atomic_compare_swap.
-    """
-    old = _core.atomic(_COMPARE_SWAP, dest, pe, index, value, cond, order)
-    return old if old is not NotImplemented else _ordered("atomic_compare_swap", order, dest, pe, index, value, cond)
-
-
-def atomic_inc(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> None:
-    """Add one to an element of ``dest`` on a PE.
-
-    Not collective; ``quiet`` waits for remote completion.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_inc(a, right, index=1)
-        >>> ishmem.barrier_all()
-        >>> print(a)
-        [5 6]
-
-    Source: OpenSHMEM 1.5, 9.7.1.6 (shmem_atomic_inc); ishmem_atomic_inc.
-    """
-    if _core.atomic(_INC_ONLY, dest, pe, index, 1, None, order) is NotImplemented:
-        _ordered("atomic_inc", order, dest, pe, index, 1)
-
-
-def atomic_fetch_inc(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
-    """Add one to an element of ``dest`` on a PE and return the old value.
-
-    Not collective, blocking.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_fetch_inc(a, me)
-        5
-
-    Source: OpenSHMEM 1.5, 9.7.1.5 (shmem_atomic_fetch_inc); ishmem_atomic_fetch_inc.
-    """
-    old = _core.atomic(_INC, dest, pe, index, 1, None, order)
-    return old if old is not NotImplemented else _ordered("atomic_fetch_inc", order, dest, pe, index, 1)
-
-
-def atomic_add(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
-    """Add ``value`` to an element of ``dest`` on a PE.
-
-    Not collective; ``quiet`` waits for remote completion.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_add(a, 3, right, index=1)
-        >>> ishmem.barrier_all()
-        >>> print(a)
-        [5 8]
-
-    Source: OpenSHMEM 1.5, 9.7.1.8 (shmem_atomic_add); ishmem_atomic_add.
-    """
-    if _core.atomic(_ADD_ONLY, dest, pe, index, value, None, order) is NotImplemented:
-        _ordered("atomic_add", order, dest, pe, index, value)
-
-
-def atomic_fetch_add(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
-    """Add ``value`` to an element of ``dest`` on a PE and return the old value.
-
-    Not collective, blocking.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_fetch_add(a, 3, me)
-        5
-
-    Source: OpenSHMEM 1.5, 9.7.1.7 (shmem_atomic_fetch_add); ishmem_atomic_fetch_add.
-    """
-    old = _core.atomic(_ADD, dest, pe, index, value, None, order)
-    return old if old is not NotImplemented else _ordered("atomic_fetch_add", order, dest, pe, index, value)
-
-
-def atomic_and(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
-    """Set an element of ``dest`` on a PE to its bitwise AND with ``value``.
-
-    Not collective; ``quiet`` waits for remote completion.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_and(a, 3, right, index=1)
-        >>> ishmem.barrier_all()
-        >>> print(a)
-        [5 1]
-
-    Source: OpenSHMEM 1.5, 9.7.1.10 (shmem_atomic_and); ishmem_atomic_and.
-    """
-    if _core.atomic(_AND_ONLY, dest, pe, index, value, None, order) is NotImplemented:
-        _ordered("atomic_and", order, dest, pe, index, value)
-
-
-def atomic_fetch_and(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
-    """Set an element of ``dest`` on a PE to its bitwise AND with ``value``; return the old value.
-
-    Not collective, blocking.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_fetch_and(a, 3, me)
-        5
-
-    Source: OpenSHMEM 1.5, 9.7.1.9 (shmem_atomic_fetch_and); ishmem_atomic_fetch_and.
-    """
-    old = _core.atomic(_AND, dest, pe, index, value, None, order)
-    return old if old is not NotImplemented else _ordered("atomic_fetch_and", order, dest, pe, index, value)
-
-
-def atomic_or(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
-    """Set an element of ``dest`` on a PE to its bitwise OR with ``value``.
-
-    Not collective; ``quiet`` waits for remote completion.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_or(a, 3, right, index=1)
-        >>> ishmem.barrier_all()
-        >>> print(a)
-        [5 7]
-
-    Source: OpenSHMEM 1.5, 9.7.1.12 (shmem_atomic_or); ishmem_atomic_or.
-    """
-    if _core.atomic(_OR_ONLY, dest, pe, index, value, None, order) is NotImplemented:
-        _ordered("atomic_or", order, dest, pe, index, value)
-
-
-def atomic_fetch_or(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
-    """Set an element of ``dest`` on a PE to its bitwise OR with ``value``; return the old value.
-
-    Not collective, blocking.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_fetch_or(a, 3, me)
-        5
-
-    Source: OpenSHMEM 1.5, 9.7.1.11 (shmem_atomic_fetch_or); ishmem_atomic_fetch_or.
-    """
-    old = _core.atomic(_OR, dest, pe, index, value, None, order)
-    return old if old is not NotImplemented else _ordered("atomic_fetch_or", order, dest, pe, index, value)
-
-
-def atomic_xor(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
-    """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``.
-
-    Not collective; ``quiet`` waits for remote completion.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_xor(a, 3, right, index=1)
-        >>> ishmem.barrier_all()
-        >>> print(a)
-        [5 6]
-
-    Source: OpenSHMEM 1.5, 9.7.1.14 (shmem_atomic_xor); ishmem_atomic_xor.
-    """
-    if _core.atomic(_XOR_ONLY, dest, pe, index, value, None, order) is NotImplemented:
-        _ordered("atomic_xor", order, dest, pe, index, value)
-
-
-def atomic_fetch_xor(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
-    """Set an element of ``dest`` on a PE to its bitwise XOR with ``value``; return the old value.
-
-    Not collective, blocking.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_fetch_xor(a, 3, me)
-        5
-
-    Source: OpenSHMEM 1.5, 9.7.1.13 (shmem_atomic_fetch_xor); ishmem_atomic_fetch_xor.
-    """
-    old = _core.atomic(_XOR, dest, pe, index, value, None, order)
-    return old if old is not NotImplemented else _ordered("atomic_fetch_xor", order, dest, pe, index, value)
-
-
-def atomic_min(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
-    """Set an element of ``dest`` on a PE to the minimum of it and ``value``; NaN if either is NaN.
-
-    Not collective; ``quiet`` waits for remote completion.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_min(a, 3, right, index=1)
-        >>> ishmem.barrier_all()
-        >>> print(a)
-        [5 3]
-
-    Source: Iris (iris.atomic_min); not in OpenSHMEM.
-    """
-    if _core.atomic(_MIN_ONLY, dest, pe, index, value, None, order) is NotImplemented:
-        _ordered("atomic_min", order, dest, pe, index, value)
-
-
-def atomic_fetch_min(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
-    """Set an element of ``dest`` on a PE to the minimum of it and ``value``; return the old value.
-
-    The element becomes NaN if either is NaN. Not collective, blocking.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_fetch_min(a, 3, me)
-        5
-
-    Source: Iris (iris.atomic_min); not in OpenSHMEM.
-    """
-    old = _core.atomic(_MIN, dest, pe, index, value, None, order)
-    return old if old is not NotImplemented else _ordered("atomic_fetch_min", order, dest, pe, index, value)
-
-
-def atomic_max(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
-    """Set an element of ``dest`` on a PE to the maximum of it and ``value``; NaN if either is NaN.
-
-    Not collective; ``quiet`` waits for remote completion.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_max(a, 3, right, index=1)
-        >>> ishmem.barrier_all()
-        >>> print(a)
-        [5 5]
-
-    Source: Iris (iris.atomic_max); not in OpenSHMEM.
-    """
-    if _core.atomic(_MAX_ONLY, dest, pe, index, value, None, order) is NotImplemented:
-        _ordered("atomic_max", order, dest, pe, index, value)
-
-
-def atomic_fetch_max(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
-    """Set an element of ``dest`` on a PE to the maximum of it and ``value``; return the old value.
-
-    The element becomes NaN if either is NaN. Not collective, blocking.
-
-    Args:
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-        order: ``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.
-
-    Example:
-        >>> a = ishmem.full(2, 5, dtype="i8")
-        >>> ishmem.atomic_fetch_max(a, 3, me)
-        5
-
-    Source: Iris (iris.atomic_max); not in OpenSHMEM.
-    """
-    old = _core.atomic(_MAX, dest, pe, index, value, None, order)
-    return old if old is not NotImplemented else _ordered("atomic_fetch_max", order, dest, pe, index, value)
-
-
-def atomic_fetch_nbi(fetch: Any, source: ndarray, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch`` without waiting for the old value.
-
-    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
-
-    Args:
-        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
-        source: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
-        >>> ishmem.atomic_fetch_nbi(old, a, me)
-        >>> ishmem.quiet()
-        >>> print(old)
-        [5]
-
-    Source: OpenSHMEM 1.5, 9.7.2.1 (shmem_atomic_fetch_nbi); ishmem_atomic_fetch_nbi.
-    """
-    _run_nbi(fetch, "atomic_fetch", source, pe, index)
-
-
-def atomic_swap_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_swap`` without waiting for the old value.
-
-    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
-
-    Args:
-        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
-        >>> ishmem.atomic_swap_nbi(old, a, 3, me)
-        >>> ishmem.quiet()
-        >>> print(old)
-        [5]
-
-    Source: OpenSHMEM 1.5, 9.7.2.3 (shmem_atomic_swap_nbi); ishmem_atomic_swap_nbi.
-    """
-    _run_nbi(fetch, "atomic_swap", dest, pe, index, value)
-
-
-def atomic_compare_swap_nbi(fetch: Any, dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_compare_swap`` without waiting for the old value.
-
-    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
-
-    Args:
-        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        cond: The value that the element must have for the swap.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
-        >>> ishmem.atomic_compare_swap_nbi(old, a, 5, 9, me)
-        >>> ishmem.quiet()
-        >>> print(old)
-        [5]
-
-    Source: OpenSHMEM 1.5, 9.7.2.2 (shmem_atomic_compare_swap_nbi); ishmem_atomic_compare_swap_nbi.
-    """
-    _run_nbi(fetch, "atomic_compare_swap", dest, pe, index, value, cond)
-
-
-def atomic_fetch_inc_nbi(fetch: Any, dest: ndarray, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_inc`` without waiting for the old value.
-
-    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
-
-    Args:
-        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
-        >>> ishmem.atomic_fetch_inc_nbi(old, a, me)
-        >>> ishmem.quiet()
-        >>> print(old)
-        [5]
-
-    Source: OpenSHMEM 1.5, 9.7.2.4 (shmem_atomic_fetch_inc_nbi); ishmem_atomic_fetch_inc_nbi.
-    """
-    _run_nbi(fetch, "atomic_fetch_inc", dest, pe, index, 1)
-
-
-def atomic_fetch_add_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_add`` without waiting for the old value.
-
-    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
-
-    Args:
-        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
-        >>> ishmem.atomic_fetch_add_nbi(old, a, 3, me)
-        >>> ishmem.quiet()
-        >>> print(old)
-        [5]
-
-    Source: OpenSHMEM 1.5, 9.7.2.5 (shmem_atomic_fetch_add_nbi); ishmem_atomic_fetch_add_nbi.
-    """
-    _run_nbi(fetch, "atomic_fetch_add", dest, pe, index, value)
-
-
-def atomic_fetch_and_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_and`` without waiting for the old value.
-
-    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
-
-    Args:
-        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
-        >>> ishmem.atomic_fetch_and_nbi(old, a, 3, me)
-        >>> ishmem.quiet()
-        >>> print(old)
-        [5]
-
-    Source: OpenSHMEM 1.5, 9.7.2.6 (shmem_atomic_fetch_and_nbi); ishmem_atomic_fetch_and_nbi.
-    """
-    _run_nbi(fetch, "atomic_fetch_and", dest, pe, index, value)
-
-
-def atomic_fetch_or_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_or`` without waiting for the old value.
-
-    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
-
-    Args:
-        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
-        >>> ishmem.atomic_fetch_or_nbi(old, a, 3, me)
-        >>> ishmem.quiet()
-        >>> print(old)
-        [5]
-
-    Source: OpenSHMEM 1.5, 9.7.2.7 (shmem_atomic_fetch_or_nbi); ishmem_atomic_fetch_or_nbi.
-    """
-    _run_nbi(fetch, "atomic_fetch_or", dest, pe, index, value)
-
-
-def atomic_fetch_xor_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_xor`` without waiting for the old value.
-
-    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
-
-    Args:
-        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
-        dest: Symmetric array of int32, int64, uint32 or uint64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
-        >>> ishmem.atomic_fetch_xor_nbi(old, a, 3, me)
-        >>> ishmem.quiet()
-        >>> print(old)
-        [5]
-
-    Source: OpenSHMEM 1.5, 9.7.2.8 (shmem_atomic_fetch_xor_nbi); ishmem_atomic_fetch_xor_nbi.
-    """
-    _run_nbi(fetch, "atomic_fetch_xor", dest, pe, index, value)
-
-
-def atomic_fetch_min_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_min`` without waiting for the old value.
-
-    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
-
-    Args:
-        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
-        >>> ishmem.atomic_fetch_min_nbi(old, a, 3, me)
-        >>> ishmem.quiet()
-        >>> print(old)
-        [5]
-
-    Source: Iris (iris.atomic_min); not in OpenSHMEM.
-    """
-    _run_nbi(fetch, "atomic_fetch_min", dest, pe, index, value)
-
-
-def atomic_fetch_max_nbi(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-    """Start ``atomic_fetch_max`` without waiting for the old value.
-
-    It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking.
-
-    Args:
-        fetch: A dpnp or numpy array of the same dtype; the old value goes to its first element.
-        dest: Symmetric array of int32, int64, uint32, uint64, float32 or float64.
-        value: A number that the dtype can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
-
-    Example:
-        >>> a, old = ishmem.full(2, 5, dtype="i8"), np.empty(1, "i8")
-        >>> ishmem.atomic_fetch_max_nbi(old, a, 3, me)
-        >>> ishmem.quiet()
-        >>> print(old)
-        [5]
-
-    Source: Iris (iris.atomic_max); not in OpenSHMEM.
-    """
-    _run_nbi(fetch, "atomic_fetch_max", dest, pe, index, value)
+    does: str
+    update: int = 0
+    fetch: int = 0
+    nbi: int = 0
+    after: int = 0
+
+
+_TO = "Set an element of ``dest`` on a PE to"
+_WORDS = {
+    "fetch": _Words("Return an element of ``source`` on a PE, read atomically", fetch=1, nbi=1),
+    "set": _Words(f"{_TO} ``value``", update=2, after=3),
+    "swap": _Words(f"{_TO} ``value``", fetch=4, nbi=3),
+    "compare_swap": _Words(f"{_TO} ``value`` if it equals ``cond``", fetch=3, nbi=2),
+    "inc": _Words("Add one to an element of ``dest`` on a PE", 6, 5, 4, 6),
+    "add": _Words("Add ``value`` to an element of ``dest`` on a PE", 8, 7, 5, 8),
+    "and": _Words(f"{_TO} its bitwise AND with ``value``", 10, 9, 6, 1),
+    "or": _Words(f"{_TO} its bitwise OR with ``value``", 12, 11, 7, 7),
+    "xor": _Words(f"{_TO} its bitwise XOR with ``value``", 14, 13, 8, 6),
+    "min": _Words(f"{_TO} the minimum of it and ``value``, NaN if either is", after=3),
+    "max": _Words(f"{_TO} the maximum of it and ``value``, NaN if either is", after=5),
+}
+_ARGUMENTS = {
+    "fetch": "A dpnp or numpy array of the same dtype; the old value goes to its first element.",
+    "cond": "The value that the element must have for the swap.",
+    "value": "A number that the dtype can hold.",
+    "pe": "Number of the PE, from 0 to ``n_pes() - 1``.",
+    "index": "The element: its number in C order, or a tuple of indices.",
+    "order": "``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.",
+}
+_GIVEN = {(): "", ("value",): "3, ", ("cond", "value"): "5, 9, "}  # the operands of the examples
+
+
+def _update(name: str) -> Callable[..., None]:
+    """Return an atomic that returns nothing."""
+    code = _CODES[name] | NO_RESULT
+
+    def count(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> None:
+        if _core.atomic(code, dest, pe, index, 1, None, order) is NotImplemented:
+            _ordered(name, order, dest, pe, index, 1)
+
+    def update(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
+        if _core.atomic(code, dest, pe, index, value, None, order) is NotImplemented:
+            _ordered(name, order, dest, pe, index, value)
+
+    words, form = _words(name), update if type_tables.ATOMICS[name].operands else count
+    text = f"{words.does}.\n\nNot collective; ``quiet`` waits for remote completion."
+    example = f"{{call}}right, index=1)\n>>> ishmem.barrier_all()\n>>> print(a)\n[5 {words.after}]"
+    return _public(form, name, text, example, words.update)
+
+
+def _fetching(name: str) -> Callable[..., Any]:
+    """Return an atomic that returns the old value."""
+    code = _CODES[name]
+
+    def read(source: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
+        old = _core.atomic(code, source, pe, index, None, None, order)
+        return old if old is not NotImplemented else _ordered(name, order, source, pe, index)
+
+    def count(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
+        old = _core.atomic(code, dest, pe, index, 1, None, order)
+        return old if old is not NotImplemented else _ordered(name, order, dest, pe, index, 1)
+
+    def update(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
+        old = _core.atomic(code, dest, pe, index, value, None, order)
+        return old if old is not NotImplemented else _ordered(name, order, dest, pe, index, value)
+
+    def compare(dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
+        old = _core.atomic(code, dest, pe, index, value, cond, order)
+        return old if old is not NotImplemented else _ordered(name, order, dest, pe, index, value, cond)
+
+    words, form = _words(name), _form_for(name, read, count, update, compare)
+    returned = "" if form is read else "; return the old value"
+    return _public(form, name, f"{words.does}{returned}.\n\nNot collective, blocking.", "{call}me)\n5", words.fetch)
+
+
+def _nbi(base: str) -> Callable[..., None]:
+    """Return the form of a fetching atomic that stores the old value."""
+
+    def read(fetch: Any, source: ndarray, pe: int, index: Index = 0) -> None:
+        _run_nbi(fetch, base, source, pe, index)
+
+    def count(fetch: Any, dest: ndarray, pe: int, index: Index = 0) -> None:
+        _run_nbi(fetch, base, dest, pe, index, 1)
+
+    def update(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
+        _run_nbi(fetch, base, dest, pe, index, value)
+
+    def compare(fetch: Any, dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0) -> None:
+        _run_nbi(fetch, base, dest, pe, index, value, cond)
+
+    text = (
+        f"Start ``{base}`` without waiting for the old value.\n\n"
+        "It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking."
+    )
+    example = "{call}me)\n>>> ishmem.quiet()\n>>> print(old)\n[5]"
+    return _public(_form_for(base, read, count, update, compare), f"{base}_nbi", text, example, _words(base).nbi)
+
+
+def _words(name: str) -> _Words:
+    return _WORDS[name.replace("atomic_", "").removeprefix("fetch_")]
+
+
+def _form_for(name: str, read: Any, count: Any, update: Any, compare: Any) -> Any:
+    """Return the one of four functions that has the operands of an atomic."""
+    row = type_tables.ATOMICS[name]
+    return read if row.rmw is type_tables.Rmw.FETCH else (count, update, compare)[len(row.operands)]
+
+
+def _public(form: Callable[..., Any], name: str, text: str, example: str, section: int) -> Callable[..., Any]:
+    """Give an atomic its name, and a docstring with arguments, example and source."""
+    row, is_nbi = type_tables.ATOMICS[name.removesuffix("_nbi")], name.endswith("_nbi")
+    array = f"Symmetric array of {', '.join(row.types[:-1])} or {row.types[-1]}."
+    a = "ishmem.full(2, 5, dtype='i8')"
+    made = f">>> a, old = {a}, np.empty(1, 'i8')" if is_nbi else f">>> a = {a}"
+    call = f">>> ishmem.{name}({'old, ' * is_nbi}a, {_GIVEN[row.operands]}"
+    arguments = {**_ARGUMENTS, "dest": array, "source": array}
+    text += "\n\n" + docstrings.sections(form, arguments, f"{made}\n{example.format(call=call)}")
+    standard = f"OpenSHMEM 1.5, 9.7.{1 + is_nbi}.{section} (shmem_{name}); ishmem_{name}"
+    other = f"Iris (iris.{row.name.replace('fetch_', '')}); not in OpenSHMEM"
+    return named(form, name, __name__, text, standard if section else other)
+
+
+atomic_set = _update("atomic_set")
+atomic_inc = _update("atomic_inc")
+atomic_add = _update("atomic_add")
+atomic_and = _update("atomic_and")
+atomic_or = _update("atomic_or")
+atomic_xor = _update("atomic_xor")
+atomic_min = _update("atomic_min")
+atomic_max = _update("atomic_max")
+atomic_fetch = _fetching("atomic_fetch")
+atomic_swap = _fetching("atomic_swap")
+atomic_compare_swap = _fetching("atomic_compare_swap")
+atomic_fetch_inc = _fetching("atomic_fetch_inc")
+atomic_fetch_add = _fetching("atomic_fetch_add")
+atomic_fetch_and = _fetching("atomic_fetch_and")
+atomic_fetch_or = _fetching("atomic_fetch_or")
+atomic_fetch_xor = _fetching("atomic_fetch_xor")
+atomic_fetch_min = _fetching("atomic_fetch_min")
+atomic_fetch_max = _fetching("atomic_fetch_max")
+atomic_fetch_nbi = _nbi("atomic_fetch")
+atomic_swap_nbi = _nbi("atomic_swap")
+atomic_compare_swap_nbi = _nbi("atomic_compare_swap")
+atomic_fetch_inc_nbi = _nbi("atomic_fetch_inc")
+atomic_fetch_add_nbi = _nbi("atomic_fetch_add")
+atomic_fetch_and_nbi = _nbi("atomic_fetch_and")
+atomic_fetch_or_nbi = _nbi("atomic_fetch_or")
+atomic_fetch_xor_nbi = _nbi("atomic_fetch_xor")
+atomic_fetch_min_nbi = _nbi("atomic_fetch_min")
+atomic_fetch_max_nbi = _nbi("atomic_fetch_max")

@@ -19,10 +19,12 @@ import dpctl
 
 from ishmem import collectives, reductions, vcollectives
 from ishmem.common.routines import exported
+from ishmem.environment import arrays
 from ishmem.host_collectives import fallback
-from ishmem.on_queue import Depends, Queue
-from ishmem.runtime import docstrings, job
-from ishmem.runtime.queue_workers import Events, QueueWorker, events_of
+from ishmem.host_collectives.collective_call import Call
+from ishmem.on_queue import Depends, Queue, check_waits, recorded
+from ishmem.runtime import check, docstrings, job, recording
+from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of
 from ishmem.runtime.stubs import named
 from ishmem.teams import Team, find
 
@@ -62,16 +64,37 @@ def _call(
     lists = tuple(value for each, value in arguments.items() if each not in facts)
     try:
         events, worker = events_of(depends), this.queue_workers.of(sycl_queue)
-        fallback.checked(name, group, dest, source, **facts, lists=lists)
+        call = fallback.checked(name, group, dest, source, **facts, lists=lists)
     except Exception as error:
         refusal = error  # "error" does not outlive this clause
-        _submit(this, group, worker, [], lambda: fallback.tell_refusal(name, twin, refusal), None)
+        if not isinstance(worker, Recorder):
+            _submit(this, group, worker, [], lambda: fallback.tell_refusal(name, twin, refusal), None)
         raise
+    if isinstance(worker, Recorder):
+        return _record(worker, name, events, (dest, source), group, call, facts)
     action, problem = functools.partial(routine, dest, source, **arguments, team=twin), worker.take_problem()
     event = _submit(this, group, worker, events, action, (dest, source))
     if problem:
         raise problem
     return event
+
+
+def _record(
+    worker: Recorder, name: str, events: Events, given: tuple[Any, Any], group: Team, call: Call, facts: dict[str, Any]
+) -> dpctl.SyclEvent:  # fmt: skip
+    check_waits(name)
+    views = [check.view(each, "array") for each in given]
+    if not all(each.device for each in views):
+        recording.refuse(worker.queue, f"{name}_on_queue with an array in host memory")
+    root = [int(facts["root"])] if "root" in facts else []
+    numbers: list[Any] = [call.count, *root, *(call.steps if "dst" in facts else ())]
+    if call.lists:
+        queue = job.current().heap.own_queue  # a copy to the queue of the recording would be recorded
+        lists = [arrays.tensor.asarray(each, dtype="int64", sycl_queue=queue) for each in call.lists]
+        numbers = [*(lists[2:] if name == "scatterv" else lists[:2] if root else lists), *root]
+    dtype = "bfloat16" if "dtype" in facts and "bfloat16" in (facts["dtype"], views[0].dtype) else None
+    passed = *(each.array for each in views), group.handle, *numbers
+    return recorded(worker, name, events, *passed, team=group.handle, dtype=dtype)
 
 
 def _submit(

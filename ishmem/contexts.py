@@ -19,7 +19,7 @@ from ishmem import _core, amo, indexed, order, rma, signals, strided
 from ishmem.common.constants import CtxOption, SessionOption
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.common.routines import ROUTINES, exported
-from ishmem.runtime import check, job
+from ishmem.runtime import check, job, stubs
 from ishmem.runtime.copy_engine import CopyEngine
 from ishmem.teams import TEAM_INVALID, TEAM_WORLD, Team, find
 
@@ -341,113 +341,32 @@ def _flags(options: Any, kind: type[F], prefix: str) -> F:
     return kind(number)
 
 
-def ctx_destroy(ctx: Ctx) -> None:
-    """Complete the operations of a context and destroy it: see ``Ctx.destroy``.
+def _context(ctx: Any) -> Ctx:
+    """Return ``ctx``, checked.
 
-    Not collective, blocking.
-
-    Args:
-        ctx: A context that ``ctx_create`` has created.
-
-    Example:
-        >>> ctx = ishmem.ctx_create()
-        >>> ishmem.ctx_destroy(ctx)
-
-    Source: OpenSHMEM 1.5, 9.5.3 (shmem_ctx_destroy).
+    Raises:
+        TypeError: ``ctx`` is no context.
     """
-    _context(ctx).destroy()
+    if not isinstance(ctx, Ctx):
+        raise TypeError(f"ctx is a context made by ctx_create, got {type(ctx).__name__}")
+    return ctx
 
 
-def ctx_get_team(ctx: Ctx) -> Team:
-    """Return the team of a context: see ``Ctx.get_team``.
-
-    Not collective.
-
-    Args:
-        ctx: A context that ``ctx_create`` has created.
-
-    Example:
-        >>> ctx = ishmem.ctx_create()
-        >>> ishmem.ctx_get_team(ctx)
-        ishmem.TEAM_WORLD
-        >>> ctx.destroy()
-
-    Source: OpenSHMEM 1.5, 9.5.4 (shmem_ctx_get_team).
-    """
-    return _context(ctx).get_team()
+def _of_context(method: str, arguments: str = "", result: str = "") -> Callable[..., Any]:
+    """Return ``ctx_<method>``, which calls a method of the context that it is given."""
+    example = f">>> ctx = ishmem.ctx_create()\n>>> ishmem.ctx_{method}(ctx{arguments}){result}"
+    example += "\n>>> ctx.destroy()" * (method != "destroy")
+    words = {"ctx": "A context that ``ctx_create`` has created, or ``CTX_DEFAULT``."}
+    return stubs.function_of(getattr(Ctx, method), "ctx", _context, words, example)
 
 
-def ctx_fence(ctx: Ctx) -> None:
-    """Order the delivery of the operations of a context on each PE: see ``Ctx.fence``.
-
-    Not collective.
-
-    Args:
-        ctx: A context that ``ctx_create`` has created.
-
-    Example:
-        >>> ctx = ishmem.ctx_create()
-        >>> ishmem.ctx_fence(ctx)
-        >>> ctx.destroy()
-
-    Source: OpenSHMEM 1.5, 9.11.1 (shmem_ctx_fence).
-    """
-    _context(ctx).fence()
-
-
-def ctx_quiet(ctx: Ctx) -> None:
-    """Wait for remote completion of all operations of a context: see ``Ctx.quiet``.
-
-    Not collective, blocking.
-
-    Args:
-        ctx: A context that ``ctx_create`` has created.
-
-    Example:
-        >>> ctx = ishmem.ctx_create()
-        >>> ishmem.ctx_quiet(ctx)
-        >>> ctx.destroy()
-
-    Source: OpenSHMEM 1.5, 9.11.2 (shmem_ctx_quiet).
-    """
-    _context(ctx).quiet()
-
-
-def ctx_flush(ctx: Ctx) -> None:
-    """Wait for local completion of the operations of a context: see ``Ctx.flush``.
-
-    Not collective, blocking.
-
-    Args:
-        ctx: A context that ``ctx_create`` has created.
-
-    Example:
-        >>> ctx = ishmem.ctx_create()
-        >>> ishmem.ctx_flush(ctx)
-        >>> ctx.destroy()
-
-    Source: NVSHMEM 3.7 (flush); not in OpenSHMEM.
-    """
-    _context(ctx).flush()
-
-
-def ctx_pe_quiet(ctx: Ctx, target_pes: int | Sequence[int]) -> None:
-    """Wait for remote completion of all operations of a context on some PEs: see ``Ctx.pe_quiet``.
-
-    Not collective, blocking.
-
-    Args:
-        ctx: A context that ``ctx_create`` has created.
-        target_pes: Numbers of PEs in the team of the context, or one.
-
-    Example:
-        >>> ctx = ishmem.ctx_create()
-        >>> ishmem.ctx_pe_quiet(ctx, [right])
-        >>> ctx.destroy()
-
-    Source: OpenSHMEM 1.6, 9.12.3 (shmem_ctx_pe_quiet).
-    """
-    _context(ctx).pe_quiet(target_pes)
+ctx_destroy = _of_context("destroy")
+ctx_get_team = _of_context("get_team", result="\nishmem.TEAM_WORLD")
+ctx_fence = _of_context("fence")
+ctx_quiet = _of_context("quiet")
+ctx_flush = _of_context("flush")
+ctx_pe_quiet = _of_context("pe_quiet", ", [right]")
+ctx_session_stop = _of_context("session_stop")
 
 
 def ctx_session_start(ctx: Ctx, options: int = 0, *, total_ops: int | None = None) -> RunningSession:
@@ -467,30 +386,3 @@ def ctx_session_start(ctx: Ctx, options: int = 0, *, total_ops: int | None = Non
     Source: OpenSHMEM 1.6, 9.9.2 (shmem_ctx_session_start).
     """
     return _context(ctx).session_start(options, total_ops=total_ops)
-
-
-def ctx_session_stop(ctx: Ctx) -> None:
-    """End the session of a context, if there is one: see ``Ctx.session_stop``.
-
-    Not collective.
-
-    Args:
-        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
-
-    Example:
-        >>> ishmem.ctx_session_stop(ishmem.CTX_DEFAULT)
-
-    Source: OpenSHMEM 1.6, 9.9.3 (shmem_ctx_session_stop).
-    """
-    _context(ctx).session_stop()
-
-
-def _context(ctx: Any) -> Ctx:
-    """Return ``ctx``, checked.
-
-    Raises:
-        TypeError: ``ctx`` is no context.
-    """
-    if not isinstance(ctx, Ctx):
-        raise TypeError(f"ctx is a context made by ctx_create, got {type(ctx).__name__}")
-    return ctx

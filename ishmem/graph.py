@@ -18,6 +18,7 @@ import dpctl
 
 from ishmem import _core
 from ishmem.common.errors import IshmemError, StateError
+from ishmem.ipc import pyze
 from ishmem.runtime import job, recording, submitted
 from ishmem.runtime.queue_workers import events_of
 
@@ -50,6 +51,7 @@ class Graph:
         self._executable: Any = None
         self._queue: dpctl.SyclQueue | None = None
         self._recorded: recording.Recording | None = None
+        self._told: dict[str, int] = {}  # of a replay, to a trace
 
     @contextlib.contextmanager
     def record(self, queue: Queue = None) -> Iterator[Graph]:
@@ -69,9 +71,13 @@ class Graph:
         queue = job.current().queue_workers.given(queue)
         if recording.of(queue) is not None:
             raise ValueError("the queue is recorded already; a queue has one recording at a time")
+        observer = job.current().observer
+        moved = observer.bytes_of_calls() if observer else 0
         with recording.to_graph(queue) as begun:
             yield self
         self._recorded, self._queue = begun, queue
+        if observer:
+            self._told = observer.told_of_graph(begun.nodes, begun.copies, observer.bytes_of_calls() - moved)
         self._executable = _core.finalize_graph(begun.graph)
 
     def replay(self, queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
@@ -99,8 +105,10 @@ class Graph:
         queue = self._queue if queue is None else this.queue_workers.given(queue)
         before = [*events_of(depends), *submitted.before(queue)]
         before += [each.last for each in self._recorded.calls if each.last is not None]
+        calls = pyze.driver_calls() if self._told else None
         capsule = _core.submit_graph(self._executable, queue.addressof_ref(), [each.addressof_ref() for each in before])
-        event = dpctl.SyclEvent(capsule)
+        event = recording.ReplayEvent(capsule)
+        event.told = self._told if calls is None else {**self._told, "driver calls": (pyze.driver_calls() or 0) - calls}
         for each in self._recorded.calls:
             each.last = event
         submitted.put_before_dpnp(queue, event)

@@ -119,12 +119,12 @@ def from_dlpack(x: Any, /) -> ndarray | np.ndarray[Any, Any]:
 
 
 def register(a: Any) -> None:
-    """Make device memory of the program usable as symmetric memory, by host calls.
+    """Make device memory of the program usable as symmetric memory.
 
     All PEs register an array of the same size. These arrays, and parts of them, are symmetric to ``put``, ``get``,
-    ``p``, ``g``, strided and indexed copies, collectives, reductions, and the on-queue forms of these. Atomics,
-    signals, waits, locks, ``ptr`` and ``host_view`` need the symmetric heap. Kernels take such an array as memory of
-    this PE, not of others. Collective, blocking.
+    ``p``, ``g``, ``ptr``, strided and indexed copies, collectives, reductions, and the on-queue forms of these. Host
+    atomics, signals, waits, locks and ``host_view`` need the symmetric heap. In kernels all routines but locks take
+    such an array. The first call has kernels built anew for the device. Collective, blocking.
 
     Args:
         a: A contiguous array in memory of the heap's device: of dpnp or dpctl, or a tensor of torch on the XPU.
@@ -133,7 +133,8 @@ def register(a: Any) -> None:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: The sizes differ, or the argument of a PE is invalid; on every PE.
         TypeError: Not an array.
-        ValueError: Not contiguous, without elements, in other memory, or in memory that is symmetric.
+        ValueError: Not contiguous, without elements, in other memory, or in memory that is symmetric; or 128 arrays are
+            registered.
 
     Example:
         >>> x = dpnp.full(4, me, dtype="i4")

@@ -92,7 +92,7 @@ class KernelCalls:
         before = tuple(events if recorded or self.last is None else [*events, self.last])
         _, event = call_kernel_async(kernel, space, before, *self._on(queue), *arguments)
         if recorded:
-            recorded.calls.append(self)
+            recorded.calls.add(self)
             return event
         self.last = event
         submitted.put_before_dpnp(queue, event)

@@ -503,7 +503,7 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     An access without the test ends the PE; with ``ISHMEM_CHECK=1`` it is left out and reported.
 
     Args:
-        a: A symmetric array of any shape and dtype, a view of one, or a static object.
+        a: A symmetric or registered array of any shape and dtype, a view of one, or a static object.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
     Raises:
@@ -520,7 +520,7 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
 
     Source: OpenSHMEM 1.5, 9.1.8 (shmem_ptr); ishmem_ptr.
     """
-    number, reach = check.pe(pe), extent(a)
+    number, span = check.pe(pe), _span(a)
     described = check.view(a, "a", routine="ptr")
     a = described.array
     if not hasattr(a, "shape"):
@@ -529,13 +529,14 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     this = job.current()
     if this.statics.ptr(a, this.pe) is not None:
         return this.statics.ptr(a, number)
-    if reach is None:
+    away = None if span is None else _distance(*span, number)
+    if span is None or away is None:
         check.symmetric(described)
         raise SymmetryError(f"a reaches outside its allocation: {a!r}")
     if not this.heap.reaches(number):
         return None
     _core.store_directly()
-    return a if number == this.pe else this.heap.peer_array(number, *reach, described.address - this.heap.base, a)
+    return a if number == this.pe else this.heap.peer_array(away, *span, described.address, a)
 
 
 def view(a: Any, dtype: Any) -> Any:
@@ -598,6 +599,23 @@ def _viewed_shape(a: check.View, itemsize: int) -> tuple[int, ...]:
 
 def extent(a: Any) -> tuple[int, int] | None:
     """Return the half-open range of heap offsets of ``a`` if it lies in one live allocation, else ``None``."""
+    if (span := _span(a)) is None:
+        return None
+    offset = _core.offset_of(span[0], span[1] - span[0])
+    return (offset, offset + span[1] - span[0]) if offset >= 0 else None
+
+
+def _distance(low: int, high: int, pe: int) -> int | None:
+    """Return how far the memory of a PE is away from symmetric or registered addresses of this one; None for others."""
+    this = job.current()
+    if _core.offset_of(low, high - low) >= 0:
+        return int(this.heap.peers[pe] - this.heap.base)
+    region = this.registered.find(low, high - low)
+    return None if region is None else int(region.peers[pe] - region.address)
+
+
+def _span(a: Any) -> tuple[int, int] | None:
+    """Return the half-open range of addresses of the elements of ``a``; None if it is not in device memory."""
     a = foreign.native(a)
     facts = _core.describe(a)
     if facts is None or not facts[5]:
@@ -607,8 +625,7 @@ def extent(a: Any) -> tuple[int, int] | None:
     reach = [(n - 1) * stride * itemsize for n, stride in steps] if count else []
     low = address + sum(step for step in reach if step < 0)
     high = address + sum(step for step in reach if step > 0) + (itemsize if count else 0)
-    offset = _core.offset_of(low, high - low)
-    return (offset, offset + high - low) if offset >= 0 else None
+    return low, high
 
 
 def _owned(a: Any, routine: str) -> Allocation:

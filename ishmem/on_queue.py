@@ -24,13 +24,13 @@ import dpctl
 import dpctl.memory
 import numpy as np
 
-from ishmem import amo, collectives, order, rma, signals, strided, teams, wait, wait_sets
+from ishmem import collectives, order, rma, signals, strided, teams, wait, wait_sets
 from ishmem.common.constants import SignalOp
 from ishmem.common.errors import IshmemError
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import boxes, check, foreign, job
+from ishmem.runtime import boxes, check, foreign, job, recording
 from ishmem.runtime.docstrings import as_on_queue
 from ishmem.runtime.heap import UsmRange
 from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of, in_slices
@@ -266,10 +266,9 @@ def wait_until_on_queue(
     """
     wait.test(ivar, cmp, cmp_value, index)  # checks the arguments
     worker, events = _worker(sycl_queue), events_of(depends)
-    flag = check.view(ivar, "ivar")
-    if isinstance(worker, Recorder) and flag.device:
-        _check_waits("wait_until")
-        return _recorded(worker, "wait_until", events, flag.array, int(cmp), cmp_value, check.position(flag, index))
+    if isinstance(worker, Recorder):
+        position = check.position(check.view(ivar, "ivar"), index)
+        return _recorded_wait(worker, "wait_until", events, (ivar, cmp, cmp_value), position)
     return _wait(lambda timeout: wait.wait_until(ivar, cmp, cmp_value, index, timeout), None, worker, events)
 
 
@@ -366,12 +365,15 @@ def signal_wait_until_on_queue(
 
     Source: ishmemx_signal_wait_until_on_queue.
     """
-    check.view(sig_addr, "sig_addr", SIGNAL_TYPES, "signal_wait_until_on_queue")
+    flag = check.view(sig_addr, "sig_addr", SIGNAL_TYPES, "signal_wait_until_on_queue")
     wait.test(sig_addr, cmp, cmp_value, index)  # checks the arguments
+    result, worker, events = _result_view(ret), _worker(sycl_queue), events_of(depends)
+    if isinstance(worker, Recorder):
+        waited = sig_addr, cmp, cmp_value
+        return _recorded_wait(worker, "signal_wait_until", events, waited, check.position(flag, index), ret)
     return _wait(
-        lambda timeout: signals.signal_wait_until(sig_addr, cmp, cmp_value, index, timeout),
-        _required(ret), _worker(sycl_queue), events_of(depends),
-    )  # fmt: skip
+        lambda timeout: signals.signal_wait_until(sig_addr, cmp, cmp_value, index, timeout), result, worker, events
+    )
 
 
 @as_on_queue(collectives.barrier_all)
@@ -416,17 +418,44 @@ def team_sync_on_queue(team: Team, sycl_queue: Queue = None, depends: Depends = 
 
 def _order(name: str, routine: Callable[[], None], queue: Queue, depends: Depends) -> dpctl.SyclEvent:
     worker, events = _worker(queue), events_of(depends)
-    return _recorded(worker, name, events) if isinstance(worker, Recorder) else worker.step(events, routine)
+    return recorded(worker, name, events) if isinstance(worker, Recorder) else worker.step(events, routine)
 
 
-def _recorded(worker: Recorder, name: str, events: Events, *arguments: Any) -> dpctl.SyclEvent:
-    """Record a kernel of one work-item that calls a routine."""
-    from ishmem.kernels.on_queue import record
+def recorded(
+    worker: Recorder, name: str, events: Events, *arguments: Any, team: int | None = None, dtype: str | None = None
+) -> dpctl.SyclEvent:
+    """Record a kernel that calls a routine, one of collectives if there is a team."""
+    if team is not None:
+        worker.take_turns(team)
+    return _submit_kernel(name, worker.queue, arguments, events, dtype)
 
-    return record(name, worker.queue, events, *arguments)
+
+def _submit_kernel(
+    name: str, queue: dpctl.SyclQueue, arguments: tuple[Any, ...], events: Events, dtype: str | None = None
+) -> dpctl.SyclEvent:
+    from ishmem.kernels.on_queue import submit
+
+    return submit(name, queue, events, arguments, dtype)
 
 
-def _check_waits(name: str) -> None:
+def _recorded_wait(
+    worker: Recorder, name: str, events: Events, waited: tuple[Any, Any, Any], last: Any, *results: Any
+) -> dpctl.SyclEvent:  # fmt: skip
+    """Record a wait for ``(ivars, cmp, values)``, and an index or a status; ``results`` are arrays."""
+    check_waits(name)
+    ivars, cmp, values = waited
+    if not name.endswith("_vector"):
+        values = check.as_element(ivars, values)[0]
+    if last is None:
+        last = arrays.tensor.zeros(len(ivars), dtype="int8", sycl_queue=job.current().heap.own_queue)
+    given = [foreign.native(each) for each in (ivars, int(cmp), values, last, *results)]
+    if any(isinstance(each, np.ndarray) for each in given):
+        recording.refuse(worker.queue, f"{name}_on_queue with an array in host memory")
+    return recorded(worker, name, events, *given)
+
+
+def check_waits(name: str) -> None:
+    """Raise ``IshmemError`` if kernels of this job may not wait for other PEs."""
     if reason := job.current().no_waits:
         raise IshmemError(f"{name}_on_queue is a kernel: {reason}")
 
@@ -527,12 +556,12 @@ def _update_signal(
     heap, flag = job.current().heap, check.view(sig_addr, "sig_addr")
     if isinstance(worker, Recorder) and flag.device:
         name, position = "signal_add" if sig_op == SignalOp.ADD else "signal_set", check.position(flag, index)
-        return _recorded(worker, name, events, flag.array, int(signal), int(pe), position)
+        return recorded(worker, name, events, flag.array, check.as_element(sig_addr, signal)[0], int(pe), position)
     if sig_op == SignalOp.ADD and flag.device and heap.reaches(pe) and not heap.host_adds(pe):
-        from ishmem.runtime.host_atomics import submit_atomic  # imports dpnp
-
-        place = flag.array, int(pe), check.position(flag, index)
-        return submit_atomic(worker, events, amo.atomic_fetch_add, place, check.as_element(sig_addr, signal))
+        # A step of the host would wait for a kernel of its own where a command that waits for the step is before it.
+        given = flag.array, check.as_element(sig_addr, signal)[0], int(pe), check.position(flag, index)
+        start = functools.partial(_submit_kernel, "signal_add", heap.own_queue, given)
+        return worker.beside(events, start, sig_addr)
     update = signals.signal_add if sig_op == SignalOp.ADD else signals.signal_set
     if heap.reaches(pe):
         return worker.step(events, functools.partial(update, sig_addr, signal, pe, index), keep=sig_addr)
@@ -610,9 +639,10 @@ class _BoxCopy:
         )
 
 
-def _wait(wait: Callable[[float], Any], ret: Any, worker: QueueWorker, events: Events) -> dpctl.SyclEvent:
-    """Wait on the host and store the value that the wait returns in ``ret``, unless that is ``None``."""
-    to = None if ret is None else _result_view(ret)
+def _wait(
+    wait: Callable[[float], Any], to: check.View | None, worker: QueueWorker, events: Events
+) -> dpctl.SyclEvent:  # fmt: skip
+    """Wait on the host and store the value that the wait returns in ``to``, unless that is ``None``."""
     to_device = None
     if to and to.device:
         to_device = _bytes_at(worker, to.address, 8), dpctl.memory.MemoryUSMHost(8, queue=worker.queue)
@@ -623,7 +653,7 @@ def _wait(wait: Callable[[float], Any], ret: Any, worker: QueueWorker, events: E
             address = to_device[1]._pointer if to_device else to.address
             ctypes.c_uint64.from_address(address).value = found & (2**64 - 1)
 
-    return worker.step(events, action, to_device, keep=ret)
+    return worker.step(events, action, to_device, keep=to)
 
 
 def _wait_set(
@@ -633,11 +663,14 @@ def _wait_set(
     worker, events = _worker(queue), events_of(depends)
     vector = "_vector" if which.endswith("_vector") else ""
     getattr(wait_sets, f"test_any{vector}")(ivars, cmp, cmp_values, status)  # checks the arguments
-    result = None if which.startswith("all") else _required(ret)
+    result = None if which.startswith("all") else _result_view(ret)
     arguments: tuple[Any, ...] = (ivars, cmp, cmp_values)
+    results = [ret] if result else []
     if which.startswith("some"):
         _check_indices(indices, ivars)
-        arguments = (ivars, indices, cmp, cmp_values)
+        arguments, results = (ivars, indices, cmp, cmp_values), [ret, indices]
+    if isinstance(worker, Recorder):
+        return _recorded_wait(worker, f"wait_until_{which}", events, (ivars, cmp, cmp_values), status, *results)
     routine = getattr(wait_sets, f"wait_until_{which}")
     return _wait(lambda timeout: routine(*arguments, status, timeout), result, worker, events)
 
@@ -650,12 +683,6 @@ def _check_indices(indices: Any, ivars: Any) -> None:
         raise ValueError(f"indices has {array.count} elements; it needs at least {wanted}, as many as ivars has")
 
 
-def _required(ret: Any) -> Any:
-    """Check the array for a result, and return it."""
-    _result_view(ret)
-    return ret
-
-
 def _result_view(ret: Any) -> check.View:
     array = check.view(ret, "ret", _RESULT_TYPES, "on_queue")
     check.writable(array)
@@ -665,7 +692,7 @@ def _result_view(ret: Any) -> check.View:
 
 
 def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.SyclEvent:
-    _check_waits(name)
+    check_waits(name)
     workers = job.current().queue_workers
     try:
         worker, events = workers.of(queue), events_of(depends)
@@ -673,7 +700,7 @@ def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.S
         _submit_collective(name, team, workers.of(None), [])  # the kernels of the other PEs wait for it
         raise
     if isinstance(worker, Recorder):
-        return _recorded(worker, name, events, None, team)
+        return recorded(worker, name, events, team, team=team)
     problem = worker.take_problem()
     event = _submit_collective(name, team, worker, events)
     if problem:

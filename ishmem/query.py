@@ -69,7 +69,7 @@ def pe_accessible(pe: int) -> bool:
 def addr_accessible(a: Any, pe: int) -> bool:
     """Return whether operations on ``a`` at a PE are possible: ``a`` is symmetric and the PE is alive. Not collective.
 
-    In a kernel: whether ``a`` lies on the symmetric heap, and there is such a PE.
+    In a kernel: whether ``a`` lies on the symmetric heap or in registered memory, and there is such a PE.
 
     Args:
         a: Any array, symmetric or private.

@@ -9,12 +9,14 @@ on a rounded sum of some of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable
 
 from ishmem import _core
+from ishmem.common import type_tables
 from ishmem.common.routines import exported
 from ishmem.host_collectives import collective_call, fallback
-from ishmem.runtime.stubs import work_group_form
+from ishmem.runtime import docstrings
+from ishmem.runtime.stubs import named, work_group_form
 from ishmem.teams import TEAM_WORLD, Team, find
 
 if TYPE_CHECKING:
@@ -22,260 +24,64 @@ if TYPE_CHECKING:
 
 __all__ = exported(__name__)
 
-_AND_REDUCE = collective_call.ROUTINES["and_reduce"]
-_OR_REDUCE = collective_call.ROUTINES["or_reduce"]
-_XOR_REDUCE = collective_call.ROUTINES["xor_reduce"]
-_MAX_REDUCE = collective_call.ROUTINES["max_reduce"]
-_MIN_REDUCE = collective_call.ROUTINES["min_reduce"]
-_SUM_REDUCE = collective_call.ROUTINES["sum_reduce"]
-_PROD_REDUCE = collective_call.ROUTINES["prod_reduce"]
-_SUM_INSCAN = collective_call.ROUTINES["sum_inscan"]
-_SUM_EXSCAN = collective_call.ROUTINES["sum_exscan"]
+_DTYPES = {
+    type_tables.BIT_TYPES: "any integer dtype",
+    type_tables.ARITHMETIC_TYPES: "any integer dtype, bfloat16, float16, float32 or float64",
+    type_tables.NUMBER_TYPES: "any integer dtype, bfloat16, float16, float32, float64, complex64 or complex128",
+}
+_OVERLAP = "It may be ``source`` (in place), but may not overlap it in part."
+_ARGUMENTS = {
+    "source": "Symmetric contiguous array of the dtype and size of ``dest``.",
+    "team": "A team; by default all PEs.",
+    "nelems": "Number of elements, from the start of both arrays; by default all of them.",
+    "dtype": '"bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.',
+}
 
 
-def sum_reduce(
-    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
-) -> None:
-    """Sum ``source`` elementwise over all members of a team, into ``dest`` of every member.
-
-    Collective over the team, blocking.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
-            complex128. It may be ``source`` (in place), but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        team: A team; by default all PEs.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
-
-    Raises:
-        SymmetryError: An array is not symmetric, or the PEs call with different routines, sizes or dtypes, or the
-            arguments of one PE are invalid; on every PE.
-        TypeError: Not arrays, different dtypes, or a dtype that the routine does not take.
-        ValueError: Sizes that do not match, arrays that overlap or are not contiguous, or this PE is not in the team.
-        StateError: The team was destroyed, or not between ``init`` and ``finalize``.
-        PeerLost: A PE died, or finalised without this call.
-
-    Example:
-        >>> a = ishmem.full(4, 1, dtype="i4")
-        >>> ishmem.sum_reduce(a, a)
-        >>> bool((a == n).all())
-        True
-
-    Source: OpenSHMEM 1.5, 9.9.9 (shmem_sum_reduce); ishmem_sum_reduce.
-    """
-    if verdict := _core.reduction(_SUM_REDUCE, dest, source, nelems, team, dtype):
-        fallback.explain(verdict, "sum_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
-
-
-def prod_reduce(
-    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
-) -> None:
-    """Multiply ``source`` elementwise over all members of a team, into ``dest`` of every member.
-
-    Collective over the team, blocking. Errors as for ``sum_reduce``.
+def _made(name: str, text: str, before: str, after: str, standard: bool = True) -> Callable[..., None]:
+    """Return a reduction or a scan.
 
     Args:
-        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32, float64, complex64 or
-            complex128. It may be ``source`` (in place), but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        team: A team; by default all PEs.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
-
-    Example:
-        >>> a = ishmem.full(4, 1, dtype="i4")
-        >>> ishmem.prod_reduce(a, a)
-        >>> bool((a == 1).all())
-        True
-
-    Source: OpenSHMEM 1.5, 9.9.9 (shmem_prod_reduce); ishmem_prod_reduce.
+        name: Its name.
+        text: What it does.
+        before: What the elements of the example are before the call.
+        after: What they are after it.
+        standard: Whether OpenSHMEM has it.
     """
-    if verdict := _core.reduction(_PROD_REDUCE, dest, source, nelems, team, dtype):
-        fallback.explain(verdict, "prod_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
+    number, types = collective_call.ROUTINES[name], type_tables.REDUCTIONS[name]
+
+    def of_bits(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
+        if verdict := _core.collective(number, dest, source, None, nelems, team):
+            fallback.explain(verdict, name, dest, source, find(team), nelems=nelems)
+
+    def of_numbers(
+        dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
+    ) -> None:
+        if verdict := _core.reduction(number, dest, source, nelems, team, dtype):
+            fallback.explain(verdict, name, dest, source, find(team), nelems=nelems, dtype=dtype)
+
+    form = of_bits if types is type_tables.BIT_TYPES else of_numbers
+    dest = f"Symmetric contiguous array of {_DTYPES[types]}. {_OVERLAP}"
+    made = f">>> a = ishmem.full(4, {before}, dtype='i4')"
+    example = f"{made}\n>>> ishmem.{name}(a, a)\n>>> bool((a == {after}).all())\nTrue"
+    sections = docstrings.sections(form, {"dest": dest, **_ARGUMENTS}, example)
+    text = f"{text}\n\nCollective over the team, blocking. Errors as for ``broadcast``.\n\n{sections}"
+    source = f"OpenSHMEM 1.5, 9.9.9 (shmem_{name}); ishmem_{name}" if standard else f"Intel SHMEM, ishmem_{name}"
+    return named(form, name, __name__, text, source)
 
 
-def max_reduce(
-    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
-) -> None:
-    """Take the elementwise maximum of ``source`` over all members of a team, into ``dest`` of every member.
-
-    NaN where any element is NaN. Collective over the team, blocking. Errors as for ``sum_reduce``.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
-            ``source`` (in place), but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        team: A team; by default all PEs.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
-
-    Example:
-        >>> a = ishmem.full(4, me, dtype="i4")
-        >>> ishmem.max_reduce(a, a)
-        >>> bool((a == n - 1).all())
-        True
-
-    Source: OpenSHMEM 1.5, 9.9.9 (shmem_max_reduce); ishmem_max_reduce.
-    """
-    if verdict := _core.reduction(_MAX_REDUCE, dest, source, nelems, team, dtype):
-        fallback.explain(verdict, "max_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
-
-
-def min_reduce(
-    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
-) -> None:
-    """Take the elementwise minimum of ``source`` over all members of a team, into ``dest`` of every member.
-
-    NaN where any element is NaN. Collective over the team, blocking. Errors as for ``sum_reduce``.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
-            ``source`` (in place), but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        team: A team; by default all PEs.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
-
-    Example:
-        >>> a = ishmem.full(4, me, dtype="i4")
-        >>> ishmem.min_reduce(a, a)
-        >>> bool((a == 0).all())
-        True
-
-    Source: OpenSHMEM 1.5, 9.9.9 (shmem_min_reduce); ishmem_min_reduce.
-    """
-    if verdict := _core.reduction(_MIN_REDUCE, dest, source, nelems, team, dtype):
-        fallback.explain(verdict, "min_reduce", dest, source, find(team), nelems=nelems, dtype=dtype)
-
-
-def and_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Combine ``source`` elementwise by bitwise AND over all members of a team, into ``dest`` of every member.
-
-    Collective over the team, blocking. Errors as for ``sum_reduce``.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap it
-            in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        team: A team; by default all PEs.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        >>> a = ishmem.full(4, 1, dtype="i4")
-        >>> ishmem.and_reduce(a, a)
-        >>> bool((a == 1).all())
-        True
-
-    Source: OpenSHMEM 1.5, 9.9.9 (shmem_and_reduce); ishmem_and_reduce.
-    """
-    if verdict := _core.collective(_AND_REDUCE, dest, source, None, nelems, team):
-        fallback.explain(verdict, "and_reduce", dest, source, find(team), nelems=nelems)
-
-
-def or_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Combine ``source`` elementwise by bitwise OR over all members of a team, into ``dest`` of every member.
-
-    Collective over the team, blocking. Errors as for ``sum_reduce``.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap it
-            in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        team: A team; by default all PEs.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        >>> a = ishmem.full(4, 1, dtype="i4")
-        >>> ishmem.or_reduce(a, a)
-        >>> bool((a == 1).all())
-        True
-
-    Source: OpenSHMEM 1.5, 9.9.9 (shmem_or_reduce); ishmem_or_reduce.
-    """
-    if verdict := _core.collective(_OR_REDUCE, dest, source, None, nelems, team):
-        fallback.explain(verdict, "or_reduce", dest, source, find(team), nelems=nelems)
-
-
-def xor_reduce(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Combine ``source`` elementwise by bitwise XOR over all members of a team, into ``dest`` of every member.
-
-    Collective over the team, blocking. Errors as for ``sum_reduce``.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype. It may be ``source`` (in place), but may not overlap it
-            in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        team: A team; by default all PEs.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-
-    Example:
-        >>> a = ishmem.full(4, 1, dtype="i4")
-        >>> ishmem.xor_reduce(a, a)
-        >>> bool((a == n % 2).all())
-        True
-
-    Source: OpenSHMEM 1.5, 9.9.9 (shmem_xor_reduce); ishmem_xor_reduce.
-    """
-    if verdict := _core.collective(_XOR_REDUCE, dest, source, None, nelems, team):
-        fallback.explain(verdict, "xor_reduce", dest, source, find(team), nelems=nelems)
-
-
-def sum_inscan(
-    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
-) -> None:
-    """Compute the inclusive prefix sum of ``source`` over the members of a team, elementwise.
-
-    ``dest`` of member ``i`` is the sum over members 0 to ``i``. Collective over the team, blocking. Arguments and
-    errors as for ``sum_reduce``.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
-            ``source`` (in place), but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        team: A team; by default all PEs.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
-
-    Example:
-        >>> a = ishmem.full(4, 1, dtype="i4")
-        >>> ishmem.sum_inscan(a, a)
-        >>> bool((a == me + 1).all())
-        True
-
-    Source: Intel SHMEM, ishmem_sum_inscan.
-    """
-    if verdict := _core.reduction(_SUM_INSCAN, dest, source, nelems, team, dtype):
-        fallback.explain(verdict, "sum_inscan", dest, source, find(team), nelems=nelems, dtype=dtype)
-
-
-def sum_exscan(
-    dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
-) -> None:
-    """Compute the exclusive prefix sum of ``source`` over the members of a team, elementwise.
-
-    ``dest`` of member ``i`` is the sum over members 0 to ``i - 1``, and 0 on member 0. Collective over the team,
-    blocking. Arguments and errors as for ``sum_reduce``.
-
-    Args:
-        dest: Symmetric contiguous array of any integer dtype, bfloat16, float16, float32 or float64. It may be
-            ``source`` (in place), but may not overlap it in part.
-        source: Symmetric contiguous array of the dtype and size of ``dest``.
-        team: A team; by default all PEs.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
-        dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.
-
-    Example:
-        >>> a = ishmem.full(4, 1, dtype="i4")
-        >>> ishmem.sum_exscan(a, a)
-        >>> bool((a == me).all())
-        True
-
-    Source: Intel SHMEM, ishmem_sum_exscan.
-    """
-    if verdict := _core.reduction(_SUM_EXSCAN, dest, source, nelems, team, dtype):
-        fallback.explain(verdict, "sum_exscan", dest, source, find(team), nelems=nelems, dtype=dtype)
-
+_TO_ALL = "over all members of a team, into ``dest`` of every member."
+_NAN = "\n\nNaN where any element is NaN."
+_PREFIX = "prefix sum of ``source`` over the members of a team, elementwise.\n\n``dest`` of member ``i`` is the sum"
+sum_reduce = _made("sum_reduce", f"Sum ``source`` elementwise {_TO_ALL}", "1", "n")
+prod_reduce = _made("prod_reduce", f"Multiply ``source`` elementwise {_TO_ALL}", "1", "1")
+max_reduce = _made("max_reduce", f"Take the elementwise maximum of ``source`` {_TO_ALL}{_NAN}", "me", "n - 1")
+min_reduce = _made("min_reduce", f"Take the elementwise minimum of ``source`` {_TO_ALL}{_NAN}", "me", "0")
+and_reduce = _made("and_reduce", f"Combine ``source`` elementwise by bitwise AND {_TO_ALL}", "1", "1")
+or_reduce = _made("or_reduce", f"Combine ``source`` elementwise by bitwise OR {_TO_ALL}", "1", "1")
+xor_reduce = _made("xor_reduce", f"Combine ``source`` elementwise by bitwise XOR {_TO_ALL}", "1", "n % 2")
+sum_inscan = _made("sum_inscan", f"Compute the inclusive {_PREFIX} over members 0 to ``i``.", "1", "me + 1", False)
+sum_exscan = _made("sum_exscan", f"Compute the exclusive {_PREFIX} over members 0 to ``i - 1``.", "1", "me", False)
 
 sum_reduce_work_group = work_group_form(sum_reduce)
 prod_reduce_work_group = work_group_form(prod_reduce)

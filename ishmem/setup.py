@@ -672,8 +672,7 @@ def _release(this: job.Job, state: PeState) -> None:
     submitted.unwatch()
     kernel_loading.stop()
     this.default_engine.close()
-    if this.losses.goes_on:
-        _core.forget_lost()
+    this.losses.close()
     if this.late:
         this.late.close(failed=state is not PeState.LEFT or bool(this.links.lost))
     if this.proxy:

@@ -20,7 +20,7 @@ from ishmem.common.layout import FEW_MEMBERS, TWIN
 from ishmem.common.routines import exported
 from ishmem.common.team_shape import Shape
 from ishmem.ipc.wire import Census
-from ishmem.runtime import check, job, long_waits, losses
+from ishmem.runtime import check, job, long_waits, losses, stubs
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -401,38 +401,17 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
     return handle
 
 
-def team_my_pe(team: Team) -> int:
-    """Return the number of this PE in a team, or -1 if it is not a member: see ``Team.my_pe``.
-
-    Not collective.
-
-    Args:
-        team: A team.
-
-    Example:
-        >>> ishmem.team_my_pe(ishmem.TEAM_WORLD) == me
-        True
-
-    Source: OpenSHMEM 1.5, 9.4.1 (shmem_team_my_pe); ishmem_team_my_pe.
-    """
-    return find(team).my_pe()
+def _of_team(method: str, result: str) -> Callable[..., Any]:
+    """Return ``team_<method>``, which calls a method of the team that it is given."""
+    made = ">>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)"
+    example = f"{made}\n>>> ishmem.team_{method}(everyone){result}"
+    return stubs.function_of(getattr(Team, method), "team", find, {"team": "A team."}, example)
 
 
-def team_n_pes(team: Team) -> int:
-    """Return the number of PEs of a team, or -1 if this PE is not a member: see ``Team.n_pes``.
-
-    Not collective.
-
-    Args:
-        team: A team.
-
-    Example:
-        >>> ishmem.team_n_pes(ishmem.TEAM_WORLD) == n
-        True
-
-    Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_n_pes); ishmem_team_n_pes.
-    """
-    return find(team).n_pes()
+team_my_pe = _of_team("my_pe", " == me\nTrue")
+team_n_pes = _of_team("n_pes", " == n\nTrue")
+team_get_config = _of_team("get_config", "\nTeamConfig(num_contexts=0)")
+team_destroy = _of_team("destroy", "")
 
 
 def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
@@ -453,22 +432,6 @@ def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
     Source: OpenSHMEM 1.5, 9.4.5 (shmem_team_translate_pe); ishmem_team_translate_pe.
     """
     return find(src_team).translate_pe(src_pe, dest_team)
-
-
-def team_get_config(team: Team) -> TeamConfig:
-    """Return the configuration of a team: see ``Team.get_config``.
-
-    Not collective.
-
-    Args:
-        team: A team.
-
-    Example:
-        >>> config = ishmem.team_get_config(ishmem.TEAM_WORLD)
-
-    Source: OpenSHMEM 1.5, 9.4.4 (shmem_team_get_config); ishmem_team_get_config.
-    """
-    return find(team).get_config()
 
 
 def team_split_strided(parent_team: Team, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
@@ -511,23 +474,6 @@ def team_split_2d(parent_team: Team, xrange: int, *, num_contexts: int = 0) -> t
     Source: OpenSHMEM 1.5, 9.4.7 (shmem_team_split_2d); ishmem_team_split_2d.
     """
     return find(parent_team).split_2d(xrange, num_contexts=num_contexts)
-
-
-def team_destroy(team: Team) -> None:
-    """Destroy a team and the contexts created from it: see ``Team.destroy``.
-
-    Collective over the team, blocking.
-
-    Args:
-        team: A team.
-
-    Example:
-        >>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)
-        >>> ishmem.team_destroy(everyone)
-
-    Source: OpenSHMEM 1.5, 9.4.8 (shmem_team_destroy); ishmem_team_destroy.
-    """
-    find(team).destroy()
 
 
 def shrink(team: Team = TEAM_WORLD) -> Team:

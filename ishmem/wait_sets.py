@@ -19,7 +19,7 @@ variable, its value and the comparison, and ``PeerLost`` when a PE has died, as 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 import numpy as np
 
@@ -27,13 +27,15 @@ from ishmem import _core, wait
 from ishmem.common.errors import IshmemError
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
-from ishmem.runtime import check, host_copies, job
+from ishmem.runtime import check, docstrings, host_copies, job
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
 
 __all__ = exported(__name__)
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Mode(IntEnum):
@@ -44,55 +46,60 @@ class Mode(IntEnum):
     SOME = 2
 
 
+_ARGUMENTS = {
+    "ivars": "Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's "
+    "own copy is read.",
+    "indices": "A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.",
+    "cmp": "``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.",
+    "cmp_value": "A number that the dtype can hold, for all variables.",
+    "cmp_values": "A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.",
+    "status": "A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by "
+    "default all are.",
+    "timeout": "Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.",
+}
+
+
+def _of_set(section: str) -> Callable[[F], F]:
+    """Return a decorator that completes a docstring; ``section`` is that of OpenSHMEM on the routine."""
+
+    def decorate(form: F) -> F:
+        name = form.__name__
+        is_all, is_vector = "_all" in name, name.endswith("_vector")
+        wanted = "np.ones(3, 'i8')" if is_all else "np.array([1, 2, 1])"
+        call = f">>> ishmem.{name}(flags, {'indices, ' * ('_some' in name)}ishmem.CMP_EQ, {wanted if is_vector else 1})"
+        example = [">>> flags = ishmem.ones(3, dtype='i8')"]
+        if is_all:
+            example += [call, *["True"] * name.startswith("test")]
+        elif "_any" in name:
+            example += [f"{call} in {(0, 2) if is_vector else (0, 1, 2)}", "True"]
+        else:
+            example += [">>> indices = np.empty(3, 'i8')", call, "2" if is_vector else "3"]
+        source = f"OpenSHMEM 1.5, {section} (shmem_{name}); ishmem_{name}"
+        return docstrings.completed(form, _ARGUMENTS, "\n".join(example), source)
+
+    return decorate
+
+
+@_of_set("9.10.2")
 def wait_until_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> None:
     """Wait until all variables of the wait set satisfy the comparison with ``cmp_value``.
 
     Returns at once for an empty set. Not collective, blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> ishmem.wait_until_all(flags, ishmem.CMP_EQ, 1)
-
-    Source: OpenSHMEM 1.5, 9.10.2 (shmem_wait_until_all); ishmem_wait_until_all.
     """
     _wait("wait_until_all", Mode.ALL, ivars, cmp, cmp_value, status, timeout)
 
 
+@_of_set("9.10.3")
 def wait_until_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> int:
     """Wait until any variable of the wait set satisfies the comparison with ``cmp_value``; return its index.
 
     Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
     set. Not collective, blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> index = ishmem.wait_until_any(flags, ishmem.CMP_EQ, 1)
-        >>> index in (0, 1, 2)
-        True
-
-    Source: OpenSHMEM 1.5, 9.10.3 (shmem_wait_until_any); ishmem_wait_until_any.
     """
     return _wait("wait_until_any", Mode.ANY, ivars, cmp, cmp_value, status, timeout)
 
 
+@_of_set("9.10.4")
 def wait_until_some(
     ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None
 ) -> int:
@@ -100,53 +107,22 @@ def wait_until_some(
 
     Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
     an empty set. Not collective, blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> indices = np.empty(3, "i8")
-        >>> ishmem.wait_until_some(flags, indices, ishmem.CMP_EQ, 1)
-        3
-
-    Source: OpenSHMEM 1.5, 9.10.4 (shmem_wait_until_some); ishmem_wait_until_some.
     """
     return _wait("wait_until_some", Mode.SOME, ivars, cmp, cmp_value, status, timeout, indices)
 
 
+@_of_set("9.10.5")
 def wait_until_all_vector(
     ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
 ) -> None:
     """Wait until every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
 
     Returns at once for an empty set. Not collective, blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> ishmem.wait_until_all_vector(flags, ishmem.CMP_EQ, np.ones(3, "i8"))
-
-    Source: OpenSHMEM 1.5, 9.10.5 (shmem_wait_until_all_vector); ishmem_wait_until_all_vector.
     """
     _wait("wait_until_all_vector", Mode.ALL, ivars, cmp, cmp_values, status, timeout)
 
 
+@_of_set("9.10.6")
 def wait_until_any_vector(
     ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
 ) -> int:
@@ -154,27 +130,11 @@ def wait_until_any_vector(
 
     Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
     set. Not collective, blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> index = ishmem.wait_until_any_vector(flags, ishmem.CMP_EQ, np.array([1, 2, 1]))
-        >>> index in (0, 2)
-        True
-
-    Source: OpenSHMEM 1.5, 9.10.6 (shmem_wait_until_any_vector); ishmem_wait_until_any_vector.
     """
     return _wait("wait_until_any_vector", Mode.ANY, ivars, cmp, cmp_values, status, timeout)
 
 
+@_of_set("9.10.7")
 def wait_until_some_vector(
     ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
 ) -> int:
@@ -182,170 +142,62 @@ def wait_until_some_vector(
 
     Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
     an empty set. Not collective, blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> indices = np.empty(3, "i8")
-        >>> ishmem.wait_until_some_vector(flags, indices, ishmem.CMP_EQ, np.array([1, 2, 1]))
-        2
-
-    Source: OpenSHMEM 1.5, 9.10.7 (shmem_wait_until_some_vector); ishmem_wait_until_some_vector.
     """
     return _wait("wait_until_some_vector", Mode.SOME, ivars, cmp, cmp_values, status, timeout, indices)
 
 
+@_of_set("9.10.9")
 def test_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> bool:
     """Return whether all variables of the wait set satisfy the comparison with ``cmp_value``.
 
     True for an empty set. Not collective, not blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> ishmem.test_all(flags, ishmem.CMP_EQ, 1)
-        True
-
-    Source: OpenSHMEM 1.5, 9.10.9 (shmem_test_all); ishmem_test_all.
     """
     return bool(_test("test_all", Mode.ALL, ivars, cmp, cmp_value, status))
 
 
+@_of_set("9.10.10")
 def test_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> int:
     """Return the index of any variable of the wait set that satisfies the comparison with ``cmp_value``, or -1.
 
     Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> index = ishmem.test_any(flags, ishmem.CMP_EQ, 1)
-        >>> index in (0, 1, 2)
-        True
-
-    Source: OpenSHMEM 1.5, 9.10.10 (shmem_test_any); ishmem_test_any.
     """
     return _test("test_any", Mode.ANY, ivars, cmp, cmp_value, status)
 
 
+@_of_set("9.10.11")
 def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None) -> int:
     """Return how many variables of the wait set satisfy the comparison with ``cmp_value``.
 
     Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Not collective, not
     blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold, for all variables.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> indices = np.empty(3, "i8")
-        >>> ishmem.test_some(flags, indices, ishmem.CMP_EQ, 1)
-        3
-
-    Source: OpenSHMEM 1.5, 9.10.11 (shmem_test_some); ishmem_test_some.
     """
     return _test("test_some", Mode.SOME, ivars, cmp, cmp_value, status, indices)
 
 
+@_of_set("9.10.12")
 def test_all_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None) -> bool:
     """Return whether every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
 
     True for an empty set. Not collective, not blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> ishmem.test_all_vector(flags, ishmem.CMP_EQ, np.ones(3, "i8"))
-        True
-
-    Source: OpenSHMEM 1.5, 9.10.12 (shmem_test_all_vector); ishmem_test_all_vector.
     """
     return bool(_test("test_all_vector", Mode.ALL, ivars, cmp, cmp_values, status))
 
 
+@_of_set("9.10.13")
 def test_any_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None) -> int:
     """Return the index of any ``ivars[i]`` of the wait set that satisfies the comparison with ``cmp_values[i]``, or -1.
 
     Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> index = ishmem.test_any_vector(flags, ishmem.CMP_EQ, np.array([1, 2, 1]))
-        >>> index in (0, 2)
-        True
-
-    Source: OpenSHMEM 1.5, 9.10.13 (shmem_test_any_vector); ishmem_test_any_vector.
     """
     return _test("test_any_vector", Mode.ANY, ivars, cmp, cmp_values, status)
 
 
+@_of_set("9.10.14")
 def test_some_vector(ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, status: Any = None) -> int:
     """Return how many ``ivars[i]`` of the wait set satisfy the comparison with ``cmp_values[i]``.
 
     Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Not collective, not
     blocking.
-
-    Args:
-        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's
-            own copy is read.
-        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
-        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
-            default all are.
-
-    Example:
-        >>> flags = ishmem.ones(3, dtype="i8")
-        >>> indices = np.empty(3, "i8")
-        >>> ishmem.test_some_vector(flags, indices, ishmem.CMP_EQ, np.array([1, 2, 1]))
-        2
-
-    Source: OpenSHMEM 1.5, 9.10.14 (shmem_test_some_vector); ishmem_test_some_vector.
     """
     return _test("test_some_vector", Mode.SOME, ivars, cmp, cmp_values, status, indices)
 

@@ -31,8 +31,8 @@ from .intrinsics import (
 )
 from .memory_orders import AMO, WAIT
 from .options import LATE
-from .peers import peer_delta
 from .proxy import atomic_by_proxy as by_proxy, has_atomics, order_stores, update_by_proxy
+from .regions import on_peer
 from .runtime_checks import allowed, is_order, value_fits
 
 INSTRUCTIONS = {
@@ -143,7 +143,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
         def impl(source, pe, index=0, order=0):
             if allowed(this, source, pe, index, 1):
                 at = address_of(source) + index * item_bytes(source)
-                return run(at + peer_delta(pe), source) if has_atomics(pe) else by_proxy(rmw, source, pe, at, 0, 0)
+                return run(on_peer(at, pe), source) if has_atomics(pe) else by_proxy(rmw, source, pe, at, 0, 0)
             return zero
 
         return impl
@@ -155,7 +155,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
         def impl(dest, pe, index=0, order=0):
             if allowed(this, dest, pe, index, 1):
                 at = address_of(dest) + index * item_bytes(dest)
-                return run(at + peer_delta(pe), dest, 1) if has_atomics(pe) else by_proxy(rmw, dest, pe, at, 1, 0)
+                return run(on_peer(at, pe), dest, 1) if has_atomics(pe) else by_proxy(rmw, dest, pe, at, 1, 0)
             return zero
 
         return impl
@@ -169,7 +169,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
             if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
-                    return run(at + peer_delta(pe), dest, value)
+                    return run(on_peer(at, pe), dest, value)
                 return by_proxy(rmw, dest, pe, at, value, 0)
             return zero
 
@@ -183,7 +183,7 @@ def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
             if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
-                    return run(at + peer_delta(pe), dest, value, cond)
+                    return run(on_peer(at, pe), dest, value, cond)
                 return by_proxy(rmw, dest, pe, at, value, cond)
             return zero
 
@@ -218,7 +218,7 @@ def _make_update(routine: Atomic) -> Any:
             if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
-                    run(at + peer_delta(pe), dest, value)
+                    run(on_peer(at, pe), dest, value)
                 else:
                     update_by_proxy(rmw, dest, pe, at, value)
 

@@ -9,6 +9,7 @@ from .intrinsics import compiled, device_function, move, move_block, rank_in, si
 from .options import PROXIED
 from .peers import peer_delta
 from .proxy import Move, reachable, start_by_proxy
+from .regions import shift_of
 from .work_division import Workers, work_item_share
 
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
@@ -157,7 +158,7 @@ def transfer_steps(put, pe, to, origin, to_step, from_step, item, count, rank, s
     collectives executed two instructions more on a B580.
     """
     if not PROXIED or reachable(pe):
-        delta = peer_delta(pe)
+        delta = peer_delta(pe) + shift_of(put * to + (1 - put) * origin, pe)
         copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
     elif to_step == 1 and from_step == 1:
         start_by_proxy(put, pe, Move(to, origin, 0, 0, count * item, min(count, 1)), Workers(rank, size))

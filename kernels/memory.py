@@ -19,8 +19,8 @@ from .front_end import HAS_VIEWS, TARGET
 from .intrinsics import address_of, at_address, compiled, device, device_intrinsic, require, without_elements
 from .numba_ir import constant_of
 from .options import CHECK
-from .peers import peer_delta
 from .proxy import is_mapped, itemsize
+from .regions import on_peer
 from .runtime_checks import allowed, report
 
 PTR, VIEW = number("ptr"), number("view")
@@ -43,7 +43,7 @@ def _ptr(a, pe):
     # A kernel has no type for an array or None: an array without elements and memory stands for None (`_is_nothing`).
     def impl(a, pe):
         if allowed(PTR, a, pe, 0, 0) and is_mapped(pe):
-            return at_address(a, address_of(a) + peer_delta(pe))
+            return at_address(a, on_peer(address_of(a), pe))
         return without_elements(a)
 
     return impl

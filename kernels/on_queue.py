@@ -1,20 +1,26 @@
-"""Kernels of one work-item that run barriers and syncs in the order of a SYCL queue."""
+"""Kernels that run a routine in the order of a SYCL queue: barriers and syncs, and what is recorded."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import dpctl
 
 import ishmem
+from ishmem.common.collective_table import COLLECTIVES
 from ishmem.environment import arrays
 
-from .front_end import Range, call_kernel_async, kernel, kernel_api as kapi
+from .front_end import NdRange, Range, call_kernel_async, kernel, kernel_api as kapi
+
+SMALL = 1 << 12
+"""Bytes up to which few work-items move the data of a recorded collective."""
 
 
 @functools.cache
 def _kernel(name: str) -> Any:
+    """Return the kernel of one work-item that calls a routine."""
     routine = getattr(ishmem, name)
 
     def sync(item: kapi.Item, anchor, team):
@@ -23,22 +29,61 @@ def _kernel(name: str) -> Any:
     def sync_team(item: kapi.Item, anchor, team):
         routine(team)
 
-    def at_element(item: kapi.Item, array, first, second, index):
-        routine(array, first, second, index)
+    def without_result(item: kapi.Item, array, first, second, last):
+        routine(array, first, second, last)
 
-    forms = {"team_sync": sync_team, "signal_add": at_element, "signal_set": at_element, "wait_until": at_element}
-    return kernel(forms.get(name, sync))
+    def with_result(item: kapi.Item, array, cmp, values, last, ret):
+        ret[0] = routine(array, cmp, values, last)
+
+    def with_indices(item: kapi.Item, ivars, cmp, values, status, ret, indices):
+        ret[0] = routine(ivars, indices, cmp, values, status)
+
+    if name.startswith(("wait_until_some", "wait_until_any", "signal_wait")):
+        return kernel(with_indices if "some" in name else with_result)
+    return kernel(without_result if name.startswith(("wait", "signal")) else sync_team if name == "team_sync" else sync)
 
 
-def record(
-    name: str, queue: dpctl.SyclQueue, after: list[dpctl.SyclEvent], array: Any = None, *numbers: int
-) -> dpctl.SyclEvent:
-    """Record a routine on a queue: of a symmetric array and three numbers, of a team, or without arguments."""
-    if array is None:
-        anchor = arrays.tensor.empty(1, dtype="int64", sycl_queue=queue)
+@functools.cache
+def _collective_kernel(name: str, dtype: str | None) -> Any:
+    """Return the kernel of one work-group that calls a collective routine."""
+    traits, routine = COLLECTIVES[name], getattr(ishmem, f"{name}_work_group")
+
+    def plain(item: kapi.NdItem, dest, source, team, nelems):
+        routine(dest, source, item.get_group(), team, nelems)
+
+    def of_bits(item: kapi.NdItem, dest, source, team, nelems):
+        routine(dest.view(kapi.bfloat16), source.view(kapi.bfloat16), item.get_group(), team, nelems)
+
+    def rooted(item: kapi.NdItem, dest, source, team, nelems, root):
+        routine(dest, source, root, item.get_group(), team, nelems)
+
+    def strided(item: kapi.NdItem, dest, source, team, nelems, dst, sst):
+        routine(dest, source, dst, sst, nelems, item.get_group(), team)
+
+    def rooted_lists(item: kapi.NdItem, dest, source, team, counts, displs, root):
+        routine(dest, source, counts, root, item.get_group(), displs, team)
+
+    def two_lists(item: kapi.NdItem, dest, source, team, dest_counts, dest_displs, source_counts, source_displs):
+        routine(dest, source, dest_counts, source_counts, item.get_group(), dest_displs, source_displs, team)
+
+    if traits.counted:
+        return kernel(rooted_lists if traits.has_root else two_lists)
+    return kernel(of_bits if dtype else strided if traits.strided else rooted if traits.has_root else plain)
+
+
+def submit(
+    name: str, queue: dpctl.SyclQueue, after: Sequence[dpctl.SyclEvent], arguments: Sequence[Any], dtype: str | None
+) -> dpctl.SyclEvent:  # fmt: skip
+    """Submit a routine to a queue, with its arguments in the order of the kernel; return its event."""
+    given = [arrays.usm_array(each).to_device(queue) if arrays.on_device(each) else each for each in arguments]
+    if name in COLLECTIVES:
+        items = 16 if max(each.nbytes for each in given[:2]) <= SMALL else 256
+        found, space = _collective_kernel(name, dtype), NdRange((items,), (items,))
     else:
-        anchor = arrays.usm_array(array).to_device(queue)
-    return call_kernel_async(_kernel(name), Range(1), tuple(after), anchor, *(numbers or (0,)))[1]
+        found, space = _kernel(name), Range(1)
+    if len(given) < 2:  # a barrier, a sync or an order, of a team or without arguments
+        given = [arrays.tensor.empty(1, dtype="int64", sycl_queue=queue), *(given or (0,))]
+    return call_kernel_async(found, space, tuple(after), *given)[1]
 
 
 def launch(name: str, team: int, anchor: Any, after: dpctl.SyclEvent) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:

@@ -10,7 +10,8 @@ from ishmem.common import constants
 
 from . import type_checks
 from .intrinsics import address_of, device, item_bytes
-from .spec_constants import heap_end, pe_count, this_pe, user_start
+from .regions import is_symmetric
+from .spec_constants import pe_count, this_pe
 
 
 @device(query.my_pe)
@@ -40,8 +41,4 @@ def _addr_accessible(a, pe):
     type_checks.array("addr_accessible", "a", a)
     type_checks.integer("addr_accessible", "pe", pe)
 
-    def impl(a, pe):
-        first = address_of(a)
-        return 0 <= pe < pe_count() and user_start() <= first and first + a.size * item_bytes(a) <= heap_end()
-
-    return impl
+    return lambda a, pe: 0 <= pe < pe_count() and is_symmetric(address_of(a), a.size * item_bytes(a))

@@ -27,6 +27,7 @@ from .options import CHECK, COPIES_BY_PROXY, LEVELS, PROXIED, ROUTED
 from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable, store_flag
 from .proxy_ring import await_ticket
+from .regions import on_peer
 from .rendezvous import ALIGN, Call, count_of, end_phase, enter, fetch_from_leader, group_sync, part_of
 from .rendezvous_slots import block_step, blocks_at, header_at, max_payload, slots_of, slots_of_number
 from .small_reductions import make_small_reduction
@@ -86,7 +87,7 @@ def tiles_at(address, apart, members):
 def block_of(blocks, member, members):
     """Return the address of a member's block."""
     if not ROUTED and blocks.on_peers:
-        return blocks.at + peer_delta(pe_of(members, member))
+        return on_peer(blocks.at, pe_of(members, member))
     return blocks.at + member * blocks.apart
 
 
@@ -95,7 +96,7 @@ def result_of(blocks, member, members):
     """Return the address of a member's result: a block, in an array unless there is a proxy."""
     if PROXIED:
         return block_of(blocks, member, members)
-    return blocks.at + peer_delta(pe_of(members, member))
+    return on_peer(blocks.at, pe_of(members, member))
 
 
 # ---- the elements of one place after the other
@@ -188,9 +189,9 @@ def move_tiles(kind, members, tiles, address, nbytes, workers):
         if not reachable(pe):
             ticket = copy_by_proxy(kind, pe, address, here, nbytes)
         elif kind == GET:
-            copy_bytes(here, address + peer_delta(pe), nbytes, 0, 1)
+            copy_bytes(here, on_peer(address, pe), nbytes, 0, 1)
         else:
-            copy_bytes(address + peer_delta(pe), here, nbytes, 0, 1)
+            copy_bytes(on_peer(address, pe), here, nbytes, 0, 1)
     if ticket >= 0:
         await_ticket(ticket)
 

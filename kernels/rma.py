@@ -31,7 +31,7 @@ from .intrinsics import (
     zero_of,
 )
 from .options import CHECK, LATE
-from .peers import is_distance, peer_delta
+from .peers import is_distance
 from .proxy import (
     GET as PROXY_GET,
     HELD,
@@ -44,6 +44,7 @@ from .proxy import (
     store_by_proxy,
 )
 from .proxy_ring import await_put, await_ticket
+from .regions import on_peer, shift_of
 from .runtime_checks import allowed, both_fit, have_room, value_fits
 
 PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
@@ -117,7 +118,8 @@ def _make_transfer(put: int, flags: int) -> Any:
         def impl(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems
             delta, to, origin = delta_if_reachable(pe), address_of(dest), address_of(source)
-            there, here = to + put * delta, origin + (1 - put) * delta
+            away = delta + shift_of(put * to + (1 - put) * origin, pe)
+            there, here = to + put * away, origin + (1 - put) * away
             nbytes, rank, size = count * item_bytes(dest), rank_in(group), size_of(group)
             if is_distance(delta) & _fit(dest, source, count) & is_wide(there, here, nbytes) & reachable(pe):
                 if rank < nbytes // WIDEST:  # of a large group with a short copy, most work-items have nothing to do
@@ -224,7 +226,7 @@ def _p(dest, value, pe, index=0):
     def impl(dest, value, pe, index=0):
         if allowed(P, dest, pe, index, 1) and value_fits(P, dest, value):
             if reachable(pe):
-                store_element(address_of(dest) + peer_delta(pe), index, dest, value)
+                store_element(on_peer(address_of(dest), pe), index, dest, value)
             else:
                 store_by_proxy(dest, value, pe, address_of(dest) + index * item_bytes(dest))
 
@@ -240,7 +242,7 @@ def _g(source, pe, index=0):
     def impl(source, pe, index=0):
         if allowed(G, source, pe, index, 1):
             if reachable(pe):
-                return load_element(address_of(source) + peer_delta(pe), index, source)
+                return load_element(on_peer(address_of(source), pe), index, source)
             return load_by_proxy(source, pe, address_of(source) + index * item_bytes(source))
         return zero_of(source)
 

@@ -36,7 +36,8 @@ from .intrinsics import (
     work_item,
 )
 from .options import CHECK
-from .spec_constants import heap_end, pe_count, user_start, violation_record
+from .regions import is_symmetric
+from .spec_constants import pe_count, violation_record
 
 _COMPLETE, _ROUTINE, _PROBLEM, _PE, _ADDRESS, _FIRST, _COUNT, _SIZE = map(Violation.at, Violation._fields[1:9])
 _ITEM = Violation.at("item")
@@ -45,7 +46,7 @@ _ITEM = Violation.at("item")
 @compiled
 def own_array_fits(routine, address, size, item, count):
     """Return whether an array of ``size`` elements of ``item`` bytes is symmetric and ``count`` is at most ``size``."""
-    problem = NOT_SYMMETRIC if address < user_start() or address + size * item > heap_end() else OUTSIDE
+    problem = OUTSIDE if is_symmetric(address, size * item) else NOT_SYMMETRIC
     if problem == OUTSIDE and 0 <= count <= size:
         return True
     report(routine, problem, -1, address, 0, count, size)
@@ -60,7 +61,7 @@ def allowed(routine, array, pe, first, count):
     address = address_of(array)
     if pe < 0 or pe >= pe_count():
         problem = NO_PE
-    elif address < user_start() or address + array.size * item_bytes(array) > heap_end():
+    elif not is_symmetric(address, array.size * item_bytes(array)):
         problem = NOT_SYMMETRIC
     elif first < 0 or count < 0 or first + count > array.size:
         problem = OUTSIDE

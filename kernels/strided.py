@@ -19,6 +19,7 @@ from .intrinsics import (
     item_bytes,
 )
 from .proxy import HELD, Move, delta_if_reachable, move_by_proxy, reachable
+from .regions import shift_of
 from .runtime_checks import allowed, fits, report
 from .work_division import alone, work_item_share, workers_of
 
@@ -47,7 +48,8 @@ def move_blocks(put, like, move, pe, delta, workers):
     """
     to, origin, to_step, from_step, length, count = move
     if reachable(pe):
-        to, origin = to + put * delta, origin + (1 - put) * delta
+        away = delta + shift_of(put * to + (1 - put) * origin, pe)
+        to, origin = to + put * away, origin + (1 - put) * away
         copy_blocks(like, Move(to, origin, to_step, from_step, length, count), workers)
     else:
         item = item_bytes(like)

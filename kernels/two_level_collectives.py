@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from .copy import copy_bytes, transfer
 from .intrinsics import compiled, item_bytes, load, load_word, rank_in, size_of, store
 from .nodes import after, nodes_of, pe_in
-from .peers import peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable
 from .proxy_ring import await_ticket
+from .regions import on_peer
 from .rendezvous import ALIGN, await_transfers, end_phase, group_sync, part_of
 from .rendezvous_slots import SHARE, header_at, max_payload
 from .spec_constants import tile_bytes, tiles
@@ -54,7 +54,7 @@ def spread_share(nodes, to, nbytes, turn, group):
     """Copy the share that this PE has fetched to the other members on its node."""
     first, end = own_share(nodes, nbytes, turn)
     for step in range(1, nodes.n_near):
-        there = to + first + peer_delta(pe_in(nodes.near, after(nodes.index, step, nodes.n_near)))
+        there = on_peer(to + first, pe_in(nodes.near, after(nodes.index, step, nodes.n_near)))
         copy_bytes(there, to + first, end - first, rank_in(group), size_of(group))
 
 
@@ -73,7 +73,7 @@ def put_near(nodes, to, origin, nbytes, group):
     """Put this PE's block to all members on its node."""
     for step in range(nodes.n_near):
         pe = pe_in(nodes.near, after(nodes.index, step, nodes.n_near))
-        copy_bytes(to + peer_delta(pe), origin, nbytes, rank_in(group), size_of(group))
+        copy_bytes(on_peer(to, pe), origin, nbytes, rank_in(group), size_of(group))
 
 
 @compiled
@@ -123,17 +123,23 @@ class Tiles(NamedTuple):
     result: int
 
 
+@compiled
+def distance_to_leader(nodes, call):
+    """Return how many bytes ``dest`` of this node's leader is away from that of this PE."""
+    return on_peer(call.dest, pe_in(nodes.near, 0)) - call.dest
+
+
 def _make_on_node(combine: Any) -> Any:
     @compiled
     def on_node(sample, call, nodes, begin, count, rank, width):
         """Combine ``count`` elements of the members on this node; the leader gets the result."""
-        item, to = call.itemsize, call.dest + peer_delta(pe_in(nodes.near, 0))
+        item, to = call.itemsize, on_peer(call.dest, pe_in(nodes.near, 0))
         first, step, end = work_item_share(count, rank, width)
         for i in range(begin + first, begin + end, step):
             origin = call.source + i * item
-            total = load(origin + peer_delta(pe_in(nodes.near, 0)), sample)
+            total = load(on_peer(origin, pe_in(nodes.near, 0)), sample)
             for place in range(1, nodes.n_near):
-                total = combine(total, load(origin + peer_delta(pe_in(nodes.near, place)), sample))
+                total = combine(total, load(on_peer(origin, pe_in(nodes.near, place)), sample))
             store(to + i * item, sample, total)
 
     return on_node
@@ -155,7 +161,7 @@ def _make_between(combine: Any) -> Any:
     @compiled
     def between(sample, call, nbytes, nodes, members, group):
         """Combine this PE's part of the results of all nodes; the leaders get the result."""
-        workers, to_leader = workers_of(group), peer_delta(pe_in(nodes.near, 0))
+        workers, to_leader = workers_of(group), distance_to_leader(nodes, call)
         many, first_tile = min(nodes.count, AT_ONCE), tiles() + tile_bytes() * call.team
         size = tile_bytes() // (many + 1) // ALIGN * ALIGN
         places = Tiles(first_tile, size, first_tile + many * size)
@@ -191,10 +197,9 @@ def make_reduction(combine: Any) -> Any:
         end_phase(group, call.team)
         between(sample, call, nbytes, nodes, members, group)
         end_phase(group, call.team)
-        at, to_leader = call.dest + first, peer_delta(pe_in(nodes.near, 0))
+        at, to_leader = call.dest + first, distance_to_leader(nodes, call)
         for place in range(1, nodes.n_near):
-            there = at + peer_delta(pe_in(nodes.near, place))
-            copy_bytes(there, at + to_leader, end - first, rank, width)
+            copy_bytes(on_peer(at, pe_in(nodes.near, place)), at + to_leader, end - first, rank, width)
 
     return by_nodes
 

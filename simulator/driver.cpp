@@ -125,7 +125,13 @@ ze_result_t zexMemGetIpcHandles(ze_context_handle_t, const void *, uint32_t *, z
 ze_result_t zexMemOpenIpcHandles(ze_context_handle_t, ze_device_handle_t, uint32_t, ze_ipc_mem_handle_t *, uint32_t,
                                  void **);
 
+static ze_result_t zexDriverCalls(uint64_t *count) {
+  *count = driverCalls.load(std::memory_order_relaxed);
+  return ZE_RESULT_SUCCESS;
+}
+
 static void *extensionFunction(const char *name) {
+  if (strcmp(name, "zexDriverCalls") == 0) return (void *)&zexDriverCalls;
   if (strcmp(name, "zeKernelSetGlobalOffsetExp") == 0) return (void *)&zeKernelSetGlobalOffsetExp;
   if (strcmp(name, "zexMemGetIpcHandles") == 0) return (void *)&zexMemGetIpcHandles;
   if (strcmp(name, "zexMemOpenIpcHandles") == 0) return (void *)&zexMemOpenIpcHandles;

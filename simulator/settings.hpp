@@ -1,7 +1,9 @@
 // The simulator's environment variables, read once, and the trace of calls.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,7 +45,10 @@ const Settings &settings();
 
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+inline std::atomic<uint64_t> driverCalls{0};  // of this process, without those that wait or ask
+
 inline void trace(const char *call) {
+  if (!strstr(call, "Query") && !strstr(call, "Synchronize")) driverCalls.fetch_add(1, std::memory_order_relaxed);
   static const bool on = settings().trace > 1;
   if (__builtin_expect(on, false)) complain("%s", call);
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import collective_model as model
@@ -41,9 +41,9 @@ def nodes_of(pes: Iterable[int] | None = None) -> list[int]:
     return [network.nodes[pe] if network else 0 for pe in (range(ishmem.n_pes()) if pes is None else pes)]
 
 
-def call(routine: str, dest: Any, source: Any, team: Any, count: int, root: int) -> None:
-    """Call a routine for blocks of ``count`` elements."""
-    function, me, n = getattr(ishmem, routine), team.my_pe(), team.n_pes()
+def call(routine: str, dest: Any, source: Any, team: Any, count: int, root: int, form: str = "") -> None:
+    """Call a form of a routine for blocks of ``count`` elements."""
+    function, me, n = getattr(ishmem, routine + form), team.my_pe(), team.n_pes()
     table = model.counts_of(n, count)
     if routine == "alltoallv":
         to, at = model.places_of(table[:, me]), model.places_of(table[me])
@@ -75,6 +75,7 @@ def compare(
     seed: int = 0,
     close: bool = False,
     atol: float = 0.0,
+    run: Callable[..., Any] = call,
 ) -> None:
     """Fill the arrays of this PE, call a routine and compare all of ``dest`` with the model."""
     me, n, dtype = team.my_pe(), team.n_pes(), source.dtype
@@ -82,7 +83,7 @@ def compare(
     before = pattern(dtype, dest.size, seed, 77)
     ishmem.put(source, sources[me], ishmem.my_pe())
     ishmem.put(dest, before, ishmem.my_pe())
-    call(routine, dest, source, team, count, root)
+    run(routine, dest, source, team, count, root)
     wanted, seen = model.expected(routine, sources, before, me, count, root), read(dest)
     about = f"{routine} {dtype} count={count} root={root} seed={seed} on {me} of {n}"
     if close:

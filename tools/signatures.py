@@ -67,11 +67,12 @@ def _import(module: str, names: dict[str, Any]) -> str:
 
 def _definition(routine: Any) -> str:
     signature = inspect.signature(routine)
-    parameters = ", ".join(_parameter(each) for each in signature.parameters.values())
+    parameters = ", ".join(_parameter(each).replace(" ", "\0") for each in signature.parameters.values())
     head = f"def {routine.__name__}({parameters}) -> {_qualified(signature.return_annotation)}:\n"
     if len(head) > 120:
         wrapped = textwrap.fill(parameters, 116, initial_indent="    ", subsequent_indent="    ")
         head = f"def {routine.__name__}(\n{wrapped},\n) -> {_qualified(signature.return_annotation)}:\n"
+    head = head.replace("\0", " ")
     return head + textwrap.indent(f'"""{routine.__doc__}"""\n', "    ", lambda line: bool(line.strip()))
 
 

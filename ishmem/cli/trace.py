@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,8 @@ def _tables(trace: Trace) -> Iterator[tuple[str, Any]]:
     yield "Time per PE, between init and finalize", _pe_table(times)
     more, busiest = trace_summary.imbalance(times)
     yield f"Imbalance: PE {busiest} worked {more:.0%} longer than the mean", ""
+    if found := trace_summary.replays(trace):
+        yield "Replays of each graph, all PEs together; launches, driver calls and bytes of one", _replay_table(found)
     yield "Longest waits", _wait_table(trace)
     for kind, matrix in trace_traffic.between(trace).items():
         yield f"{kind}: bytes from PE (rows) to PE (columns)", _byte_table(matrix)
@@ -79,6 +82,18 @@ def _routine_table(trace: Trace) -> Any:
         longest = max(call.seconds for call in each.calls)
         times = [_time(value) for value in (each.seconds, each.waited, each.median, longest)]
         table.add_row(each.name, str(len(each.calls)), *times, _size(each.nbytes))
+    return table
+
+
+def _replay_table(found: dict[int, list[trace_data.Call]]) -> Any:
+    table = _table("graph", "replays", "median", "longest", "launches", "copies", "driver calls", "bytes")
+    for graph, calls in found.items():
+        times, one = [call.seconds for call in calls], calls[-1].arguments
+        driver = [call.arguments["driver calls"] for call in calls if "driver calls" in call.arguments]
+        shown = str(statistics.median_low(driver)) if driver else "-"
+        counts = map(str, (one["launches"], one["nodes"] - one["launches"]))
+        spans = _time(statistics.median(times)), _time(max(times))
+        table.add_row(str(graph), str(len(calls)), *spans, *counts, shown, _size(one["bytes"]))
     return table
 
 

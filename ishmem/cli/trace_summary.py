@@ -63,6 +63,15 @@ class PeTime:
         return self.program + self.kernels + self.ishmem
 
 
+def replays(trace: Trace) -> dict[int, list[Call]]:
+    """Return the replays of each graph on the queues of all PEs."""
+    found: dict[int, list[Call]] = defaultdict(list)
+    for call in trace.calls:
+        if call.queued and "graph" in call.arguments:
+            found[call.arguments["graph"]].append(call)
+    return dict(sorted(found.items()))
+
+
 def routines(trace: Trace) -> list[RoutineTime]:
     """Return the routines that were called, those that took the most time first."""
     found: dict[str, RoutineTime] = {}

@@ -21,6 +21,7 @@ proxy           int64: address of the proxy's ring of requests      read by this
 tickets         int64: requests that kernels have begun             used by this PE's kernels, read by this host
 routes          like the table, a `Route` each                      read by this PE's kernels
 places          a byte per PE: 0, or 1 plus its place on the node   read by this PE's kernels
+regions         a `Regions`: the memory that is registered          written by this host, read by kernels
 tiles           parts of arrays that reductions combine, per team   used by this PE's kernels and its proxy
 meetings        two lines per team and step between nodes, and more written by peers' kernels
 ==============  ==================================================  ===========================================
@@ -323,6 +324,20 @@ class RendezvousSlot(NamedTuple):
         return 8 * cls._fields.index(field)
 
 
+class Regions:
+    """The table of registered memory as kernels see it, in int64.
+
+    The number of slots that have been used; for each slot the region's first address on this PE and its end, both 0
+    where it is free; then for each slot, per PE of the node, what its region there is farther away than the heap.
+    """
+
+    MOST = 128
+    """Slots."""
+
+    ENTRY, FIRST = 16, 8
+    SHIFTS = FIRST + ENTRY * MOST
+
+
 @dataclass(frozen=True)
 class Layout:
     """Offsets in bytes from the heap's base, the same on all PEs of a job.
@@ -499,9 +514,14 @@ class Layout:
         return 16 << 10 if self.is_large else 64 << 10
 
     @property
+    def regions(self) -> int:
+        """The `Regions` of this PE."""
+        return _round_up(self.places + (self.alias(TWIN) if self.width < self.n_pes else 0), LINE)
+
+    @property
     def tiles(self) -> int:
         """Tiles of the first team."""
-        return _round_up(self.places + (self.alias(TWIN) if self.width < self.n_pes else 0), LINE)
+        return _round_up(self.regions + Regions.SHIFTS + 8 * Regions.MOST * self.width, LINE)
 
     @property
     def meeting_bytes(self) -> int:

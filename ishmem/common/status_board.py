@@ -143,6 +143,7 @@ class Head(_Text):
         printed: Digest of the last error of a kernel that a PE has printed; the others need not repeat it.
         shown: Time at which the places of the PEs were last printed after SIGINT.
         noticed: Time at which they were last printed because of a long wait.
+        losses: How many PEs the hub has counted as lost.
     """
 
     _fields_ = [
@@ -152,6 +153,7 @@ class Head(_Text):
         ("printed", ctypes.c_int64),
         ("shown", ctypes.c_double),
         ("noticed", ctypes.c_double),
+        ("losses", ctypes.c_int64),
     ]
 
 
@@ -241,6 +243,10 @@ class StatusBoard:
         if not record.ended:
             return _FATES.get(record.state)
         return record.how() + (f" in {self.where(pe)}" if record.since and record.is_inside else "")
+
+    def count_losses(self, losses: int) -> None:
+        """Take note of how many PEs are lost."""
+        self.head.losses = losses
 
     def where(self, pe: int, now: float | None = None) -> str:
         """Describe the wait that a PE has recorded, with its duration if ``now`` is given."""

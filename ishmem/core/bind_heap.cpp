@@ -171,8 +171,8 @@ void bind_memory(nb::module_ &m) {
     m.def("add_live", [](size_t offset, size_t bytes) { heap().add_live(offset, bytes); });
     m.def("remove_live", [](size_t offset) { heap().remove_live(offset); });
     m.def("offset_of", [](uintptr_t address, size_t bytes) { return heap().offset_of(pointer<const char *>(address), bytes); });
-    m.def("add_static", [](uintptr_t own, size_t bytes, const std::vector<uintptr_t> &mapped) {
-        heap().add_static(pointer<char *>(own), bytes, mapped);
+    m.def("add_static", [](uintptr_t own, size_t bytes, const std::vector<uintptr_t> &mapped, bool device) {
+        heap().add_static(pointer<char *>(own), bytes, mapped, device);
     });
     m.def("remove_static", [](uintptr_t own) { heap().remove_static(pointer<const char *>(own)); });
     m.def("static_address", [](uintptr_t address, size_t bytes, int pe) {
@@ -195,7 +195,6 @@ void bind_status(nb::module_ &m) {
         if (engine() && heap().status.goes_on) engine()->forget(pe);
     });
     m.def("forget_lost", [] { heap().status.lost = -1; });
-    m.def("go_on", [] { heap().status.goes_on = true; });
     m.def("lost_pe", [] { return heap().status.lost.load(); });
     m.def("set_left", &set_left);
     m.def("left_pes", [] {

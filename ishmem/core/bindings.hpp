@@ -10,6 +10,7 @@ namespace nb = nanobind;
 namespace ishmem {
 
 void bind_answer(nb::module_ &m);
+void bind_losses(nb::module_ &m);
 void bind_collectives(nb::module_ &m);
 void bind_completion(nb::module_ &m);
 void bind_graph(nb::module_ &m);

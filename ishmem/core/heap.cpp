@@ -46,7 +46,22 @@ int64_t *Heap::lock_of(const char *at) const {
     if (is_far(at)) return locks.empty() ? nullptr : locks[static_cast<size_t>(far_pe(at))];
     for (size_t pe = 0; pe < locks.size(); ++pe)
         if (locks[pe] && at >= mapped[pe] && at < mapped[pe] + size) return locks[pe];
+    const std::lock_guard<std::mutex> lock(statics_mutex_);
+    for (const Static *each : static_objects)
+        for (size_t pe = 0; each->device && pe < locks.size(); ++pe)
+            if (locks[pe] && at >= each->mapped[pe] && at < each->mapped[pe] + each->size) return locks[pe];
     return nullptr;
+}
+
+char *Heap::symmetric(int pe, int64_t offset, size_t bytes, bool held) const {
+    const auto index = static_cast<size_t>(pe);
+    const auto place = static_cast<uint64_t>(offset);
+    if (place <= size && bytes <= size - place) return (held ? far_address(pe, 0) : mapped[index]) + place;
+    const std::lock_guard<std::mutex> lock(statics_mutex_);
+    const auto [number, within] = static_place(base + offset, bytes);
+    if (!number) return nullptr;
+    const Static &object = *static_objects[number - 1];
+    return (held ? far_address(pe, STATICS_AT + object.place) : object.mapped[index]) + within;
 }
 
 char *Heap::static_of(const char *address, size_t bytes, Py_ssize_t pe) const {
@@ -63,11 +78,12 @@ char *Heap::static_target(const char *address, size_t bytes, Py_ssize_t pe) cons
     return number ? far_address(static_cast<int>(pe), STATICS_AT + static_objects[number - 1]->place + offset) : nullptr;
 }
 
-void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others) {
+void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others, bool device) {
     const std::lock_guard<std::mutex> lock(statics_mutex_);
     const Static *last = static_objects.empty() ? nullptr : static_objects.back();
     Static &object = statics[own];
     object.size = bytes;
+    object.device = device;
     object.place = last ? last->place + (last->size + 63) / 64 * 64 : 0;
     static_objects.push_back(&object);
     object.number = static_objects.size();

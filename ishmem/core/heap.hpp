@@ -41,6 +41,7 @@ struct Static {
     size_t size;
     size_t number;  // counted from 1, the same on every PE
     uint64_t place; // offset from STATICS_AT, by which other nodes address it
+    bool device;    // whether it is device memory
     std::vector<char *> mapped;
 };
 
@@ -117,6 +118,10 @@ struct Heap {
     // The same for calls of the program: far addresses also where late_delivery.hpp holds them.
     char *static_target(const char *address, size_t bytes, Py_ssize_t pe) const;
 
+    // Translates an offset from this PE's heap, as kernels give it, into the place of the range in the symmetric memory of
+    // a PE: registered memory lies outside the heap. Null when it is in neither.
+    char *symmetric(int pe, int64_t offset, size_t bytes, bool held) const;
+
     // Translates an offset from STATICS_AT into an address in the static host objects of a PE; null when it is in none.
     char *static_in(int pe, uint64_t place, size_t bytes) const;
 
@@ -152,7 +157,7 @@ struct Heap {
     // `number` is that of this PE in the team, -1 if it is not a member; `members` is empty for a team with a stride.
     void set_team(unsigned handle, const Team &shape, int number, uint64_t sequence, PyObject *identity);
 
-    void add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others);
+    void add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others, bool device);
     void remove_static(const char *own);
 
     void add_live(size_t offset, size_t bytes);

@@ -50,4 +50,5 @@ NB_MODULE(_core, m) {
     bind_tracing(m);
     bind_watchdog(m);
     bind_answer(m);
+    bind_losses(m);
 }

@@ -81,11 +81,11 @@ struct Proxy {
     bool free_sent();
     void free_slot();
     bool end();
-    int serve(Request &request);
+    int serve(Request &request, char *far);
     void order_held(Begun &each);
     bool hold(const Request &request);
     void begin_quiet(Begun &each);
-    bool begin_far(Begun &each, size_t offset);
+    bool begin_far(Begun &each, char *far);
     bool is_done(Begun &each);
     char *own(const Request &request, Begun &each);
     void note(int result);
@@ -133,13 +133,14 @@ bool Proxy::begin() {
     const Heap &h = heap();
     request.pe = h.pe_of(request.pe);
     Begun each = {&request, request, lap};
-    const size_t bytes = request.bytes(), offset = static_cast<size_t>(request.offset);
+    const bool is_pe = request.pe >= 0 && request.pe < h.n_pes;
+    char *far = is_pe ? h.symmetric(static_cast<int>(request.pe), request.offset, request.bytes(), false) : nullptr;
     if (request.kind() >= Fence && request.kind() <= MarkHeld) order_held(each);
-    else if (request.pe < 0 || request.pe >= h.n_pes || offset > h.size || bytes > h.size - offset) note(-1);
+    else if (!far) note(-1);
     else if (request.kind() == Quiet) begin_quiet(each);
     else if (late && request.what & HELD && request.pe != h.me && hold(request)) {}
-    else if (!is_far(h.mapped[static_cast<size_t>(request.pe)])) note(serve(request));
-    else if (!begin_far(each, offset)) return false;
+    else if (!is_far(h.mapped[static_cast<size_t>(request.pe)])) note(serve(request, far));
+    else if (!begin_far(each, far)) return false;
     if (!each.fetches() && !each.sends) store(&request.turn, lap);  // a kernel frees the slot of a result that it has read
     begun.push_back(std::move(each));
     if (begun.back().sends) sending.push_back(&begun.back());
@@ -201,10 +202,9 @@ void Proxy::begin_quiet(Begun &each) {
 }
 
 // Hands a request to the engine; false when the engine has no room or credit at present.
-bool Proxy::begin_far(Begun &each, size_t offset) {
+bool Proxy::begin_far(Begun &each, char *far) {
     Request &request = *each.slot;
     Engine &e = *engine();
-    char *far = heap().mapped[static_cast<size_t>(request.pe)] + offset;
     each.group = new Group;
     bool started = true;
     const uint64_t value = static_cast<uint64_t>(request.operand), cond = static_cast<uint64_t>(request.other);
@@ -241,10 +241,8 @@ bool Proxy::is_done(Begun &each) {
     return true;
 }
 
-int Proxy::serve(Request &request) {
-    Heap &h = heap();
-    const size_t bytes = request.bytes(), offset = static_cast<size_t>(request.offset);
-    char *far = h.mapped[static_cast<size_t>(request.pe)] + offset;
+int Proxy::serve(Request &request, char *far) {
+    const size_t bytes = request.bytes();
     char *local = reinterpret_cast<char *>(request.operand);
     switch (request.kind()) {
         case Put: return copy(far, local, bytes, true);
@@ -275,7 +273,7 @@ int copy_by_proxy(char *far, char *local, size_t bytes, bool put);
 // Gives an operation of a kernel to late_delivery.hpp. False for those with a result, which act at once.
 bool Proxy::hold(const Request &request) {
     const size_t bytes = request.bytes();
-    char *far = far_address(static_cast<int>(request.pe), static_cast<uint64_t>(request.offset));
+    char *far = heap().symmetric(static_cast<int>(request.pe), request.offset, bytes, true);
     char *local = reinterpret_cast<char *>(request.operand);
     const auto *operand = reinterpret_cast<const char *>(&request.operand);
     const uint64_t value = static_cast<uint64_t>(request.operand), other = static_cast<uint64_t>(request.other);

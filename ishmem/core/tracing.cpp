@@ -54,9 +54,9 @@ enum Parameter {
     Self, Dest, Source, Pe, Root, Nelems, Bsize, Nblocks, Index, Value, Cmp, TeamOf, SigOp, Flag, Kernel, Queue, PARAMETERS
 };
 constexpr const char *NAMES[PARAMETERS][4] = {
-    {"self"}, {"dest"}, {"source"}, {"pe"}, {"root"}, {"nelems"}, {"bsize"}, {"nblocks"}, {"index"},
+    {"self"}, {"dest"}, {"source", "x"}, {"pe"}, {"root"}, {"nelems"}, {"bsize"}, {"nblocks"}, {"index"},
     {"signal", "cmp_value", "value"}, {"cmp"}, {"team"}, {"sig_op"}, {"sig_addr", "ivar", "ivars", "lock"}, {"kernel_fn"},
-    {"sycl_queue"},
+    {"sycl_queue", "queue"},
 };
 
 struct Traced {

@@ -183,7 +183,8 @@ class _Supervisor:
         if board.n_pes == 1 or self._status is not None:
             return
         try:
-            self._hub = Hub(self._job.environments[0]["ISHMEM_JOB"], board.n_pes, board.fate, REPORT)
+            name = self._job.environments[0]["ISHMEM_JOB"]
+            self._hub = Hub(name, board.n_pes, board.fate, REPORT, board.count_losses)
         except (RuntimeError, OSError) as error:  # the first also where a thread cannot start
             self._report(f"cannot start the hub of the PEs: {error}{advice(error)}")
             self._end(2)

@@ -57,6 +57,7 @@ class ProcessConstants(NamedTuple):
 
     Device code reads them only through the functions in ``ishmem.kernels.spec_constants``. All fields but PE numbers,
     counts and sizes are device addresses in this PE's heap; `ishmem.common.layout` describes what lies there.
+    ``regions`` is 0 where kernels look for no registered memory.
     ``near_count`` is the number of PEs of this node; the first ``run`` of them have the numbers from ``first_near`` on.
     """
 
@@ -86,10 +87,12 @@ class ProcessConstants(NamedTuple):
     run: int
     simd_width: int
     xe_cores: int
+    regions: int
 
     @classmethod
     def of(
-        cls, heap: int, size: int, pe: int, layout: Layout, near: Sequence[int], simd_width: int, xe_cores: int
+        cls, heap: int, size: int, pe: int, layout: Layout, near: Sequence[int], simd_width: int, xe_cores: int,
+        regions: bool = False,
     ) -> ProcessConstants:
         """Return the constants of a PE.
 
@@ -101,6 +104,7 @@ class ProcessConstants(NamedTuple):
             near: The PEs of its node, ascending.
             simd_width: Work-items that its device executes in lockstep.
             xe_cores: Xe cores of its device.
+            regions: Whether kernels look for registered memory.
         """
         offsets = {
             "heap": 0, "teams": layout.team(0), "sync": layout.device_sync(0), "rendezvous": layout.rendezvous(0),
@@ -120,6 +124,7 @@ class ProcessConstants(NamedTuple):
             run=sum(pe == near[0] + place for place, pe in enumerate(near)),
             simd_width=simd_width,
             xe_cores=xe_cores,
+            regions=heap + layout.regions if regions else 0,
             **{name: heap + offset for name, offset in offsets.items()},
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import dpctl
 
+from ishmem.runtime.recording import RecordedEvent
 from ishmem.runtime.trace_file import KERNELS, Execution
 
 POLL = 2e-4
@@ -21,11 +22,17 @@ _COMPLETE = dpctl.event_status_type.complete
 
 
 class Completions:
-    """The work that this PE has submitted to queues."""
+    """The work that this PE has submitted to queues.
+
+    Attributes:
+        done: The work that has completed.
+        told: What replays say of themselves, by the numbers of their calls.
+    """
 
     def __init__(self, most: int) -> None:
         """Keep the last ``most`` completions."""
         self.done: deque[Execution] = deque(maxlen=most)
+        self.told: dict[int, dict[str, int]] = {}
         self._open: dict[int, deque[tuple[int, int, Any]]] = {}
         self._queues: dict[Any, int] = {}
         self._ends: dict[int, int] = {}
@@ -34,8 +41,14 @@ class Completions:
         self._thread: threading.Thread | None = None
 
     def submitted(self, result: Any, call: int, queue: Any) -> None:
-        """Record the result of a call: an event, or the host's and the kernel's event of a launch."""
-        event, number = (result[1], KERNELS) if isinstance(result, tuple) else (result, self._number(queue))
+        """Record the result of a call: an event, or a tuple with that of a kernel last; recorded ones do not run."""
+        found = result if isinstance(result, tuple) else (result,)
+        event = [each for each in found if isinstance(each, dpctl.SyclEvent)][-1]
+        number = KERNELS if found is result or type(event) is dpctl.SyclEvent else self._number(queue)
+        if told := getattr(event, "told", None):
+            self.told[call] = told
+        if isinstance(event, RecordedEvent):
+            return
         with self._lock:
             self._open.setdefault(number, deque()).append((call, time.monotonic_ns(), event))
         if self._thread is None:

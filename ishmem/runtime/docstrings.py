@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar
 
+F = TypeVar("F", bound=Callable[..., Any])
 _WIDTH = 112
 _OWN = {
     "group": "The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.",
@@ -36,14 +37,14 @@ def work_group_sections(form: Any, routine: Any) -> str:
     if "source" in table and routine.__name__.startswith(("put", "iput", "ibput")):
         table["source"] = _IN_KERNELS["source"]
     call = f"ishmem.{form.__name__}({', '.join(_required(form))})"
-    return _sections(form, table, f"In a kernel, with ``group = item.get_group()``::\n\n    {call}")
+    return sections(form, table, f"In a kernel, with ``group = item.get_group()``::\n\n    {call}")
 
 
 def on_queue_sections(form: Any, routine: Any) -> str:
     """Return the sections on the arguments and the example of an on-queue form."""
     call = f"ishmem.{form.__name__}({', '.join(_required(form))})"
     text = f"Between kernels, which take and give events::\n\n    event = {call}\n    event.wait()"
-    return _sections(form, {**arguments(routine), **_OWN}, text)
+    return sections(form, {**arguments(routine), **_OWN}, text)
 
 
 def as_on_queue(routine: Any) -> Callable[[Any], Any]:
@@ -57,12 +58,28 @@ def as_on_queue(routine: Any) -> Callable[[Any], Any]:
     return decorate
 
 
+def completed(form: F, words: dict[str, str], example: str, source: str) -> F:
+    """Add the sections on the arguments, the example and the source to the docstring of a routine."""
+    form.__signature__ = inspect.signature(form)  # type: ignore[attr-defined]
+    form.__doc__ = f"{inspect.getdoc(form)}\n\n{sections(form, words, example)}\n\nSource: {source}.\n"
+    return form
+
+
+def of_method(form: Any, method: Any, words: dict[str, str], example: str) -> tuple[str, str]:
+    """Return the docstring of a function that calls a method, and the source."""
+    text, _, source = (inspect.getdoc(method) or "").partition("Source: ")
+    description = re.split(r"\n\n(?=[A-Z]\w+:\n)", text.rstrip())[0]
+    description = re.sub("this (context|team)", r"the \1", description)
+    return f"{description}\n\n{sections(form, {**words, **arguments(method)}, example)}", source.strip().rstrip(".")
+
+
 def _required(form: Any) -> list[str]:
     parameters = inspect.signature(form).parameters.values()
     return [each.name for each in parameters if each.default is inspect.Parameter.empty]
 
 
-def _sections(form: Any, table: dict[str, str], example: str) -> str:
+def sections(form: Any, table: dict[str, str], example: str) -> str:
+    """Return the sections on the arguments and the example of a form."""
     lines = [_filled(f"    {name}: {table[name]}") for name in inspect.signature(form).parameters if name in table]
     arguments = "Args:\n" + "\n".join(lines) + "\n\n" if lines else ""
     return f"{arguments}Example:\n{textwrap.indent(example, '    ', lambda line: bool(line.strip()))}"

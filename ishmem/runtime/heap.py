@@ -506,9 +506,9 @@ class SymmetricHeap:
         self.freed.add(allocation, memory)
         return memory
 
-    def peer_array(self, pe: int, low: int, high: int, first: int, like: dpnp.ndarray) -> dpnp.ndarray:
-        """Return a dpnp array within ``low`` to ``high`` of a PE's heap, with shape and strides of ``like``."""
-        memory = UsmRange(self.peers[pe] + low, max(high - low, like.itemsize), self.queue, self).memory()
+    def peer_array(self, away: int, low: int, high: int, first: int, like: dpnp.ndarray) -> dpnp.ndarray:
+        """Return a dpnp array ``away`` from the addresses ``low`` to ``high``, with shape and strides of ``like``."""
+        memory = UsmRange(low + away, max(high - low, like.itemsize), self.queue, self).memory()
         strides = arrays.usm_array(like).strides
         return _wrap(memory, like.shape, like.dtype, strides=strides, offset=(first - low) // like.itemsize)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import dpctl
 
     from ishmem.runtime.job import Job
-    from ishmem.runtime.queue_workers import Events, QueueWorker
+    from ishmem.runtime.queue_workers import Events
 
 _ITEM = 8
 _YIELDING, _SLICE = 1e-3, 0.02  # seconds: of yielding between polls, and between looks at the job
@@ -77,19 +77,6 @@ def atomic_by_kernel(routine: Callable[..., Any], target: Any, pe: int, index: i
     found = np.frombuffer(result, target.dtype, 1)[0].item()
     _results.append(result)
     return found
-
-
-def submit_atomic(
-    worker: QueueWorker, depends: Events, routine: Callable[..., Any], place: _Place, operand: Any
-) -> dpctl.SyclEvent:
-    """Submit a fetching atomic with one operand to a queue, as a kernel; the old value is dropped.
-
-    A step of the host on that queue would wait for its own kernel where a command that waits for the step is before it.
-    """
-    queue = job.current().heap.own_queue
-    result = dpctl.memory.MemoryUSMHost(_ITEM, queue=queue)
-    start = functools.partial(_submit, routine, place, [operand], queue, result=result)
-    return worker.beside(depends, start, (place[0], result))
 
 
 def _submit(

@@ -8,6 +8,7 @@ observed.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,7 @@ Routine = Callable[..., Any]
 
 _LAUNCHES = ("call_kernel", "call_kernel_async")
 _NOT_OBSERVED = ("ishmem.setup", "ishmem.query")
+_OF_MODELS = ("ishmem.graph", "ishmem.inference", "ishmem.moe")  # their classes are not in `ishmem` itself
 _LOCKS = "ishmem.locks"  # ``with ishmem.lock()`` makes its calls later, on behalf of the program
 
 
@@ -49,6 +51,11 @@ class Instrument(NamedTuple):
     def shown(self) -> str:
         """The name as a program writes it."""
         return _shown(self.owner, self.name)
+
+    @property
+    def is_recordable(self) -> bool:
+        """Whether a graph may record its calls, and they are no launches of kernels."""
+        return self.name.endswith(routines.QUEUE) or self.original.__module__ in _OF_MODELS[1:]
 
     @property
     def categories(self) -> str:
@@ -121,8 +128,10 @@ class Instruments:
 
 def _public() -> Iterator[tuple[Any, str, Routine]]:
     """Yield owner, name and function of the public routines that the host calls."""
-    for name in dir(ishmem):
-        value = getattr(ishmem, name)
+    found = [(name, getattr(ishmem, name)) for name in dir(ishmem)]
+    for module in map(importlib.import_module, _OF_MODELS):
+        found += [(name, getattr(module, name)) for name in module.__all__ if inspect.isclass(getattr(module, name))]
+    for name, value in found:
         if inspect.isclass(value) and value.__module__.startswith("ishmem."):
             methods = [(value, each, method) for each, method in vars(value).items() if not each.startswith("_")]
             yield from (found for found in methods if inspect.isfunction(found[2]))

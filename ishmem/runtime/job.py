@@ -207,6 +207,7 @@ class Job:
         numba-dpex takes a launch that the driver refuses for one that did nothing.
         """
         if take_loss(self.heap):
+            self.losses.hear()
             self.raise_lost("a wait in a kernel")
         raise_violation(self.heap, self.handles, self.settings.check)  # it may be why the device is lost
         self.heap.raise_lost_device()

@@ -70,6 +70,9 @@ class _Finder:
 _job: Callable[[], None] | None = None
 """Binds kernels to the job that runs."""
 
+_has_regions = not FORGETS
+"""Whether kernels look for registered memory."""
+
 
 def watch() -> None:
     """Extend the compiler of kernels once it is imported: errors of kernels before ``init`` say so."""
@@ -87,6 +90,17 @@ def start(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
         _load()
     else:  # other hooks may have come since, such as pytest's, which would load the compiler themselves
         sys.meta_path[:] = sorted(sys.meta_path, key=lambda hook: not isinstance(hook, _Finder))
+
+
+def look_for_regions() -> None:
+    """Have kernels look for registered memory from now on; those of numba-dpex do so from the start."""
+    global _has_regions
+    if _has_regions:
+        return
+    _has_regions = True
+    if FORGETS and _job and COMPILER in sys.modules:
+        sys.modules[COMPILER].forget_programs()
+        _job()
 
 
 def before_numba_compiles() -> None:
@@ -108,8 +122,8 @@ def when_loaded(call: Callable[[], None]) -> None:
 
 def stop() -> None:
     """Refuse to compile kernels that use ishmem, since the job has ended, and forget those built with its addresses."""
-    global _job
-    _job = None
+    global _job, _has_regions
+    _job, _has_regions = None, not FORGETS
     if FORGETS and COMPILER in sys.modules:
         sys.modules[COMPILER].forget_programs()
     _waiting.clear()
@@ -138,7 +152,7 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     )
     width = pyze.device_properties(heap.device).physicalEUSimdWidth
     constants = binding.ProcessConstants.of(
-        heap.base, heap.size, heap.pe, heap.layout, heap.near, width, heap.least_cores
+        heap.base, heap.size, heap.pe, heap.layout, heap.near, width, heap.least_cores, _has_regions
     )
     binding.bind(options, constants)
     use(folder(settings.kernel_cache), settings.kernel_cache_size, INSTALLED)

@@ -7,8 +7,8 @@ look at what is set here. In other jobs a loss ends all waits, and the job.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
-import struct
 import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ishmem import _core
 from ishmem.common import kernel_wait
 from ishmem.common.errors import IshmemError, StateError
+from ishmem.common.status_board import Head
 from ishmem.runtime.proxy import raise_problem as raise_proxy_problem
 from ishmem.runtime.violation_errors import take_loss
 
@@ -41,6 +42,7 @@ class Losses:
         self._this = this
         self.goes_on = self.heaps_differ = False
         self.news: set[int] = set()
+        self._heard: set[int] = set()
         self._changing = threading.Lock()
         self._kernels: list[dpctl.SyclEvent] = []
 
@@ -64,9 +66,10 @@ class Losses:
                 'on_loss="continue" needs a job of ishmem run -n N, or of ishmem run --survive --hosts, which count '
                 "the PEs that are left; other jobs over MPI, of uid= and of process_group= end with the first loss"
             )
-        self.goes_on = True
-        this.board.head.goes_on = 1
-        _core.go_on()
+        head = this.board.head
+        self.goes_on, head.goes_on = True, 1
+        counted, told = ctypes.addressof(head) + Head.losses.offset, this.heap.layout.kernel_wait + kernel_wait.LOST
+        _core.go_on(counted, told, kernel_wait.LOOKS - 1)
         for pe in list(this.links.lost):
             self.add(pe)
 
@@ -74,8 +77,14 @@ class Losses:
         """Take note of a loss: waits end."""
         with self._changing:
             self.news.add(pe)
+            self._heard.add(pe)
             _core.set_lost(pe)
-            self._tell_kernels()
+            _core.heard_of_losses(len(self._heard), bool(self.news))
+
+    def hear(self) -> None:
+        """Wait for the news of all losses that kernels have been told of."""
+        while self.goes_on and len(self._heard) < self._this.board.head.losses:
+            threading.Event().wait(0.001)
 
     def end_waits(self) -> bool:
         """Return whether waits that name no PE are to end."""
@@ -90,13 +99,14 @@ class Losses:
             self.news -= set(members) - set(census.pes)
             if not self.news:
                 _core.forget_lost()
-            self._tell_kernels()
+            _core.heard_of_losses(len(self._heard), bool(self.news))
         self.heaps_differ = self.heaps_differ or not census.heap
 
-    def _tell_kernels(self) -> None:
+    def close(self) -> None:
+        """Tell kernels no more."""
         if self.goes_on:
-            skipped, heap = (kernel_wait.LOOKS - 1 if self.news else 0), self._this.heap
-            _core.write(heap.pe, heap.layout.kernel_wait + kernel_wait.LOST, struct.pack("<q", skipped))
+            _core.tell_no_more()
+            _core.forget_lost()
 
     def pe_for(self, members: Iterable[int]) -> int:
         """Return the lost PE that an error names: where the job goes on a member of the call's team."""

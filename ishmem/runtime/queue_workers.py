@@ -19,7 +19,7 @@ import functools
 import logging
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Callable, Union
@@ -360,8 +360,8 @@ class QueueWorker:
 class Recorder(QueueWorker):
     """Records on-queue operations of a queue that is recorded, and refuses those that need the host."""
 
-    def __init__(self, queue: dpctl.SyclQueue, found: recording.Recording) -> None:
-        self.queue, self._recording = queue, found
+    def __init__(self, queue: dpctl.SyclQueue, found: recording.Recording, turns: defaultdict[int, Turn]) -> None:
+        self.queue, self._recording, self._turns = queue, found, turns
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
@@ -371,7 +371,8 @@ class Recorder(QueueWorker):
     def submit(
         self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any, collective: bool = False
     ) -> dpctl.SyclEvent:
-        """Record commands that follow ``depends`` and what was recorded before."""
+        """Record a copy that follows ``depends`` and what was recorded before."""
+        self._recording.copies += 1
         return self._recording.note(start(self._recording.before(depends)), keep)
 
     def copy(self, *_arguments: Any) -> None:
@@ -388,6 +389,20 @@ class Recorder(QueueWorker):
 
     def take_problem(self) -> None:
         """Return ``None``: no step has failed."""
+
+    def take_turns(self, team: int) -> None:
+        """Let the replays and the on-queue collectives of a team follow one another."""
+        self._recording.calls.add(self._turns[team])
+
+
+class Turn:
+    """The order of the on-queue collectives of a team.
+
+    Attributes:
+        last: The event of the last one.
+    """
+
+    last: dpctl.SyclEvent | None = None
 
 
 class BarrierQueues:
@@ -445,7 +460,7 @@ class QueueWorkers:
         self._workers: dict[dpctl.SyclQueue, QueueWorker] = {}
         self._recent: tuple[dpctl.SyclQueue | None, QueueWorker] | None = None
         self._lock = threading.RLock()  # a handler of a signal may call in between
-        self._turns: dict[int, dpctl.SyclEvent] = {}
+        self._turns: defaultdict[int, Turn] = defaultdict(Turn)
         self._order = threading.RLock()  # a handler of a signal may call in between
         self.barriers = BarrierQueues(heap)
 
@@ -467,7 +482,7 @@ class QueueWorkers:
         """
         queue = self.given(queue)
         if found := recording.of(queue):
-            return Recorder(queue, found)
+            return Recorder(queue, found, self._turns)
         recent = self._recent
         if recent and recent[0] is queue:
             return recent[1]
@@ -517,9 +532,9 @@ class QueueWorkers:
     def in_turn(self, team: int, depends: Events, submit: Callable[[Events], dpctl.SyclEvent]) -> dpctl.SyclEvent:
         """Submit a collective operation of a team after the team's previous one, whatever their queues."""
         with self._order:
-            before = self._turns.get(team)
-            self._turns[team] = submit(depends if before is None else [*depends, before])
-            return self._turns[team]
+            turn = self._turns[team]
+            turn.last = submit(depends if turn.last is None else [*depends, turn.last])
+            return turn.last
 
     @property
     def drained(self) -> bool:

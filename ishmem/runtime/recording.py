@@ -47,6 +47,12 @@ class RecordedEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no type
         refuse_wait()
 
 
+class ReplayEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
+    """The event of a replay, with what a trace says of it."""
+
+    told: dict[str, int]
+
+
 class Recording:
     """What ishmem knows of a recording of a queue.
 
@@ -54,12 +60,14 @@ class Recording:
         graph: The graph that is recorded.
         kept: What must live as long as the graph.
         calls: The objects whose next call has to follow a replay.
+        nodes, copies: The number of commands, and of copies among them; the others are launches of kernels.
     """
 
     def __init__(self, graph: Any) -> None:
         self.graph = graph
         self.kept: list[Any] = []
-        self.calls: list[Any] = []
+        self.calls: set[Any] = set()
+        self.nodes = self.copies = 0
         self._last: RecordedEvent | None = None
 
     def before(self, depends: Sequence[dpctl.SyclEvent]) -> list[dpctl.SyclEvent]:
@@ -77,6 +85,7 @@ class Recording:
         """Note the command that was recorded last, and what must live as long as the graph; return its event."""
         self._last = RecordedEvent(event._get_capsule())
         self.kept.append(kept)
+        self.nodes += 1
         return self._last
 
 

@@ -7,13 +7,16 @@ uses addresses of the device where the device reaches the peer.
 from __future__ import annotations
 
 import contextlib
+import struct
 from dataclasses import dataclass, field
 from typing import Any
 
 from ishmem import _core
 from ishmem.common.errors import LevelZeroError
+from ishmem.common.layout import Regions
 from ishmem.ipc import handles, pyze, wire
-from ishmem.runtime import check, job
+from ishmem.runtime import check, job, kernel_loading
+from ishmem.runtime.heap import distances
 
 
 @dataclass
@@ -21,6 +24,7 @@ class Region:
     """Registered memory: the array that keeps it, its address on this PE, its size, the number of the registration.
 
     Attributes:
+        slot: Its slot in the `Regions` of kernels.
         peers: The address of each PE's memory on this PE, as ``SymmetricHeap.peers``.
         maps: The host's mappings, by PEs; of this node only.
         opened: What this PE's device has opened of other PEs.
@@ -30,6 +34,7 @@ class Region:
     address: int
     nbytes: int
     number: int
+    slot: int = 0
     peers: dict[int, int] = field(default_factory=dict)
     maps: dict[int, handles.HostMap] = field(default_factory=dict)
     opened: list[handles.Mapping] = field(default_factory=list)
@@ -51,7 +56,7 @@ class Registered:
 
     def __init__(self) -> None:
         self._regions: dict[int, Region] = {}
-        self._count = 0
+        self._count = self._used = 0
 
     def find(self, address: int, nbytes: int) -> Region | None:
         """Return the region that contains a range; None if there is none."""
@@ -75,7 +80,13 @@ class Registered:
             raise ValueError("a is in the symmetric heap; register memory outside it")
         if any(low < each.address + each.nbytes and each.address < low + nbytes for each in self._regions.values()):
             raise ValueError("a shares memory with registered memory; deregister that first")
-        return Region(a, low, nbytes, self._count + 1)
+        free = set(range(Regions.MOST)).difference(each.slot for each in self._regions.values())
+        if not free:
+            raise ValueError(
+                f"{Regions.MOST} arrays are registered, the most that kernels find; deregister one, or register the "
+                "memory of several as one array"
+            )
+        return Region(a, low, nbytes, self._count + 1, min(free))
 
     def owned(self, a: Any) -> Region:
         """Return the region that an array is; raise the errors of ``ishmem.deregister``."""
@@ -107,15 +118,33 @@ class Registered:
     def _add(self, region: Region) -> None:
         this, pes = job.current(), range(job.current().n_pes)
         mapped = [region.maps[pe].address if pe in region.maps else 0 for pe in pes]
-        _core.add_static(region.address, region.nbytes, mapped)
+        _core.add_static(region.address, region.nbytes, mapped, True)
         far = {pe: _core.static_address(region.address, region.nbytes, pe) for pe in pes if pe not in region.maps}
         region.peers.update(far)
         this.heap.host_only += region.ranges()
         self._regions[region.address], self._count = region, region.number
+        self._tell_kernels(region)
         this.barrier("register")  # else a PE may use what is not known here
+
+    def _tell_kernels(self, region: Region) -> None:
+        """Write the slot of a region for kernels, which look for it from the first one on."""
+        heap, slot = job.current().heap, region.slot
+        first, end = region.address, region.address + region.nbytes
+        peers = [region.peers[pe] - heap.peers[pe] if heap.reaches(pe) else first - heap.base for pe in heap.near]
+        shifts = distances(first - heap.base, peers)
+        self._write(Regions.SHIFTS + slot * len(shifts), shifts)
+        self._write(Regions.FIRST + slot * Regions.ENTRY, struct.pack("<2Q", first, end))
+        self._used = max(self._used, slot + 1)
+        self._write(0, struct.pack("<q", self._used))
+        kernel_loading.look_for_regions()
+
+    def _write(self, at: int, data: bytes) -> None:
+        heap = job.current().heap
+        _core.write(heap.pe, heap.layout.regions + at, data)
 
     def remove(self, region: Region) -> None:
         """Forget a region, of which all operations have completed."""
+        self._write(Regions.FIRST + region.slot * Regions.ENTRY, bytes(Regions.ENTRY))
         for each in region.ranges():
             job.current().heap.host_only.remove(each)
         _core.remove_static(region.address)

@@ -1,4 +1,4 @@
-"""Routines derived from other functions: those with a fast path in the core, and work-group forms.
+"""Routines derived from tables or from other functions: those with a fast path in the core, and work-group forms.
 
 ``ishmem/__init__.pyi`` spells out their signatures for type checkers and editors; ``python -m tools.signatures``
 writes that part of it.
@@ -64,6 +64,34 @@ def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[...
     return named(refuse, name, routine.__module__, text, source or f"ishmemx_{name}")
 
 
+def function_of(
+    method: Callable[..., R], parameter: str, checked: Callable[[Any], Any], words: dict[str, str], example: str
+) -> Callable[..., R]:
+    """Return ``<parameter>_<method>``: the function that calls a method of its first argument.
+
+    Args:
+        method: The method, whose docstring it takes over.
+        parameter: Name of the first argument.
+        checked: Returns the object, or raises.
+        words: Describe the arguments that the docstring of the method does not describe.
+        example: Lines of an example.
+    """
+
+    of_method, owner = inspect.signature(method), method.__qualname__.partition(".")[0]
+    first = inspect.Parameter(parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=owner)
+    signature = of_method.replace(parameters=[first, *list(of_method.parameters.values())[1:]])
+
+    def form(*arguments: Any, **keywords: Any) -> R:
+        if not arguments:
+            arguments = signature.bind(**keywords).args[:1]
+            keywords.pop(parameter)
+        return method(checked(arguments[0]), *arguments[1:], **keywords)
+
+    form.__signature__ = signature  # type: ignore[attr-defined]
+    name = f"{parameter}_{method.__name__}"
+    return named(form, name, method.__module__, *docstrings.of_method(form, method, words, example))
+
+
 def _in_kernels(parameter: inspect.Parameter) -> inspect.Parameter:
     """Return a parameter as kernels pass it: teams are handles, data and lists are arrays."""
     annotation = _IN_KERNELS.get(parameter.annotation, parameter.annotation)
@@ -76,6 +104,8 @@ def _in_kernels(parameter: inspect.Parameter) -> inspect.Parameter:
 def named(form: Routine, name: str, module: str, text: str, source: str) -> Routine:
     """Give a form its name, the module that defines it, and its docstring."""
     form.__name__ = form.__qualname__ = name
+    form.__code__ = form.__code__.replace(co_name=name)  # what tracebacks say
+    form.__signature__ = inspect.signature(form)  # type: ignore[attr-defined]
     form.__module__ = module
     form.__doc__ = f"{text}\n\nSource: {source}.\n"
     return form

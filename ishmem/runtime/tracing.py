@@ -48,7 +48,7 @@ class Observer:
             began: When ``init`` was called, in nanoseconds.
             offset: Nanoseconds to add to this node's clock to get that of node 0.
         """
-        self.leaving, self.how = 0, "finalize"
+        self.leaving, self.how, self._graphs = 0, "finalize", 0
         self._this, self._began, self._offset, self._stopped = this, began, offset, threading.Lock()
         self._folder = self._prepared(this.settings.trace) if this.settings.trace else None
         self._completions = Completions(MOST)
@@ -95,14 +95,25 @@ class Observer:
         file = TraceFile(facts, routines, list(_core.trace_labels()), end)
         file.name_tracks(_thread_names(), sorted({each.queue for each in done if each.queue >= 0}))
         file.add_span("init", self._began, self._ready)
-        for event in events:
-            file.add_call(event)
+        told = self._completions.told
+        for number, event in enumerate(events, first):
+            file.add_call(event, told.get(number, {}))
         for each in done:
             if each.call >= first:
-                file.add_execution(events[each.call - first], each)
+                file.add_execution(events[each.call - first], each, told.get(each.call, {}))
         if self.leaving:
             file.add_span("finalize", self.leaving, end)
         file.write(folder)
+
+    def bytes_of_calls(self) -> int:
+        """Return the bytes that the calls have named so far which may be recorded."""
+        found = (each for each in self._instruments.all if each.is_recordable)
+        return sum(each.traced.__counters__[2] for each in found)
+
+    def told_of_graph(self, nodes: int, copies: int, nbytes: int) -> dict[str, int]:
+        """Return what the replays of a graph say of themselves."""
+        self._graphs += 1
+        return {"graph": self._graphs, "nodes": nodes, "launches": nodes - copies, "bytes": nbytes}
 
     def _counters(self, end: int) -> str:
         """Return the routines that took the most time, as lines."""

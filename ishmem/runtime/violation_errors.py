@@ -154,7 +154,8 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
         used = f", for {array}" if address else ""
         return f"{call}{used}: pe is {found.pe}; PEs are numbered 0 to {heap.layout.n_pes - 1}"
     if found.problem == NOT_SYMMETRIC:
-        return f"{call}{'' if found.pe < 0 else f', for PE {found.pe}'}: {array} is not on the symmetric heap"
+        whose = "" if found.pe < 0 else f", for PE {found.pe}"
+        return f"{call}{whose}: {array} is not on the symmetric heap, nor registered"
     if found.problem == NO_LOCK:
         return f"{call}: {no_lock(found.first, found.nelems, heap.layout.n_pes)}{origin(heap, address)}"
     where = "" if found.pe < 0 else f" on PE {found.pe}"

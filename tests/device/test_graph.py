@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import collective_calls as calls
 import dpctl
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
 
 import ishmem
+from ishmem.common.collective_table import COLLECTIVES
+from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.graph import Graph
 from ishmem.inference import Communicator
 from ishmem.moe import Buffer
@@ -142,6 +145,128 @@ def test_replays_of_on_queue_forms() -> None:
         ishmem.free(each)
 
 
+@dpex.kernel
+def begin_round(item: kapi.Item, round, x, me):
+    i = item.get_id(0)
+    x[i] = 3 * round[0] + me + i
+
+
+@dpex.kernel
+def judge_round(item: kapi.Item, round, total, scanned, cast, met, found, wrong, me, n):
+    """Compare an element of each result with the right one; every element is ``3 * round + pe + i`` on each PE."""
+    i, size = item.get_id(0), cast.shape[0]
+    own, pe = 3 * round[0] + i, i // (size // n)
+    total_of = n * own + n * (n - 1) // 2
+    scan_of = (me + 1) * own + me * (me + 1) // 2
+    met_of = 3 * round[0] + pe + me * (size // n) + i % (size // n)
+    right = total[i] == total_of and scanned[i] == scan_of and cast[i] == own + n - 1 and met[i] == met_of
+    wrong[i] += not (right and found[0] == 1)
+
+
+def replay_collectives(replays: int) -> list[int]:
+    """Replay a step of collectives and a wait for a signal; the device judges each result. Return what was wrong."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    x, total, scanned, cast, met = (ishmem.zeros(12, dtype="int64") for _ in range(5))
+    flags, graph, queue = ishmem.zeros(2, dtype="uint64"), Graph(), x.sycl_queue
+    round, found, wrong = (dpnp.zeros(size, dtype="int64") for size in (1, 1, 12))
+    with graph.record(queue):
+        dpex.call_kernel(begin_round, kapi.Range(12), round, x, me)
+        ishmem.sum_reduce_on_queue(total, x)
+        ishmem.sum_inscan_on_queue(scanned, x)
+        ishmem.broadcast_on_queue(cast, x, n - 1)
+        ishmem.alltoall_on_queue(met, x)
+        ishmem.signal_set_on_queue(flags, 1, (me + 1) % n, index=1)
+        ishmem.wait_until_any_on_queue(flags, ishmem.CMP_NE, 0, found)
+        ishmem.signal_set_on_queue(flags, 0, me, index=1)
+        dpex.call_kernel(judge_round, kapi.Range(12), round, total, scanned, cast, met, found, wrong, me, n)
+        dpex.call_kernel(count, kapi.Range(1), round)
+    for _ in range(replays):
+        event = graph.replay()
+    event.wait()
+    ishmem.sum_reduce_on_queue(total, x).wait()  # a direct call follows the replays
+    assert total.tolist() == [n * (3 * replays - 3 + i) + n * (n - 1) // 2 for i in range(12)]
+    return [int(round[0]), *wrong.tolist()]
+
+
+@pytest.mark.parametrize(("env", "replays"), [({}, REPLAYS), ({"ISHMEM_SIM_ORDER": "late"}, 100)])
+@pytest.mark.parametrize("n", [2, 3])
+def test_replays_of_collectives(n: int, env: dict[str, str], replays: int) -> None:
+    with Pes(n, env) as pool:
+        assert pool.run(replay_collectives, replays) == [[replays, *[0] * 12]] * n
+
+
+def check_recorded(routine: str, dtype: str) -> None:
+    """Record a collective routine and compare its replays with the model."""
+    n, size = ishmem.n_pes(), 40
+    dest, source = calls.arrays(routine, dtype, n, size)
+    graph = Graph()
+    with graph.record():
+        calls.call(routine, dest, source, ishmem.TEAM_WORLD, size, n - 1, "_on_queue")
+    for seed in range(2):
+        calls.compare(
+            routine, dest, source, ishmem.TEAM_WORLD, size, n - 1, seed, run=lambda *_: graph.replay().wait()
+        )
+    ishmem.barrier_all()
+
+
+def check_recorded_wait(form: str, dtype: str) -> None:
+    """Record a form of a wait; the host of the PE before sets the variable after the replay has begun."""
+    me, n, cmp = ishmem.my_pe(), ishmem.n_pes(), ishmem.CMP_EQ
+    ivars, values, graph = ishmem.zeros(3, dtype=dtype), dpnp.arange(3, dtype=dtype), Graph()
+    ret, indices, status = dpnp.zeros(1, dtype="uint64"), dpnp.zeros(3, dtype="int64"), dpnp.array([1, 0, 0])
+    where = (indices,) if "some" in form else ()
+    result = (ret,) if "all" not in form else ()
+    with graph.record():
+        getattr(ishmem, f"{form}_on_queue")(
+            ivars, *where, cmp, values if "vector" in form else 2, *result, status=status
+        )
+    for _ in range(2):
+        ivars[...] = 0
+        ishmem.barrier_all()
+        event = graph.replay()
+        ishmem.put(ivars, np.array([0, 1 if "vector" in form else 2, 2], dtype), (me + 1) % n)
+        event.wait()
+        if result:
+            assert int(ret[0]) in (1, 2), form
+        ishmem.barrier_all()
+    ishmem.free(ivars)
+
+
+WAIT_SETS = [f"wait_until_{each}{vector}" for each in ("all", "any", "some") for vector in ("", "_vector")]
+
+
+def of_kernels(routine: str) -> list[str]:
+    """Return the dtypes of a routine but those whose elements the model has no numbers for."""
+    return [each for each in COLLECTIVES[routine].types if each != "bfloat16"]
+
+
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("part", range(5))
+def test_recorded_forms(part: int) -> None:
+    """Each form once, and each dtype; in parts, since each form is a kernel to compile."""
+    for k, routine in list(enumerate(COLLECTIVES))[part::5]:
+        types = of_kernels(routine)
+        check_recorded(routine, types[k % len(types)])
+    for k, form in list(enumerate(WAIT_SETS))[part::5]:
+        check_recorded_wait(form, WAIT_TYPES[k % len(WAIT_TYPES)])
+
+
+@pytest.mark.slow("test_recorded_forms")
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("routine", COLLECTIVES)
+def test_recorded_types(routine: str) -> None:
+    for dtype in of_kernels(routine):
+        check_recorded(routine, dtype)
+
+
+@pytest.mark.slow("test_recorded_forms")
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("form", WAIT_SETS)
+def test_recorded_types_of_waits(form: str) -> None:
+    for dtype in WAIT_TYPES:
+        check_recorded_wait(form, dtype)
+
+
 @pytest.mark.ishmem([1])
 def test_what_cannot_be_recorded_raises() -> None:
     x, graph = dpnp.ones(4, dtype="int64"), Graph()
@@ -156,8 +281,10 @@ def test_what_cannot_be_recorded_raises() -> None:
             x.sycl_queue.wait()
         with pytest.raises(ValueError, match="one recording at a time"), Graph().record(x.sycl_queue):
             pass
-        with pytest.raises(ishmem.IshmemError, match="needs the host"):
-            ishmem.sum_reduce_on_queue(symmetric, symmetric, sycl_queue=x.sycl_queue)
+        with pytest.raises(ishmem.IshmemError, match="array in host memory needs the host"):
+            ishmem.wait_until_all_vector_on_queue(symmetric, ishmem.CMP_EQ, np.ones(4, "int64"))
+        with pytest.raises(ValueError, match="nelems is 9"):
+            ishmem.sum_reduce_on_queue(symmetric, symmetric, nelems=9, sycl_queue=x.sycl_queue)
         with pytest.raises(TypeError, match="got int"), Graph().record(3):
             pass
     graph.replay(depends=[outside]).wait()

@@ -32,14 +32,14 @@ def on_card(card: str, *command: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(("card", "seeds"), [("b580", 2), ("b580", 50), ("max1550", 50)])
 def test_plain_flags(card: str, seeds: int) -> None:
     done = on_card(card, "-m", "plain_flags", str(seeds))
-    assert done.returncode == 0, done
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow_cases("fewer seeds", "b580-50", "max1550-50")
 @pytest.mark.parametrize(("card", "seeds"), [("b580", 2), ("b580", 50), ("max1550", 50)])
 def test_order_programs(card: str, seeds: int) -> None:
     done = on_card(card, "-m", "order_programs.runner", str(seeds), *SHOWN[card])
-    assert done.returncode == 0, done
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_setting_is_checked() -> None:

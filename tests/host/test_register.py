@@ -5,11 +5,12 @@ from __future__ import annotations
 import collective_calls as calls
 import numpy as np
 import pytest
-from common import CHECKING, dpex, dpnp, kapi, same, tensor
+from common import dpnp, same, tensor
 
 import ishmem
 from ishmem.common import algorithms
 from ishmem.common.collective_table import COLLECTIVES
+from ishmem.common.layout import Regions
 
 GUARD = 5
 
@@ -99,27 +100,6 @@ def test_again() -> None:
         ishmem.deregister(b)
 
 
-@dpex.kernel
-def put_in_kernel(item: kapi.Item, dest, source, pe):  # type: ignore
-    ishmem.put(dest, source, pe)
-
-
-@CHECKING
-def test_kernels() -> None:
-    """Kernels take it as memory of their PE only."""
-    a, source, heap = private(8, "int64"), private(8, "int64"), ishmem.zeros(8, dtype="int64")
-    ishmem.register(a)
-    a[:] = 3
-    dpex.call_kernel(put_in_kernel, kapi.Range(1), heap, a, 1 - ishmem.my_pe())
-    ishmem.barrier_all()
-    same(heap, np.full(8, 3))
-    dpex.call_kernel(put_in_kernel, kapi.Range(1), a, source, 1 - ishmem.my_pe())
-    with pytest.raises(ishmem.SymmetryError, match="symmetric heap"):
-        ishmem.quiet()
-    same(a, np.full(8, 3))
-    ishmem.deregister(a)
-
-
 @pytest.mark.ishmem(2)
 def test_errors() -> None:
     me = ishmem.my_pe()
@@ -147,7 +127,7 @@ def test_errors() -> None:
         lambda: ishmem.wait_until(a, ishmem.CMP_EQ, 0),
         lambda: ishmem.put_signal(heap, heap, a, 1, ishmem.SIGNAL_SET, 0),
         lambda: ishmem.set_lock(a),
-        lambda: ishmem.ptr(a, 0),
+        lambda: ishmem.host_view(a),
     ):
         with pytest.raises(ishmem.SymmetryError, match="not on the symmetric heap"):
             call()
@@ -155,3 +135,20 @@ def test_errors() -> None:
     with pytest.raises(ValueError, match="a is not registered"):
         ishmem.deregister(a[1:])
     ishmem.deregister(a)
+
+
+@pytest.mark.ishmem(2)
+def test_most() -> None:
+    parts = [private(2, "int32") for _ in range(Regions.MOST)]
+    for each in parts:
+        ishmem.register(each)
+    with pytest.raises(ValueError, match="128 arrays are registered, the most"):
+        ishmem.register(private(2, "int32"))
+    ishmem.deregister(parts.pop(3))
+    last = private(2, "int32")
+    ishmem.register(last)
+    ishmem.p(last, 5, 1 - ishmem.my_pe(), 1)
+    ishmem.barrier_all()
+    same(last, np.array([0, 5], "int32"))
+    for each in [*parts, last]:
+        ishmem.deregister(each)

@@ -16,7 +16,7 @@ import ishmem
 N = 16
 GROUPS = 8
 TURNS = 4
-POLLS = 4000
+POLLS = 1000
 RELEASE, ACQUIRE, BOTH = kapi.MemoryOrder.RELEASE, kapi.MemoryOrder.ACQUIRE, kapi.MemoryOrder.SEQ_CST
 DEVICE = kapi.MemoryScope.DEVICE
 
@@ -142,18 +142,21 @@ def _spin(item: kapi.NdItem, data, flag, seen, whole):  # type: ignore
         kapi.atomic_fence(RELEASE, DEVICE)
         has_looked.store(2)
     else:
-        for _ in range(POLLS):
+        left = POLLS
+        while left > 0:
             if flag[0] != 0:
                 seen[0] = 1
-            if seen[0] == 0:
-                has_looked.store(1 + (has_looked.load() > 1))
+            told = has_looked.load()
+            if told == 0:
+                has_looked.store(1)
+            left -= told == 2
             if whole:
                 kapi.atomic_fence(ACQUIRE, DEVICE)
 
 
 @program
 def spin_on_a_plain_flag(the: Arrays, whole: bool) -> bool:
-    """Acquire in a loop that looks at a flag by plain loads."""
+    """Acquire in a loop that looks at a flag by plain loads, some of them after it was written."""
     return bool(the.launch(_spin, 2, whole)[0] == 1)
 
 

@@ -1,8 +1,15 @@
-"""PE 1 dies; waits in kernels of the others end, quiet raises, and kernels use the team of those that are left."""
+"""PE 1 dies; waits in kernels of the others end, quiet raises, and kernels use the team of those that are left.
 
+PE 2 holds the interpreter's lock while it waits for its kernel.
+"""
+
+import ctypes
 import os
 import signal
 import time
+from pathlib import Path
+
+import dpctl
 
 import ishmem
 from ishmem import dpex
@@ -27,6 +34,13 @@ def meet(item, team, out, one):
     ishmem.sum_reduce(one, one, team)
 
 
+def call_with_lock(kernel, *arguments):
+    """Call a kernel and wait for it in a call that keeps the interpreter's lock."""
+    _, event = dpex.call_kernel_async(kernel, dpex.Range(1), (), *arguments)
+    library = next(Path(dpctl.__file__).parent.glob("libDPCTLSyclInterface.so"))
+    ctypes.PyDLL(str(library)).DPCTLEvent_Wait(ctypes.c_void_p(event.addressof_ref()))
+
+
 with ishmem.init(heap_size="16M"):
     me = ishmem.my_pe()
     flags, out, one = ishmem.zeros(2, dtype="u8"), ishmem.zeros(6, dtype="i8"), ishmem.ones(1, dtype="i8")
@@ -38,7 +52,10 @@ with ishmem.init(heap_size="16M"):
         os.kill(os.getpid(), signal.SIGKILL)
     waits = {0: (meet, 0, out, one), 2: (wait, flags[:1]), 3: (wait_for_all, flags)}
     kernel, *arguments = waits[me]
-    dpex.call_kernel(kernel, dpex.Range(1), *arguments)
+    if me == 2:
+        call_with_lock(kernel, *arguments)
+    else:
+        dpex.call_kernel(kernel, dpex.Range(1), *arguments)
     try:
         ishmem.quiet()
         raise AssertionError("no PeerLost")

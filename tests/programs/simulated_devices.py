@@ -5,7 +5,7 @@ from ishmem.ipc import pyze
 driver = pyze.drivers()[0]
 devices = pyze.devices(driver)
 print(len(devices), {pyze.memory_properties(d)[0].totalSize for d in devices})
-print(pyze.device_properties(devices[0]).name.decode(), [pyze.device_properties(d).uuid[12] for d in devices])
+print(pyze.device_properties(devices[0]).name.decode(), [bytes(pyze.device_properties(d).uuid)[12] for d in devices])
 print(pyze.can_access_peer(*devices), pyze.p2p_properties(*devices).flags, pyze.sub_devices(devices[0]))
 print(pyze.memory_access_properties(devices[0]).deviceAllocCapabilities)
 context = pyze.create_context(driver)

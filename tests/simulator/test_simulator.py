@@ -126,7 +126,8 @@ class Level0:
         """Run the kernel made by hand on groups of 4; return the 8 numbers that out holds afterwards."""
         pyze.append_fill(self.list, out, b"\0", 64)
         pyze.set_argument(kernel, 0, out)
-        pyze.zeKernelSetArgumentValue(kernel, 1, 8, ctypes.addressof(ctypes.c_uint64(value)) if value else None)
+        number = ctypes.c_uint64(value)
+        pyze.zeKernelSetArgumentValue(kernel, 1, 8, ctypes.addressof(number) if value else None)
         pyze.set_argument(kernel, 2, more)
         pyze.set_argument(kernel, 3, (64,))
         pyze.zeKernelSetGroupSize(kernel, 4, 1, 1)
@@ -215,7 +216,8 @@ def constants(values: dict[int, int]) -> ctypes.Array:
 
 def build(ze, **fields) -> int:
     handle = ctypes.c_void_p()
-    pyze.zeModuleCreate(ze.context, ze.device, pyze.ModuleDesc(**fields), ctypes.byref(handle), None)
+    desc = pyze.ze_module_desc_t(**fields)
+    pyze.zeModuleCreate(ze.context, ze.device, ctypes.byref(desc), ctypes.byref(handle), None)
     return handle.value
 
 
@@ -234,9 +236,9 @@ def test_constants_and_native_binary(ze, memory):
         with pytest.raises(LevelZeroError):
             build(ze, format=1, inputSize=len(damaged), pInputModule=damaged)
     handle, log = ctypes.c_void_p(), ctypes.c_void_p()
-    desc = pyze.ModuleDesc(format=1, inputSize=8, pInputModule=b"\x7fELF\0\0\0\0")
+    desc = pyze.ze_module_desc_t(format=1, inputSize=8, pInputModule=b"\x7fELF\0\0\0\0")
     with pytest.raises(LevelZeroError):
-        pyze.zeModuleCreate(ze.context, ze.device, desc, ctypes.byref(handle), ctypes.byref(log))
+        pyze.zeModuleCreate(ze.context, ze.device, ctypes.byref(desc), ctypes.byref(handle), ctypes.byref(log))
     assert "machine code of a GPU" in pyze.build_log(log.value)
 
 
@@ -332,9 +334,10 @@ def test_events_and_time_limits(ze):
     pyze.zeEventHostSignal(first)
     assert pyze.zeEventHostSynchronize(last, pyze.FOREVER) == pyze.SUCCESS
     assert pyze.zeCommandListHostSynchronize(asynchronous, pyze.FOREVER) == pyze.SUCCESS
-    times = pyze.TimestampResult()
+    times = pyze.ze_kernel_timestamp_result_t()
     pyze.zeEventQueryKernelTimestamp(last, ctypes.byref(times))
-    assert 0 < times.globalStart <= times.globalEnd
+    device = getattr(times, "global")
+    assert 0 < device.kernelStart <= device.kernelEnd
     pyze.zeEventHostReset(last)
     assert pyze.zeEventQueryStatus(last) == pyze.NOT_READY
     for event in first, last:
@@ -357,7 +360,7 @@ class CounterBased(pyze.Tagged):
 def counter(ze):
     """A counter-based event."""
     chained, pool = CounterBased(), ctypes.c_void_p()
-    desc = pyze.EventPoolDesc(flags=pyze.EVENT_POOL_HOST_VISIBLE, count=1, pNext=ctypes.addressof(chained))
+    desc = pyze.ze_event_pool_desc_t(flags=pyze.EVENT_POOL_HOST_VISIBLE, count=1, pNext=ctypes.addressof(chained))
     pyze.zeEventPoolCreate(ze.context, ctypes.byref(desc), 0, None, ctypes.byref(pool))
     event = pyze.create_event(pool.value, 0)
     yield event
@@ -369,7 +372,7 @@ def counter(ze):
 def in_order(ze):
     """An asynchronous immediate list with the in-order flag."""
     clist = ctypes.c_void_p()
-    desc = pyze.QueueDesc(mode=pyze.MODE_ASYNCHRONOUS, flags=IN_ORDER_QUEUE)
+    desc = pyze.ze_command_queue_desc_t(mode=pyze.MODE_ASYNCHRONOUS, flags=IN_ORDER_QUEUE)
     pyze.zeCommandListCreateImmediate(ze.context, ze.device, ctypes.byref(desc), ctypes.byref(clist))
     yield clist.value
     pyze.zeCommandListDestroy(clist.value)
@@ -403,7 +406,7 @@ def test_counter_based_event_stands_for_the_last_command(ze, counter, in_order):
 def test_counter_based_event_of_a_list_that_runs_twice(ze, counter):
     pool, clist = pyze.create_event_pool(ze.context, 1), ctypes.c_void_p()
     gate, queue = pyze.create_event(pool, 0), pyze.create_queue(ze.context, ze.device)
-    desc = pyze.ListDesc(flags=IN_ORDER_LIST)
+    desc = pyze.ze_command_list_desc_t(flags=IN_ORDER_LIST)
     pyze.zeCommandListCreate(ze.context, ze.device, ctypes.byref(desc), ctypes.byref(clist))
     pyze.append_barrier(clist.value, counter, [gate])
     pyze.zeCommandListClose(clist.value)

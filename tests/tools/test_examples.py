@@ -91,6 +91,16 @@ def test_transformer_by_calls(n: int) -> None:
     transformer(n, "--direct")
 
 
+@pytest.mark.slow("test_transformer")
+@pytest.mark.parametrize("n", [2, 4])
+def test_transformer_beside_mpi(n: int) -> None:
+    path, options = EXAMPLES.parent / "benchmarks" / "decode.py", ["--hosts", f"localhost:{n}"]
+    done = run_program(path, n, "1", "2", options=options, timeout=300, forked=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.findall(r"(\w+): .* right: (\w+)", done.stdout)
+    assert found == [("replays", "True"), ("calls", "True"), ("mpi4py", "True")]
+
+
 @pytest.mark.slow("test_values.py, test_runtime_checks.py")
 @pytest.mark.parametrize("env", [{"ISHMEM_CHECK": "1"}, {"ISHMEM_SIM_ORDER": "late:2"}], ids=str)
 def test_transformer_with_checks(env: dict[str, str]) -> None:

@@ -13,7 +13,8 @@ import pytest
 import ishmem
 from tools import signatures
 
-DERIVED = [routine for routines in signatures.derived().values() for routine in routines]
+SPELT_OUT = [routine for routines in signatures.derived().values() for routine in routines]
+DERIVED = [routine for routine in SPELT_OUT if routine.__name__.endswith(("_work_group", "_on_queue"))]
 
 
 def test_the_stub_file_is_up_to_date() -> None:

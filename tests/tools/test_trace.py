@@ -18,7 +18,7 @@ from subprocesses import program, run_program
 
 from ishmem.cli import trace, trace_data, trace_summary, trace_traffic
 from ishmem.cli.trace_data import Call
-from ishmem.runtime import itt
+from ishmem.runtime import itt, recording
 from ishmem.runtime.trace_file import QUEUE
 
 N = 2
@@ -193,6 +193,24 @@ def test_the_bytes_of_collectives_are_those_of_their_definition(tmp_path: Path) 
     assert [call.arguments.get("root") for call in named(read, "broadcast")] == [2, 1, None]
     done = CliRunner().invoke(trace.command, [str(tmp_path)], env={"COLUMNS": "160"})
     assert "Collectives: bytes" in done.output and "their counts: alltoallv" in done.output
+
+
+@pytest.mark.skipif(not recording.HAS_GRAPHS, reason="this SYCL has no graphs")
+def test_replays_tell_what_was_recorded(tmp_path: Path) -> None:
+    """A kernel, a put and two sums of 10 elements of 4 bytes; the simulator counts the driver's calls."""
+    env = {"ISHMEM_DEVICE": "sim", "SYCL_UR_USE_LEVEL_ZERO_V2": "1"}
+    done = run_program(program("traced_replays"), N, env=env, options=["--trace", str(tmp_path)])
+    assert done.returncode == 0, done.stdout + done.stderr
+    read = trace_data.read(tmp_path)
+    (found,) = trace_summary.replays(read).values()
+    assert len(found) == 5 * N and not any("unfinished" in call.arguments for call in found)
+    wanted = {"graph": 1, "nodes": 4, "launches": 3, "bytes": 120, "driver calls": 1}
+    for call in [*found, *named(read, "Graph.replay", 1)]:
+        assert {key: call.arguments[key] for key in wanted} == wanted
+    assert [call.arguments["bytes"] for call in named(read, "Communicator.all_reduce")] == [40, 40]
+    shown = CliRunner().invoke(trace.command, [str(tmp_path)], env={"COLUMNS": "200"})
+    assert re.search(r"graph +replays .* launches +copies +driver calls +bytes", shown.output)
+    assert re.search(r"^ *1 +10 .* 3 +1 +1 +120 bytes", shown.output, re.M), shown.output
 
 
 def test_routines_are_counted(read: trace_data.Trace) -> None:

@@ -1,5 +1,6 @@
-// The part of the Level Zero C ABI that the simulator implements: structures and enumeration values
-// under their public names. Handles are pointers, so here they point at the simulator's own classes.
+// The part of the Level Zero C ABI that ishmem calls and the simulator implements: structures and enumeration values under
+// their public names. pyze.py reads them from this text: a structure has no comments, and each enumerator its value.
+// Handles are pointers, so here they point at the simulator's own classes.
 // Written here, since a source build downloads nothing but build requirements from PyPI, which has no package with the
 // headers (only distributions have, as Debian's libze-dev).
 #pragma once
@@ -43,33 +44,70 @@ enum ze_result_t : uint32_t {
   ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY = 0x70000002,
   ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY = 0x70000003,
   ZE_RESULT_ERROR_MODULE_BUILD_FAILURE = 0x70000004,
+  ZE_RESULT_ERROR_MODULE_LINK_FAILURE = 0x70000005,
+  ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET = 0x70000006,
+  ZE_RESULT_ERROR_DEVICE_IN_LOW_POWER_STATE = 0x70000007,
+  ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS = 0x70010000,
+  ZE_RESULT_ERROR_NOT_AVAILABLE = 0x70010001,
   ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE = 0x70020000,
+  ZE_RESULT_WARNING_DROPPED_DATA = 0x70020001,
   ZE_RESULT_ERROR_UNINITIALIZED = 0x78000001,
   ZE_RESULT_ERROR_UNSUPPORTED_VERSION = 0x78000002,
   ZE_RESULT_ERROR_UNSUPPORTED_FEATURE = 0x78000003,
   ZE_RESULT_ERROR_INVALID_ARGUMENT = 0x78000004,
   ZE_RESULT_ERROR_INVALID_NULL_HANDLE = 0x78000005,
+  ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE = 0x78000006,
   ZE_RESULT_ERROR_INVALID_NULL_POINTER = 0x78000007,
   ZE_RESULT_ERROR_INVALID_SIZE = 0x78000008,
   ZE_RESULT_ERROR_UNSUPPORTED_SIZE = 0x78000009,
   ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT = 0x7800000a,
   ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT = 0x7800000b,
   ZE_RESULT_ERROR_INVALID_ENUMERATION = 0x7800000c,
+  ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION = 0x7800000d,
+  ZE_RESULT_ERROR_UNSUPPORTED_IMAGE_FORMAT = 0x7800000e,
   ZE_RESULT_ERROR_INVALID_NATIVE_BINARY = 0x7800000f,
   ZE_RESULT_ERROR_INVALID_GLOBAL_NAME = 0x78000010,
   ZE_RESULT_ERROR_INVALID_KERNEL_NAME = 0x78000011,
   ZE_RESULT_ERROR_INVALID_FUNCTION_NAME = 0x78000012,
   ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION = 0x78000013,
+  ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION = 0x78000014,
   ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX = 0x78000015,
   ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE = 0x78000016,
+  ZE_RESULT_ERROR_INVALID_KERNEL_ATTRIBUTE_VALUE = 0x78000017,
+  ZE_RESULT_ERROR_INVALID_MODULE_UNLINKED = 0x78000018,
   ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE = 0x78000019,
+  ZE_RESULT_ERROR_OVERLAPPING_REGIONS = 0x7800001a,
+  ZE_RESULT_WARNING_ACTION_REQUIRED = 0x7800001b,
+  ZE_RESULT_ERROR_UNKNOWN = 0x7ffffffe,
 };
 
 // The version of Level Zero: major and minor.
 constexpr uint32_t API_VERSION = 1u << 16 | 6;
 
-// The tags of the structures that may be chained behind another; no other tag is looked at.
+// The tags of the structures that ishmem passes, and of those that may be chained behind another; the simulator looks only
+// at the latter.
 enum ze_structure_type_t : uint32_t {
+  ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES = 0x1,
+  ZE_STRUCTURE_TYPE_DRIVER_IPC_PROPERTIES = 0x2,
+  ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES = 0x3,
+  ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES = 0x4,
+  ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES = 0x6,
+  ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES = 0x7,
+  ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES = 0x8,
+  ZE_STRUCTURE_TYPE_DEVICE_P2P_PROPERTIES = 0xb,
+  ZE_STRUCTURE_TYPE_CONTEXT_DESC = 0xd,
+  ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC = 0xe,
+  ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC = 0xf,
+  ZE_STRUCTURE_TYPE_EVENT_POOL_DESC = 0x10,
+  ZE_STRUCTURE_TYPE_EVENT_DESC = 0x11,
+  ZE_STRUCTURE_TYPE_FENCE_DESC = 0x12,
+  ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC = 0x15,
+  ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC = 0x16,
+  ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES = 0x17,
+  ZE_STRUCTURE_TYPE_MODULE_DESC = 0x1b,
+  ZE_STRUCTURE_TYPE_KERNEL_DESC = 0x1d,
+  ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES = 0x1e,
+  ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES = 0x10008,
   ZE_STRUCTURE_TYPE_KERNEL_PREFERRED_GROUP_SIZE_PROPERTIES = 0x21,
   ZE_STRUCTURE_TYPE_FLOAT_ATOMIC_EXT_PROPERTIES = 0x10003,
   ZE_STRUCTURE_TYPE_DRIVER_MEMORY_FREE_EXT_PROPERTIES = 0x10009,
@@ -107,7 +145,7 @@ struct ze_driver_extension_properties_t {
 
 enum : uint32_t { ZE_INIT_FLAG_GPU_ONLY = 1, ZE_INIT_FLAG_VPU_ONLY = 2 };
 enum : uint32_t { ZE_DEVICE_TYPE_GPU = 1, ZE_DEVICE_TYPE_VPU = 5 };
-enum : uint32_t { ZE_DEVICE_PROPERTY_FLAG_INTEGRATED = 1 };
+enum : uint32_t { ZE_DEVICE_PROPERTY_FLAG_INTEGRATED = 1, ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE = 2 };
 
 struct ze_device_properties_t : ze_tagged_t {
   uint32_t type, vendorId, deviceId, flags, subdeviceId, coreClockRate;
@@ -220,10 +258,10 @@ enum : uint32_t {
 struct ze_memory_free_ext_desc_t : ze_tagged_t { uint32_t freePolicy; };
 
 enum ze_memory_type_t : uint32_t {
-  ZE_MEMORY_TYPE_UNKNOWN,
-  ZE_MEMORY_TYPE_HOST,
-  ZE_MEMORY_TYPE_DEVICE,
-  ZE_MEMORY_TYPE_SHARED,
+  ZE_MEMORY_TYPE_UNKNOWN = 0,
+  ZE_MEMORY_TYPE_HOST = 1,
+  ZE_MEMORY_TYPE_DEVICE = 2,
+  ZE_MEMORY_TYPE_SHARED = 3,
 };
 struct ze_memory_allocation_properties_t : ze_tagged_t {
   ze_memory_type_t type;
@@ -234,7 +272,12 @@ struct ze_ipc_mem_handle_t { char data[64]; };
 
 // ---- queues, lists, fences and events
 
-enum : uint32_t { ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS = 1, ZE_COMMAND_QUEUE_FLAG_IN_ORDER = 2 };
+enum : uint32_t {
+  ZE_COMMAND_QUEUE_MODE_DEFAULT = 0,
+  ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS = 1,
+  ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS = 2,
+  ZE_COMMAND_QUEUE_FLAG_IN_ORDER = 2,
+};
 struct ze_command_queue_desc_t : ze_tagged_t { uint32_t ordinal, index, flags, mode, priority; };
 enum : uint32_t { ZE_COMMAND_LIST_FLAG_IN_ORDER = 8 };
 struct ze_command_list_desc_t : ze_tagged_t { uint32_t commandQueueGroupOrdinal, flags; };
@@ -242,6 +285,8 @@ struct ze_copy_region_t { uint32_t originX, originY, originZ, width, height, dep
 
 enum : uint32_t { ZE_FENCE_FLAG_SIGNALED = 1 };
 struct ze_fence_desc_t : ze_tagged_t { uint32_t flags; };
+enum : uint32_t { ZE_EVENT_POOL_FLAG_HOST_VISIBLE = 1, ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP = 4 };
+enum : uint32_t { ZE_EVENT_SCOPE_FLAG_HOST = 4 };
 struct ze_event_pool_desc_t : ze_tagged_t { uint32_t flags, count; };
 struct ze_event_pool_counter_based_exp_desc_t : ze_tagged_t { uint32_t flags; };
 struct ze_event_desc_t : ze_tagged_t { uint32_t index, signal, wait; };
