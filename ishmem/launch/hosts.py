@@ -156,9 +156,9 @@ class MpiexecJob:
             start_new_session=True,
             preexec_fn=processes.die_with(os.getpid(), signal.SIGTERM),
         )
-        if timeout:
-            self._later(timeout, self._time_out, timeout)
         with supervisor.forwarding(self._forward):
+            if timeout:  # threads that are started before take signals
+                self._later(timeout, self._time_out, timeout)
             printed = self._print()
             if not printed:
                 self._end_after(0)
@@ -281,7 +281,11 @@ def _start_hub(n_pes: int) -> Hub:
         silence = 60.0
     place = HubPlace(tcp.addresses(), port, silence, os.urandom(16).hex())
     os.environ["ISHMEM_HUB"] = place.name()
-    return Hub(place.name(), n_pes, unknown, REPORT)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, supervisor.FORWARDED)  # its thread shall take no signal
+    try:
+        return Hub(place.name(), n_pes, unknown, REPORT)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _report(text: str, who: str = "ishmem run") -> None:

@@ -19,7 +19,6 @@ import os
 import selectors
 import signal
 import socket
-import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -30,14 +29,13 @@ from ishmem.common import processes, tcp
 from ishmem.common.channel import Channel, Message, lost
 from ishmem.common.monitor_tree import above, below
 from ishmem.common.status_board import describe_end
-from ishmem.ipc import hub
+from ishmem.ipc import hub, wire
 from ishmem.launch.ending import MONITOR, REACTING, Ending, exit_status
 
 BEAT = 0.2
 """Seconds between two signs of life to another node."""
 
 _STRANGERS = 64  # connections that have not sent a valid first message
-_CREDENTIALS = struct.Struct("iII")
 
 
 @dataclass(frozen=True)
@@ -187,9 +185,7 @@ class Monitor:
         if not (found := self._hello(channel, "pe")):
             return
         number = found[0]["pe"]
-        process, user, _group = _CREDENTIALS.unpack(
-            channel.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        )
+        process, user = wire.peer_process(channel.socket)
         if user != os.geteuid():
             self._drop(channel)
             return

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import random
 import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trials
@@ -28,9 +30,11 @@ def login() -> Iterator[Login]:
     found.close()
 
 
-def run(login: Login, trial: trials.Trial, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(
+    login: Login, trial: trials.Trial, name: str, *arguments: str, **options: Any
+) -> subprocess.CompletedProcess[str]:
     env = {trials.MARK: trial.mark, "TMPDIR": trial.folder}
-    return login.ishmem_run(*OPTIONS, str(program(name)), *arguments, env=env)
+    return login.ishmem_run(*OPTIONS, str(program(name)), *arguments, env=env, **options)
 
 
 @pytest.mark.parametrize("victims", [("1",), ("0", "3"), ("3", "2")])
@@ -47,6 +51,11 @@ def test_waits_of_kernels_end(login: Login, trial: trials.Trial) -> None:
     done = run(login, trial, "kernels_of_survivors")
     assert sorted(done.stdout.splitlines()) == [f"[{pe}] fine" for pe in (0, 2, 3)], done
     assert done.returncode == 0, done
+
+
+def test_a_signal_of_the_user_ends_the_job(login: Login, trial: trials.Trial) -> None:
+    done = run(login, trial, "lost_node", signal=signal.SIGINT, after="begun")
+    assert done.returncode == 1 and "SIGINT passed on to the PEs" in done.stderr, done
 
 
 def serve(login: Login, trial: trials.Trial, victim: int, delay: float, rule: str) -> None:
@@ -74,6 +83,8 @@ def test_serving_after_many_kills(login: Login, trial: trials.Trial) -> None:
 
 def break_node(how: str, folder: Path) -> tuple[int, str]:
     """Run a job, break its second node once all PEs have begun; return its status and its output."""
+    if not nodes.has_namespaces():
+        pytest.skip("no namespaces for emulated nodes")
     pipe = folder / "faults"
     os.mkfifo(pipe)
     command = ["ishmem", "run", *OPTIONS, str(program("lost_node"))]
@@ -93,16 +104,12 @@ def break_node(how: str, folder: Path) -> tuple[int, str]:
 
 
 def test_a_node_that_is_cut_off(trial: trials.Trial, tmp_path: Path) -> None:
-    if not nodes.has_namespaces():
-        pytest.skip("no namespaces for emulated nodes")
     status, out = break_node("cut", tmp_path)
     assert (status, out.count("left 2")) == (0, 2), out
 
 
 def test_a_daemon_that_ends(trial: trials.Trial, tmp_path: Path) -> None:
     """MPICH's mpiexec ends the job; one sentence says so."""
-    if not nodes.has_namespaces():
-        pytest.skip("no namespaces for emulated nodes")
     status, out = break_node("kill", tmp_path)
     assert status and "a job does not survive the end of its daemon on a node" in out, (status, out)
 
