@@ -1,6 +1,6 @@
 """Decode steps of ``examples/transformer.py``: replayed, by calls, and with mpi4py on arrays of the host, in turn.
 
-    ishmem run -n 2 --hosts localhost:2 benchmarks/decode.py LAYERS TOKENS
+    ishmem run -n 2 --hosts localhost:2 tools/decode.py LAYERS TOKENS
 
 The kernels are the same. With mpi4py, a layer has an all-reduce, two all-to-alls and an all-gather, and an expert gets
 a row for each token of each PE, zeros where it is not chosen. The times are medians on PE 0, from a barrier until the
