@@ -136,7 +136,7 @@ def test_the_hub_must_know_the_job(job: str) -> None:
         listener.listen(1)
 
         def welcome() -> None:
-            with wire.accept(listener) as connection:
+            with wire.accept(listener, job) as connection:
                 assert connection.recv(1 << 16)
                 wire.send(connection, Message(Kind.WELCOME, 1))
 
