@@ -78,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before -m deselects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        case = item.name.partition("[")[2].rstrip("]")
+        case = item.name.partition("[")[2].removesuffix("]")
         if _is_slow_case(item, case) or _is_slow_type(item, case):
             item.add_marker(pytest.mark.slow)
 

@@ -124,6 +124,7 @@ def test_types_on_the_host(dtype: str) -> None:
     check_all(dtype, "host", [(3, 7), (2, 129)])
 
 
+@pytest.mark.slow_types
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", [each for each in KERNEL_TYPES if each not in HALVES])
 def test_types_in_kernels(dtype: str) -> None:
@@ -162,7 +163,7 @@ def test_registered(form: str) -> None:
     check_registered(form)
 
 
-@pytest.mark.slow_cases("on two nodes", "access", "late")
+@pytest.mark.slow_cases("without access", "nodes", "late")
 @pytest.mark.parametrize(
     "mode",
     [

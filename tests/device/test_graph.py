@@ -73,6 +73,7 @@ def replay_all_reduces() -> bool:
         return right and float(other[0]) == float(n ** (REPLAYS // 100)) and float(round[0]) == REPLAYS
 
 
+@pytest.mark.slow_cases("each number of PEs, and each adapter", "3-0", "2-1")
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("n", [2, 3])
 def test_replays_of_an_all_reduce(n: int, adapter: str) -> None:
@@ -188,6 +189,7 @@ def replay_collectives(replays: int) -> list[int]:
     return [int(round[0]), *wrong.tolist()]
 
 
+@pytest.mark.slow_cases("each number of PEs, and each order", "2-env1-100", "3-env0-1000")
 @pytest.mark.parametrize(("env", "replays"), [({}, REPLAYS), ({"ISHMEM_SIM_ORDER": "late"}, 100)])
 @pytest.mark.parametrize("n", [2, 3])
 def test_replays_of_collectives(n: int, env: dict[str, str], replays: int) -> None:

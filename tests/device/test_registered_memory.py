@@ -90,6 +90,7 @@ def test_other_numbers_of_pes(name: str) -> None:
     check(name)
 
 
+@pytest.mark.slow_types
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", ALL)
 def test_types(dtype: str) -> None:
@@ -106,7 +107,7 @@ MODES: dict[str, dict[str, Any]] = {
 BY_PROXY = ["rma", "amo", "signals by group", "strided", "collectives", "reductions"]
 
 
-@pytest.mark.slow_cases("the same on two nodes", "PCIe", "no access", "late")
+@pytest.mark.slow_cases("the same without access", "PCIe", "nodes", "late")
 @pytest.mark.parametrize("mode", MODES)
 def test_by_the_proxy(mode: str) -> None:
     """Operations that a kernel leaves to the host, also atomics under a lock."""

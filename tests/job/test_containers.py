@@ -38,6 +38,7 @@ def check(done: subprocess.CompletedProcess[str], route: str, n: int = 2) -> Non
     assert found == [[str(pe), *("DIRECT" if pe == other else route for other in range(n))] for pe in range(n)], done
 
 
+@pytest.mark.slow_cases("the other formats", "pool", "tiles")
 @formats
 def test_without_pidfd_getfd(format: str) -> None:
     """As with Docker's filter, or with yama: only drivers that fetch descriptors by themselves are affected."""
@@ -63,6 +64,7 @@ SMALL = (
 )
 
 
+@pytest.mark.slow_cases("the other formats", "pool", "opaque-strict", "tiles")
 @formats
 def test_in_a_container(format: str) -> None:
     """A read-only file system, little shared memory, no home, few files, and namespaces of users and processes."""
@@ -75,6 +77,7 @@ def test_in_a_container(format: str) -> None:
     assert len(done.stderr.splitlines()) <= 1, done
 
 
+@pytest.mark.slow_cases("each format with one or two devices", "1-fd", "1-opaque", "2-pool", "1-tiles", "2-opaque-strict")
 @formats
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_container_for_each_pe(format: str, devices: int) -> None:
@@ -88,6 +91,7 @@ def test_a_container_for_each_pe(format: str, devices: int) -> None:
     assert done.stderr.count("these processes are in different namespaces of processes") == 2 * strict, done
 
 
+@pytest.mark.slow_cases("the other one", "[0]", "[1]")
 @pytest.mark.parametrize("elsewhere", [[0], [1], [1, 2]], ids=str)
 def test_networks_of_their_own_by_unique_id(elsewhere: list[int], tmp_path: Path) -> None:
     """All PEs are told, before any time-out, by a file, of which nothing remains."""

@@ -54,6 +54,7 @@ SLURM = "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=$PMI_RANK SLURM_LOC
 TILE = "$((PMI_RANK / 2)).$((PMI_RANK % 2))"
 
 
+@pytest.mark.slow_cases("another launcher", "tiles without a hierarchy", "selectors")
 @pytest.mark.parametrize(
     "variables",
     [

@@ -139,8 +139,8 @@ INDIRECT = {
 UNEQUAL = pytest.mark.parametrize("nodes", ["2+1", "1+2", "3+1", "1+1+2"])
 
 
-@pytest.mark.slow_cases("the same on 2+1 PEs", "late-1+", "late-3+")
-@pytest.mark.slow_cases("the same with late delivery", "without")
+@pytest.mark.slow_cases("the same on 2+1 PEs", "late-1+2", "late-1+1+2", "late-3+1")
+@pytest.mark.slow_cases("the same with late delivery", "without peer access-")
 @UNEQUAL
 @pytest.mark.parametrize("settings", INDIRECT)
 def test_collectives_of_kernels_on_unequal_nodes(nodes: str, settings: str) -> None:

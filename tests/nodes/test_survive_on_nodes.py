@@ -37,6 +37,7 @@ def run(
     return login.ishmem_run(*OPTIONS, str(program(name)), *arguments, env=env, **options)
 
 
+@pytest.mark.slow_cases("all PEs of a node", "victims0")
 @pytest.mark.parametrize("victims", [("1",), ("0", "3"), ("3", "2")])
 def test_those_that_are_left_go_on(login: Login, trial: trials.Trial, victims: tuple[str, ...]) -> None:
     """The first PE of a node, all PEs of a node, and one whose loss leaves a team without a stride."""
