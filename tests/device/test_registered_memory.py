@@ -107,7 +107,7 @@ MODES: dict[str, dict[str, Any]] = {
 BY_PROXY = ["rma", "amo", "signals by group", "strided", "collectives", "reductions"]
 
 
-@pytest.mark.slow_cases("the same without access", "PCIe", "nodes", "late")
+@pytest.mark.slow("test_tiles.py::test_by_the_proxy, whose tiles are registered, too")
 @pytest.mark.parametrize("mode", MODES)
 def test_by_the_proxy(mode: str) -> None:
     """Operations that a kernel leaves to the host, also atomics under a lock."""

@@ -77,7 +77,7 @@ def test_in_a_container(format: str) -> None:
     assert len(done.stderr.splitlines()) <= 1, done
 
 
-@pytest.mark.slow_cases("each format with one or two devices", "1-fd", "1-opaque", "2-pool", "1-tiles", "2-opaque-strict")
+@pytest.mark.slow_cases("each format once", "1-fd", "1-opaque", "2-pool", "1-tiles", "2-opaque-strict")
 @formats
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_container_for_each_pe(format: str, devices: int) -> None:
