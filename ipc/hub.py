@@ -40,7 +40,6 @@ _INIT = 1  # the last collective of ``init`` in a job on several nodes that goes
 _STRANGERS = 64  # connections that have not sent a HELLO yet
 
 Fate = Callable[[int], Union[str, None]]
-Count = Callable[[int], object]
 
 
 class _Session:
@@ -73,20 +72,20 @@ class Hub:
     Attributes:
         job: The name of the job.
         status: The exit status with which a PE has ended the job, if one has.
-        on_lost: Called by the thread after each loss.
+        on_lost: Called by the thread for each loss, before the PEs are told.
     """
 
-    def __init__(self, job: str, n_pes: int, fate: Fate, patience: float | None, count: Count | None = None) -> None:
+    def __init__(self, job: str, n_pes: int, fate: Fate, patience: float | None) -> None:
         """Listen for the PEs of a job, whose name only they know, and start the thread.
 
         ``fate`` describes how a PE has ended, if it knows. Where it does not when a PE's connection ends, the hub waits
         ``patience`` seconds for a report to `ended`. ``None``: nobody reports, and the thread ends with the last
-        connection. ``count`` is told how many PEs are lost, before they are.
+        connection.
 
         Raises:
             IshmemError: The address of the job is in use.
         """
-        self.job, self._n_pes, self._fate, self._patience, self._count = job, n_pes, fate, patience, count
+        self.job, self._n_pes, self._fate, self._patience = job, n_pes, fate, patience
         self._closed = False
         self.status: int | None = None
         self.on_lost: Callable[[], None] | None = None
@@ -275,13 +274,11 @@ class Hub:
         if pe in session.left or pe in session.lost:
             return
         session.lost[pe] = how
-        if self._count:
-            self._count(len(session.lost))
+        if self.on_lost:
+            self.on_lost()
         session.forget_early()
         self._forward(session, Message(Kind.LOST, pe, 0, how.encode()), but=pe)
         self._count_those_left(session)
-        if self.on_lost:
-            self.on_lost()
 
     def _count_those_left(self, session: _Session) -> None:
         """Tell the members of a team that are left who they are, once all of them have asked.

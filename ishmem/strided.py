@@ -145,8 +145,8 @@ def run(
     if _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put):
         return
     plan = plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put)
-    plan.run(_core.strided, dest, source, dst, sst, bsize, nblocks, pe, is_put)
-    job.current().engine.quiet()
+    if not plan.run(_core.strided, dest, source, dst, sst, bsize, nblocks, pe, is_put):
+        job.current().engine.quiet()
 
 
 def plan_blocks(

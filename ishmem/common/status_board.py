@@ -244,10 +244,6 @@ class StatusBoard:
             return _FATES.get(record.state)
         return record.how() + (f" in {self.where(pe)}" if record.since and record.is_inside else "")
 
-    def count_losses(self, losses: int) -> None:
-        """Take note of how many PEs are lost."""
-        self.head.losses = losses
-
     def where(self, pe: int, now: float | None = None) -> str:
         """Describe the wait that a PE has recorded, with its duration if ``now`` is given."""
         record = self[pe]

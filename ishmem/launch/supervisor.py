@@ -184,7 +184,8 @@ class _Supervisor:
             return
         try:
             name = self._job.environments[0]["ISHMEM_JOB"]
-            self._hub = Hub(name, board.n_pes, board.fate, REPORT, board.count_losses)
+            self._hub = hub = Hub(name, board.n_pes, board.fate, REPORT)
+            hub.on_lost = lambda: setattr(board.head, "losses", len(hub.lost))
         except (RuntimeError, OSError) as error:  # the first also where a thread cannot start
             self._report(f"cannot start the hub of the PEs: {error}{advice(error)}")
             self._end(2)

@@ -81,11 +81,17 @@ class Plan:
         """Return the address of the first element of ``source``."""
         return self.source.address if self.is_put else self.remote
 
-    def run(self, by_core: Callable[..., Any], *arguments: Any) -> None:
-        """Copy by the core, with the memory of this PE's array registered, or start the copies in the copy engine."""
+    def run(self, by_core: Callable[..., Any], *arguments: Any) -> bool:
+        """Copy by the core, with the memory of this PE's array registered; else start copies in the copy engine.
+
+        Returns:
+            Whether the core has made the copy.
+        """
         self._learn()
-        if by_core(*arguments) in (NotImplemented, False):
+        done = by_core(*arguments) not in (NotImplemented, False)
+        if not done:
             self.start()
+        return done
 
     def _learn(self) -> None:
         if not (self.boxes and (self.source if self.is_put else self.dest).device):

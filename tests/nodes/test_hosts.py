@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -267,15 +266,6 @@ def test_ishmem_run_and_a_launcher() -> None:
 
 
 # ---- jobs on emulated nodes
-
-
-@pytest.fixture(scope="module")
-def login() -> Iterator[Login]:
-    if not nodes.has_namespaces():
-        pytest.skip("no namespaces for emulated nodes")
-    found = Login(2)
-    yield found
-    found.close()
 
 
 def test_job(login: Login, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import random
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,6 @@ from subprocesses import program
 from ishmem.testing import nodes
 
 OPTIONS = ("--survive", "--hosts", "node0:2,node1:2", "--sim", "2", "--timeout", "100")
-
-
-@pytest.fixture(scope="module")
-def login() -> Iterator[Login]:
-    if not nodes.has_namespaces():
-        pytest.skip("no namespaces for emulated nodes")
-    found = Login(2)
-    yield found
-    found.close()
 
 
 def run(
