@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import contextlib
-import enum
 import errno
 import hashlib
 import hmac
@@ -19,6 +18,7 @@ from typing import NamedTuple
 
 from ishmem.common import tcp
 from ishmem.common.errors import IshmemError
+from ishmem.common.shared_numbers import MESSAGE_HEADER, MESSAGE_MAGIC, Kind as Kind
 
 VERSION = 1
 MAX_PAYLOAD = 64 * 1024
@@ -27,35 +27,10 @@ MAX_PES = 1 << 16
 SEND_TIMEOUT = 10
 """Seconds after which a PE that does not read its messages counts as lost."""
 
-_MAGIC = b"ISHM"
-# magic, version, kind, pe, file descriptors, sequence, length of the payload
-_HEADER = struct.Struct("<4sHHIIQI")
+_HEADER = struct.Struct("<" + "".join(MESSAGE_HEADER.values()))
 _HELLO = struct.Struct("<32sI")
 _CREDENTIALS = struct.Struct("iII")
 _LARGEST = _HEADER.size + MAX_PAYLOAD
-
-
-class Kind(enum.IntEnum):
-    """The kinds of messages; in all but HELLO, ``pe`` is the PE that the message is about."""
-
-    HELLO = 1
-    """The sender is this PE of this job (payload: token and number of PEs)."""
-    WELCOME = 2
-    """The receiver is admitted (payload: token of the hub)."""
-    REFUSED = 3
-    """The receiver is not admitted (payload: the reason)."""
-    PART = 4
-    """The part of this PE in the collective of this sequence number."""
-    ABORT = 5
-    """The collective of this sequence number ends with an error (payload: its text)."""
-    LOST = 6
-    """This PE is lost (payload: how)."""
-    LEFT = 7
-    """This PE has left."""
-    EXIT = 8
-    """This PE ends the job (sequence: the exit status)."""
-    SHRINK = 9
-    """This PE asks who of a team is left, or is told (sequence: of its question; payload: a `Census`)."""
 
 
 class Message(NamedTuple):
@@ -69,7 +44,7 @@ class Message(NamedTuple):
 
     def pack(self) -> bytes:
         """Return the bytes to send."""
-        head = (_MAGIC, VERSION, self.kind, self.pe, self.n_fds, self.sequence, len(self.payload))
+        head = (MESSAGE_MAGIC, VERSION, self.kind, self.pe, self.n_fds, self.sequence, len(self.payload))
         return _HEADER.pack(*head) + self.payload
 
 
@@ -114,7 +89,7 @@ def parse(data: bytes, n_fds: int = 0) -> Message:
     if len(data) < _HEADER.size:
         raise MessageError(f"a message of {len(data)} bytes is shorter than its header")
     magic, version, kind, pe, declared_fds, sequence, length = _HEADER.unpack_from(data)
-    if magic != _MAGIC:
+    if magic != MESSAGE_MAGIC:
         raise MessageError("not an ishmem message")
     if version != VERSION:
         raise MessageError(f"message version {version}, this is version {VERSION}")

@@ -15,6 +15,12 @@ NO_RESULT = 0x80
 HELD, NBI = 1 << 24, 1 << 25
 """In the kind of a request: of a program's operation that may arrive late, and of a nonblocking one."""
 
+MESSAGE_MAGIC = b"ISHM"
+MESSAGE_HEADER = {
+    "magic": "4s", "version": "H", "kind": "H", "pe": "I", "descriptors": "I", "sequence": "Q", "length": "I",
+}  # fmt: skip
+"""What precedes the payload of a message of ``ipc/wire.py``: fields and their formats, of `struct`, without padding."""
+
 REQUEST_WORDS = ("turn", "posted", "what", "pe", "offset", "operand", "other", "unused")
 """The words of a kernel's request to the proxy, int64 each; ``ishmem/core/proxy.cpp`` explains them."""
 
@@ -56,3 +62,33 @@ class Request(IntEnum):
     MARK_HELD = 10  # this and those below return a value
     LOAD = 11
     ATOMIC_RMW = 12
+
+
+class Problem(IntEnum):
+    """What the proxy could not do, beside the results of Level Zero, which are positive."""
+
+    OUTSIDE = -1
+    LOST_PE = -2
+
+
+class Kind(IntEnum):
+    """The kinds of messages; in all but HELLO, ``pe`` is the PE that the message is about."""
+
+    HELLO = 1
+    """The sender is this PE of this job (payload: token and number of PEs)."""
+    WELCOME = 2
+    """The receiver is admitted (payload: token of the hub)."""
+    REFUSED = 3
+    """The receiver is not admitted (payload: the reason)."""
+    PART = 4
+    """The part of this PE in the collective of this sequence number."""
+    ABORT = 5
+    """The collective of this sequence number ends with an error (payload: its text)."""
+    LOST = 6
+    """This PE is lost (payload: how)."""
+    LEFT = 7
+    """This PE has left."""
+    EXIT = 8
+    """This PE ends the job (sequence: the exit status)."""
+    SHRINK = 9
+    """This PE asks who of a team is left, or is told (sequence: of its question; payload: a `Census`)."""

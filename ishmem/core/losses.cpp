@@ -25,16 +25,6 @@ namespace {
 
 constexpr std::chrono::milliseconds STEP{10};
 
-// A message of the hub, without its payload: see ipc/wire.py.
-struct __attribute__((packed)) Header {
-    char magic[4];
-    uint16_t version, kind;
-    uint32_t pe, descriptors;
-    uint64_t sequence;
-    uint32_t length;
-};
-constexpr char MAGIC[4] = {'I', 'S', 'H', 'M'};
-constexpr uint16_t LOST = 6;
 constexpr size_t PEEKED = 64 << 10;
 
 class Teller {
@@ -82,17 +72,17 @@ class Teller {
         }
     }
 
-    // Looks for losses in the messages that Python has not read.
+    // Looks for losses in the messages of the hub that Python has not read: see ipc/wire.py.
     void look() {
         const ssize_t got = recv(stream_, messages_.data(), PEEKED, MSG_PEEK | MSG_DONTWAIT);
         is_cut_off_ = is_cut_off_ || got == 0;
         const char *at = messages_.data(), *end = at + (got > 0 ? got : 0);
-        Header next;
+        messages::Header next;
         for (; end - at >= static_cast<ptrdiff_t>(sizeof next); at += sizeof next + next.length) {
             std::memcpy(&next, at, sizeof next);
-            if (std::memcmp(next.magic, MAGIC, sizeof MAGIC)) return;  // Python has closed it, and it is another file
+            if (std::memcmp(next.magic, messages::MAGIC, sizeof next.magic)) return;  // Python has closed it, and it is another file
             const int pe = static_cast<int>(next.pe);
-            if (next.kind == LOST && !heard_.count(pe)) unheard_.insert(pe);
+            if (next.kind == messages::Lost && !heard_.count(pe)) unheard_.insert(pe);
         }
     }
 

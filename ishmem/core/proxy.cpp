@@ -19,8 +19,6 @@ namespace {
 
 using namespace requests;
 
-constexpr int LOST_PE = -2;  // a problem: a request has ended because its PE is lost
-
 // The line before the requests.
 struct Header {
     int64_t completed;  // number of completed requests, in ticket order
@@ -132,7 +130,7 @@ bool Proxy::begin() {
     const bool is_pe = request.pe >= 0 && request.pe < h.n_pes;
     char *far = is_pe ? h.symmetric(static_cast<int>(request.pe), request.offset, request.bytes(), false) : nullptr;
     if (request.kind() >= Fence && request.kind() <= MarkHeld) order_held(each);
-    else if (!far) note(-1);
+    else if (!far) note(Outside);
     else if (request.kind() == Quiet) begin_quiet(each);
     else if (late && request.what & HELD && request.pe != h.me && hold(request)) {}
     else if (!is_far(h.mapped[static_cast<size_t>(request.pe)])) note(serve(request, far));
@@ -229,7 +227,7 @@ bool Proxy::is_done(Begun &each) {
         if (each.puts() && (finished >= asked || !engine()->complete(each.mark))) return false;
     }
     const Request &request = each.request;
-    if (each.group->lost) note(LOST_PE);
+    if (each.group->lost) note(LostPe);
     if (request.kind() == AtomicRmw) each.slot->operand = each.group->value;
     if (request.kind() == Get && !each.buffer.empty()) note(copy(each.buffer.data(), reinterpret_cast<char *>(request.operand), each.buffer.size(), false));
     if (each.group->pending) new std::vector<char>(std::move(each.buffer));  // MPI may still use it

@@ -18,6 +18,7 @@ FLAGS = ("dest_blocks", "source_blocks", "own_counts", "is_plain", "gives_all_th
 CHOICES = ("root", "in_place", "combines")
 NAMES = {name: name for name in ("EQ", "NE", "GT", "GE", "LT", "LE")}
 """The enumerators with other names than `cpp_name` gives."""
+UNSIGNED = {"H": "uint16_t", "I": "uint32_t", "Q": "uint64_t"}
 
 
 def cpp_name(name: str) -> str:
@@ -61,6 +62,11 @@ def _routines() -> list[str]:
     ]
 
 
+def _member(name: str, kind: str) -> str:
+    """Return the member of a structure that has a format of `struct`."""
+    return f"char {name}[{kind[:-1]}];" if kind[-1] == "s" else f"{UNSIGNED[kind]} {name};"
+
+
 def _numbers() -> list[str]:
     from ishmem.common import constants, shared_numbers as shared, type_tables
 
@@ -81,7 +87,14 @@ def _numbers() -> list[str]:
         f"constexpr int64_t HELD = {shared.HELD}, NBI = {shared.NBI};",
         enumeration(shared.Request, "RequestKind"),
         f"struct Words {{ int64_t {', '.join(shared.REQUEST_WORDS)}; }};",
+        enumeration(shared.Problem),
         "}  // namespace requests",
+        "",
+        "namespace messages {",
+        f'constexpr char MAGIC[] = "{shared.MESSAGE_MAGIC.decode()}";',
+        enumeration(shared.Kind),
+        f"struct __attribute__((packed)) Header {{ {' '.join(map(_member, *zip(*shared.MESSAGE_HEADER.items())))} }};",
+        "}  // namespace messages",
         "",
         "}  // namespace ishmem",
     ]

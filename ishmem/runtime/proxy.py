@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from ishmem import _core
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import LINE, PROXY_RING_SLOTS
+from ishmem.common.shared_numbers import Problem
 from ishmem.ipc import handles, pyze
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ def raise_problem() -> bool:
         IshmemError: The request had an address outside the heap.
     """
     code = _core.proxy_problem()
-    if code == -1:
+    if code == Problem.OUTSIDE:
         raise IshmemError("an operation in a kernel reaches outside the symmetric heap; ISHMEM_CHECK=1 says which")
-    if code not in (0, -2):
+    if code not in (0, Problem.LOST_PE):
         raise pyze.failure("a request of a kernel to the host", code)
     return bool(code)
