@@ -11,6 +11,7 @@ from ishmem.teams import TEAM_NODE, TEAM_WORLD
 from .callers import Caller
 from .events import EventHandle, EventOverlap
 from .exchange import Exchange, ranks_of, size_of_exchange, team_of
+from .experimental import Experimental
 from .layouts import EPHandle, Options, Route, new_handle, received, weights_of
 
 __all__ = ["EPHandle", "ElasticBuffer"]
@@ -18,7 +19,7 @@ __all__ = ["EPHandle", "ElasticBuffer"]
 QPS = 17
 
 
-class ElasticBuffer:
+class ElasticBuffer(Experimental):
     """Dispatch and combine of DeepEP's V2 over the processes of a group.
 
     Memory on the symmetric heap is allocated when the number of tokens, hidden size and number of choices are known: by
@@ -53,6 +54,7 @@ class ElasticBuffer:
             ValueError: A group that is not the whole job.
             HeapExhausted, StateError, IshmemError: As for ``ishmem.moe.Buffer``.
         """
+        super().__init__()
         known = min(num_max_tokens_per_rank, hidden, num_topk) > 0
         ranks = ranks_of(group)
         need = num_bytes or (size_of_exchange(ranks, num_max_tokens_per_rank, hidden, num_topk) if known else 0)
@@ -74,6 +76,7 @@ class ElasticBuffer:
         exchanges, self._exchanges = self._exchanges, {}
         for each in exchanges.values():
             each.free()
+        self.free_experimental()
 
     @staticmethod
     def get_buffer_size_hint(

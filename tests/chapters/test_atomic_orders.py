@@ -106,6 +106,11 @@ def jobs(request: pytest.FixtureRequest) -> Iterator[Pes]:
     pool.stop()
 
 
+@pytest.mark.slow_cases(
+    "the same without settings",
+    "{'ISHMEM_CHECK': '1'}-check_shapes-()",
+    "{'ISHMEM_SIM_ORDER': 'late:7'}-check_shapes-()",
+)
 @pytest.mark.parametrize(
     ("check", "arguments"),
     [

@@ -193,6 +193,7 @@ def check_halves(dtype: str, sizes: tuple[int, ...]) -> None:
             halves.same(arrays[k], wanted, dtype, f"{routine} {dtype} {n}")
 
 
+@pytest.mark.slow_cases("float16", "1pes-bfloat16")
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="kernels of numba-dpex have no floats of 16 bits")
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", HALVES)

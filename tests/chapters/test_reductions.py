@@ -75,6 +75,7 @@ def check_halves(dtype: str, counts: tuple[int, ...], routines: tuple[str, ...] 
     calls.reset()
 
 
+@pytest.mark.slow_cases("other numbers of PEs", "1pes-bfloat16", "4pes-bfloat16", "3pes-bfloat16", "4pes-float16")
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", HALVES)
 def test_halves(dtype: str) -> None:

@@ -413,6 +413,7 @@ def move_transposed_by_group(item: kapi.NdItem, put, get, source, pe):  # type: 
     ishmem.quiet_work_group(group)
 
 
+@pytest.mark.slow_cases("float64", "1pes-uint8")
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3pes-")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])

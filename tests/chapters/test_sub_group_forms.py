@@ -73,6 +73,7 @@ def collect(item: kapi.NdItem, total, every, parts, root, source, status):
         ishmem.team_sync_work_group(ishmem.TEAM_WORLD, group)
 
 
+@pytest.mark.slow_cases("other sizes", "1pes-5000")
 @pytest.mark.slow_cases("the same on other numbers of PEs", "1pes-3")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("size", [3, 5000])

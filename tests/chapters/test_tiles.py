@@ -112,6 +112,7 @@ def check_all(dtype: str, form: str, sizes: list[tuple[int, int]] = SIZES) -> No
             check_shape(dtype, rows, columns, shape, form, seed)
 
 
+@pytest.mark.slow_cases("the same by a work-group", "1pes-single")
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("form", ["host", *FORMS])
 def test_all(form: str) -> None:

@@ -47,6 +47,7 @@ def replay_a_kernel() -> list[int]:
     return [*before, *x.tolist()]
 
 
+@pytest.mark.slow_cases("the other adapter", "1")
 @pytest.mark.parametrize("adapter", ADAPTERS)
 def test_replays_of_a_kernel(adapter: str) -> None:
     with Pes(1, {"SYCL_UR_USE_LEVEL_ZERO_V2": adapter}) as pool:
@@ -73,7 +74,7 @@ def replay_all_reduces() -> bool:
         return right and float(other[0]) == float(n ** (REPLAYS // 100)) and float(round[0]) == REPLAYS
 
 
-@pytest.mark.slow_cases("each number of PEs, and each adapter", "3-0", "2-1")
+@pytest.mark.slow_cases("each number of PEs, and each adapter", "3-0", "2-1", "3-1")
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("n", [2, 3])
 def test_replays_of_an_all_reduce(n: int, adapter: str) -> None:

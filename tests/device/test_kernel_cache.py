@@ -381,6 +381,7 @@ def test_kernels_in_the_cache_need_no_numba(tmp_path: Path) -> None:
     assert output(2, tmp_path, forked=False).count("imported:\n") == 2
 
 
+@pytest.mark.slow("test_only_the_first_run_compiles")
 def test_kernels_of_inference(tmp_path: Path) -> None:
     """Those that ishmem makes for a dtype are in the cache, too."""
     made = ["all_gather", "all_reduce", "all_reduce_add_rms_norm", "combine", "dispatch", "reduce_scatter"]

@@ -125,6 +125,7 @@ def test_what_a_kernel_waits_for(pes: Pes, form: str) -> None:
     assert after == ""
 
 
+@pytest.mark.slow("tests/job/test_faults.py")
 def test_reports() -> None:
     """The notice of a long wait tells it; so does the report of the job's end."""
     done = run_program(

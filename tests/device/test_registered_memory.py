@@ -78,6 +78,7 @@ def check(name: str) -> None:
         function(*arguments)
 
 
+@pytest.mark.slow_cases("other chapters", "2pes-indexed")
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("name", CHECKS)
 def test_chapters(name: str) -> None:

@@ -146,6 +146,7 @@ def documented() -> dict[str, tuple[int, int]]:
     return {name: (int(other), int(own)) for name, (other, own) in zip([*KERNELS, "layers"], rows)}
 
 
+@pytest.mark.slow_cases("collectives", "rma")
 @pytest.mark.parametrize("name", KERNELS)
 def test_trips(arc: Pes, name: str) -> None:
     assert (arc.run(count, name, True)[0], arc.run(count, name, False)[0]) == documented()[name]

@@ -69,6 +69,7 @@ def test_some_functions(left: str, right: str) -> None:
     compare(OF_TWO, *pairs(left, right))
 
 
+@pytest.mark.slow_cases("other types", "uint32", "uint64", "uint16", "int8")
 @pytest.mark.parametrize("dtype", [*INTEGERS, *REALS])
 def test_functions_of_one(dtype: str) -> None:
     a = edges(dtype)

@@ -40,6 +40,7 @@ def test_unknown_card(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
         card.asked()
 
 
+@pytest.mark.slow("tests/tools/test_doctor.py")
 def test_missing_packages(tmp_path: Path) -> None:
     """The error and the doctor name the packages and how to get them."""
     if not card.emulator():
@@ -52,6 +53,7 @@ def test_missing_packages(tmp_path: Path) -> None:
     assert "the emulated card needs Intel's packages libigc2, libigdgmm12, libze-intel-gpu1, libze1" in done.stdout
 
 
+@pytest.mark.slow("tests/job/test_faults.py")
 @ON_CARD
 def test_kernels_in_turn() -> None:
     """A kernel that waits for a later one of its queue: the report names both."""

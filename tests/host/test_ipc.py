@@ -142,6 +142,7 @@ def run_both(environment, target, *arguments):
 FORMATS = ["fd", "pool", "opaque", "opaque-strict", "tiles"]
 
 
+@pytest.mark.slow_cases("other formats", "opaque-strict")
 @pytest.mark.slow_cases("the same with other settings", "pool", "tiles")
 @pytest.mark.parametrize("mode", FORMATS)
 def test_two_processes_share_heaps(mode):
@@ -149,6 +150,7 @@ def test_two_processes_share_heaps(mode):
     assert run_both({"ISHMEM_SIM_IPC": mode}, exchange_heaps, 100 if mode == "fd" else 3, size) == [0, 0]
 
 
+@pytest.mark.slow_cases("fd", "opaque")
 @pytest.mark.slow_cases("the same with other settings", "opaque-strict", "pool", "tiles")
 @pytest.mark.parametrize("mode", FORMATS)
 def test_a_heap_in_a_pool_of_sycl(mode):

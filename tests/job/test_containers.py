@@ -38,7 +38,7 @@ def check(done: subprocess.CompletedProcess[str], route: str, n: int = 2) -> Non
     assert found == [[str(pe), *("DIRECT" if pe == other else route for other in range(n))] for pe in range(n)], done
 
 
-@pytest.mark.slow_cases("the other formats", "pool", "tiles")
+@pytest.mark.slow_cases("the other formats", "fd", "opaque", "pool", "tiles")
 @formats
 def test_without_pidfd_getfd(format: str) -> None:
     """As with Docker's filter, or with yama: only drivers that fetch descriptors by themselves are affected."""
@@ -64,7 +64,7 @@ SMALL = (
 )
 
 
-@pytest.mark.slow_cases("the other formats", "pool", "opaque-strict", "tiles")
+@pytest.mark.slow_cases("the other formats", "opaque", "pool", "opaque-strict", "tiles")
 @formats
 def test_in_a_container(format: str) -> None:
     """A read-only file system, little shared memory, no home, few files, and namespaces of users and processes."""
@@ -77,7 +77,8 @@ def test_in_a_container(format: str) -> None:
     assert len(done.stderr.splitlines()) <= 1, done
 
 
-@pytest.mark.slow_cases("each format once", "1-fd", "1-opaque", "2-pool", "1-tiles", "2-opaque-strict")
+@pytest.mark.slow_cases("one format each", "1-fd", "1-opaque", "1-pool", "1-tiles")
+@pytest.mark.slow_cases("one format each", "2-opaque", "2-opaque-strict", "2-pool", "2-tiles")
 @formats
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_container_for_each_pe(format: str, devices: int) -> None:

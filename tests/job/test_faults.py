@@ -186,6 +186,7 @@ def test_hang_without_launcher(trial: trials.Trial) -> None:
 # ---- the user ends the job
 
 
+@pytest.mark.slow_cases("the other signal", "15")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_to_ishmem_run(trial: trials.Trial, number: signal.Signals) -> None:
     command = [*ISHMRUN, "-n", "2", str(program("wait_in_vain"))]

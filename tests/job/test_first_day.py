@@ -252,6 +252,7 @@ def test_a_hung_kernel_without_launcher() -> None:
     assert re.search(r"hung_kernel\.py:18|kernel (__main__\.)?hang has not ended", done.stderr), done
 
 
+@pytest.mark.slow_cases("hung_kernel", "hung_kernel_beside_opencl")
 @pytest.mark.parametrize("name", ["hung_kernel", "hung_kernel_beside_opencl"])
 def test_sigint_during_a_kernel(name: str) -> None:
     """Also where LLVM, in the OpenCL runtime, has installed its handler first."""

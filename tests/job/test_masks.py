@@ -42,6 +42,7 @@ def under_mpiexec(n: int, command: str, env: dict[str, str]) -> subprocess.Compl
     return run_command([*MPIEXEC, "-n", str(n), "sh", "-c", command], env=env)
 
 
+@pytest.mark.slow_cases("the other one", "access-1")
 @pytest.mark.parametrize(("peers", "route"), [("atomics", Route.DIRECT), ("access", Route.STORES)])
 def test_a_mask_for_each_process_of_mpiexec(peers: str, route: Route) -> None:
     """The number of a device counts within the mask, and the route to a hidden device is as without masks."""
@@ -54,7 +55,7 @@ SLURM = "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=$PMI_RANK SLURM_LOC
 TILE = "$((PMI_RANK / 2)).$((PMI_RANK % 2))"
 
 
-@pytest.mark.slow_cases("another launcher", "tiles without a hierarchy", "selectors")
+@pytest.mark.slow_cases("another launcher", "gpu_tile_compact.sh", "tiles without a hierarchy", "selectors")
 @pytest.mark.parametrize(
     "variables",
     [

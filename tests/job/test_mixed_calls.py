@@ -10,6 +10,7 @@ from subprocesses import program, run_command, run_program
 from ishmem.testing import nodes
 
 
+@pytest.mark.slow_cases("other calls", "barrier-0-0")
 @pytest.mark.slow_cases("the other places of the call", "barrier-0-1", "reduce-3-0", "reduce-3-1")
 @pytest.mark.parametrize("check", ["0", "1"])
 @pytest.mark.parametrize(("form", "team"), [("reduce", 3), ("barrier", 0)])

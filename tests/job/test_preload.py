@@ -67,6 +67,10 @@ def both(*words: str, folder: Path, n: int = 1) -> tuple[int, list[str]]:
 
 @pytest.mark.slow_cases(
     "the other programs",
+    "at the end",
+    "at exit",
+    "status",
+    "words",
     "cause",
     "child",
     "hook",

@@ -143,7 +143,7 @@ def test_the_hub_must_know_the_job(job: str) -> None:
         impostor = threading.Thread(target=welcome)
         impostor.start()
         with pytest.raises(IshmemError, match="for the PEs of this job but is not part of it"):
-            Links.connect(job, 1, 2, LIMIT)
+            Links.connect(job, 1, 2, 5)
         impostor.join()
 
 

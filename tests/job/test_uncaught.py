@@ -83,6 +83,7 @@ else:
 """
 
 
+@pytest.mark.slow_cases("thread-raise", "thread-exit")
 @pytest.mark.slow_cases("the same with a thread", "handler-")
 @pytest.mark.slow_cases("the same in a job", "thread-finalize-")
 @pytest.mark.slow_cases("the same without with", "thread-with-")

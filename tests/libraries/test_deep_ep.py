@@ -322,6 +322,7 @@ def test_on_two_nodes() -> None:
         pool.stop()
 
 
+@pytest.mark.slow_cases("test_elastic", "2")
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3")
 @pytest.mark.parametrize("n", [2, 3])
 def test_torch(n: int) -> None:

@@ -336,6 +336,7 @@ def test_checked() -> None:
     check_in_kernels("float32", (1, 5001), 3)
 
 
+@pytest.mark.slow("tests/libraries/test_moe.py")
 @CHECKING
 def test_mismatch() -> None:
     """Calls that differ end with an error on all PEs, and leave the arrays; the next call is right."""

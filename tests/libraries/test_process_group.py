@@ -50,6 +50,7 @@ def test_some_processes():
     assert said == ["PE 0 of 2, rank 0: 2", "PE 1 of 2, rank 2: 2", "this process is not in process_group"]
 
 
+@pytest.mark.slow_cases("the other way", "jobs")
 @pytest.mark.parametrize("of", ["jobs", "teams"])
 def test_communicators_of_subgroups(of):
     said = torchrun(4, program("communicators_of_subgroups"), of)

@@ -506,6 +506,7 @@ def check_refused_tensors() -> None:
     assert a.tolist() == [1, 1]
 
 
+@pytest.mark.slow_cases("fewer PEs", "3-check_creation")
 @pytest.mark.slow_cases("the same on 3 PEs", "1-")
 @pytest.mark.parametrize(
     "check",

@@ -80,6 +80,7 @@ def spread() -> Iterator[Pes]:
     pool.stop()
 
 
+@pytest.mark.slow_cases("float16", "kernels, bfloat16")
 @pytest.mark.slow_cases(
     "the other chapters; `make test-mpi` runs all of them",
     "kernels_collectives",
@@ -123,6 +124,7 @@ def test_collectives_on_three_nodes(three_nodes: Pes) -> None:
     three_nodes.run(check_collectives, ("slot", "mapped", "levels", "rounds"), (0, 3, 700), list(COLLECTIVES))
 
 
+@pytest.mark.slow_cases("float16", "bfloat16")
 @pytest.mark.parametrize("dtype", HALVES)
 def test_halves_on_three_nodes(three_nodes: Pes, dtype: str) -> None:
     three_nodes.run(test_reductions.check_halves, dtype, (0, 3, 700, 20001))

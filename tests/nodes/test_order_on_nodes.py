@@ -139,6 +139,7 @@ INDIRECT = {
 UNEQUAL = pytest.mark.parametrize("nodes", ["2+1", "1+2", "3+1", "1+1+2"])
 
 
+@pytest.mark.slow_cases("tests/nodes/test_chapters_on_nodes.py", "late-2+1")
 @pytest.mark.slow_cases("the same on 2+1 PEs", "late-1+2", "late-1+1+2", "late-3+1")
 @pytest.mark.slow_cases("the same with late delivery", "without peer access-")
 @UNEQUAL

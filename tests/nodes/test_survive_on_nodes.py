@@ -27,6 +27,7 @@ def run(
     return login.ishmem_run(*OPTIONS, str(program(name)), *arguments, env=env, **options)
 
 
+@pytest.mark.slow_cases("other PEs", "victims1")
 @pytest.mark.slow_cases("all PEs of a node", "victims0")
 @pytest.mark.parametrize("victims", [("1",), ("0", "3"), ("3", "2")])
 def test_those_that_are_left_go_on(login: Login, trial: trials.Trial, victims: tuple[str, ...]) -> None:
@@ -59,6 +60,7 @@ def serve(login: Login, trial: trials.Trial, victim: int, delay: float, rule: st
     print(f"killed PE {victim} after {delay:.3f} s, {rule}: the others went on after {max(times):.2f} s")
 
 
+@pytest.mark.slow_cases("the other one", "2-drop")
 @pytest.mark.parametrize(("victim", "rule"), [(1, "reroute"), (2, "drop")])
 def test_serving(login: Login, trial: trials.Trial, victim: int, rule: str) -> None:
     serve(login, trial, victim, 0.3, rule)

@@ -209,6 +209,7 @@ ORDERS = {
 CASES = [(0, 0), *((op, order) for op, orders in ORDERS.items() for order in orders)]
 
 
+@pytest.mark.slow_cases("other atomics", "225-8", "228-4", "227-16", "228-16")
 @pytest.mark.slow_cases("checks the simulator only", "225-2", "225-4", "227-0", "227-2", "228-0")
 @pytest.mark.parametrize(("op", "order"), CASES)
 def test_only_sequential_consistency_takes_a_fence(op, order, tmp_path) -> None:

@@ -32,6 +32,7 @@ def results_of(name: str) -> list[tuple[App, object]]:
     return results if ishmem.my_pe() == 0 else []
 
 
+@pytest.mark.slow_cases("other applications", "2pes-decode", "2pes-fft3d", "2pes-matmul_allscatter", "2pes-bfs")
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3pes-")
 @pytest.mark.ishmem([2, 3])
 @pytest.mark.parametrize("name", APPS)

@@ -393,6 +393,7 @@ def write(path: Path, rows: list[Row]) -> str:
     return str(path)
 
 
+@pytest.mark.slow("`make bench`")
 def test_plot(tmp_path: Path) -> None:
     file = write(tmp_path / "r.json", made_rows())
     result = called("plot", file)

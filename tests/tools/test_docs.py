@@ -51,6 +51,7 @@ def test_pages_have_other_code_only_to_compare_with() -> None:
     assert with_code <= of_torch | wrong
 
 
+@pytest.mark.slow_cases("`make docs`, which runs it", "first-steps.ipynb")
 @pytest.mark.parametrize("notebook", [*(ROOT / "docs" / "notebooks").glob("*.ipynb")], ids=lambda path: path.name)
 def test_a_notebook_shows_what_its_cells_print(notebook: Path) -> None:
     done = run_command([sys.executable, str(ROOT / "tests" / "notebook.py"), str(notebook)])

@@ -441,6 +441,7 @@ def test_this_machine() -> None:
     assert "starts a job of 2 processes" in done.stdout
 
 
+@pytest.mark.slow("test_this_machine")
 def test_all_checks_run_without_the_device_that_is_asked_for() -> None:
     """Where there are GPUs, the driver shows them."""
     command = [str(Path(sys.executable).with_name("ishmem")), "doctor"]

@@ -83,6 +83,7 @@ PASSING = """
 """
 
 
+@pytest.mark.slow("test_tests_that_fail")
 def test_tests_that_pass(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PASSING)
     done = pytester.runpytest_subprocess("-rA", "-p", "no:cacheprovider", "--strict-markers")
@@ -279,6 +280,7 @@ ON_NODES = """
 """
 
 
+@pytest.mark.slow("tests/nodes")
 def test_emulated_nodes(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(ON_NODES)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--ishmem-nodes", "1+1")

@@ -203,6 +203,7 @@ def called(*words: str) -> str:
     return result.output
 
 
+@pytest.mark.slow("the other tests of the model")
 def test_command(tmp_path: Path) -> None:
     picture, page = tmp_path / "scale.png", tmp_path / "page.md"
     markers = (scale_command.MARKER, scale_command.MEMORY_MARKER)

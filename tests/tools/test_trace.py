@@ -86,6 +86,7 @@ def check_slices(events: list[dict[str, Any]]) -> None:
             assert any(begin - 0.01 <= event["ts"] <= end + 0.01 for begin, end in spans)
 
 
+@pytest.mark.slow("the other tests of traces")
 def test_each_pe_writes_a_file(job: tuple[Path, str]) -> None:
     assert sorted(path.name for path in job[0].glob("pe-*")) == [f"pe-{pe}.json" for pe in range(N)]
     for pe in range(N):

@@ -116,6 +116,7 @@ def test_every_collective_is_tuned() -> None:
     assert sorted(covered) == sorted(COLLECTIVES)
 
 
+@pytest.mark.slow("the other tests of tuning")
 def test_tune_measures_and_init_uses_it(tmp_path: Path) -> None:
     path = tmp_path / "tune.ini"
     command = [sys.executable, "-m", "ishmem", "tune", "--pes", "2", "--op", "put,broadcast", "--size", "8,4K"]

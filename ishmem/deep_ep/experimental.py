@@ -1,0 +1,294 @@
+"""The calls of DeepEP's V2 that it calls experimental: Engram storage, pipelines and sessions of all-gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Callable
+
+from ishmem.common.errors import StateError
+from ishmem.kernel_calls import flat
+from ishmem.runtime import foreign
+from ishmem.runtime.submitted import puts_on_queues
+from ishmem.teams import Team
+
+from .callers import Caller
+from .exchange import ranks_of
+from .transfers import ALIGNMENT, UNIT, Engram, GatherSessions, Pipeline, aligned, nbytes_of
+
+
+class Experimental:
+    """The experimental calls of an `ElasticBuffer`; their memory is allocated by ``engram_write`` and ``*_set_config``.
+
+    All ranks make these calls and those of sessions in the same order. Of ``pp_send`` and ``pp_recv`` those of a pair
+    of ranks match in their order.
+    """
+
+    _team: Team
+
+    def __init__(self) -> None:
+        self._parts: dict[type, Any] = {}
+
+    def free_experimental(self) -> None:
+        """Free the memory of the experimental calls; collective, blocking."""
+        parts, self._parts = self._parts, {}
+        for each in parts.values():
+            each.free()
+
+    @staticmethod
+    def get_engram_storage_size_hint(
+        num_entries: int, hidden: int, num_max_tokens_per_rank: int, dtype: Any = None
+    ) -> tuple[int, int]:
+        """Return the bytes of rows that are fetched and of those that are stored; ``dtype`` is bfloat16 by default."""
+        row = aligned(nbytes_of((hidden,), dtype), UNIT)
+        return aligned(row * num_max_tokens_per_rank, ALIGNMENT), aligned(row * num_entries, ALIGNMENT)
+
+    @staticmethod
+    def get_pp_buffer_size_hint(num_max_tensor_bytes: int, num_max_inflight_tensors: int) -> int:
+        """Return the bytes of the buffers to and from both neighbours."""
+        return aligned(4 * num_max_inflight_tensors * aligned(num_max_tensor_bytes, UNIT), ALIGNMENT)
+
+    @staticmethod
+    def get_agrs_num_max_session_bytes(group: Any, shapes: Any, dtype: Any) -> int:
+        """Return the bytes of a session that gathers tensors of one shape, or of each of a sequence of shapes."""
+        ranks = ranks_of(group)
+        return sum(aligned(ranks * nbytes_of(shape, dtype), UNIT) for shape in _shapes(shapes)[0])
+
+    @staticmethod
+    def get_agrs_buffer_size_hint(group: Any, num_max_session_bytes: int) -> int:
+        """Return the bytes of the buffer of sessions."""
+        return aligned(num_max_session_bytes, ALIGNMENT)
+
+    def engram_write(self, storage: Any, sf: Any = None) -> None:
+        """Store rows of this rank, which replace those of an earlier call.
+
+        Collective, blocking. All ranks store as many rows of one dtype and length.
+
+        Args:
+            storage: Rows [entries, hidden]; with ``sf`` of one byte for each element.
+            sf: Scales [entries of all ranks, any number], the same on all ranks, or None.
+
+        Raises:
+            ValueError, TypeError: As for ``dispatch``.
+        """
+        caller = Caller(storage)
+        rows = caller.take(storage, "storage")
+        if rows.ndim != 2 or not rows.size:
+            raise ValueError(f"storage has shape {tuple(rows.shape)}; allowed is [entries, hidden], not empty")
+        entries = rows.shape[0] * self._team.n_pes()
+        shape = None if sf is None else tuple(sf.shape)
+        fits = shape is not None and len(shape) == 2 and shape[0] == entries
+        if not (fits if rows.dtype.itemsize == 1 else sf is None):
+            allowed = f"[{entries}, any number] with rows of one-byte elements, None with others"
+            raise ValueError(f"sf has shape {shape}; allowed are {allowed}")
+        scales = None if sf is None else caller.take(sf, "sf")
+        caller.finish()
+        self._kinds = storage, sf
+        self._replace(Engram, lambda: Engram(self._team, rows, scales))
+
+    @puts_on_queues
+    def engram_fetch(
+        self, indices: Any, num_qps: int = 0, use_tma_aligned_col_major_sf: bool = False
+    ) -> Callable[[], tuple[Any, Any]]:
+        """Fetch rows of all ranks by their numbers, of which those of rank 0 are the first.
+
+        Not collective, not blocking: a kernel on the queue of ``indices``. An index that no rank has is an error with
+        ``ISHMEM_CHECK=1``, else undefined.
+
+        Args:
+            indices: Numbers [tokens, entries of a token] of int32.
+            num_qps, use_tma_aligned_col_major_sf: Hints; scales are in rows.
+
+        Returns:
+            A function that returns the rows [tokens, entries of a token * hidden] and their scales [tokens, entries of
+            a token * those of a row], or None; what follows on the queue runs after their arrival.
+
+        Raises:
+            ValueError, TypeError: Indices of another kind, shape or dtype.
+            StateError: No rows are stored.
+        """
+        engram, caller = self._part(Engram, "engram_write"), Caller(indices)
+        wanted = caller.take(indices, "indices", dtype="int32")
+        if wanted.ndim != 2:
+            raise ValueError(f"indices has shape {tuple(wanted.shape)}; allowed is [tokens, entries of a token]")
+        rows, scales = engram.fetch(wanted)
+        storage, sf = self._kinds
+
+        def hook() -> tuple[Any, Any]:
+            found = caller.give(rows, storage), None if scales is None else caller.give(scales, sf)
+            caller.finish()
+            return found
+
+        return hook
+
+    def pp_set_config(self, num_max_tensor_bytes: int, num_max_inflight_tensors: int) -> None:
+        """Allocate slots for tensors from both neighbours in the ring of ranks.
+
+        Collective, blocking. Tensors that are on the way must have been received.
+
+        Raises:
+            ValueError: A number below 1.
+        """
+        _positive(num_max_tensor_bytes=num_max_tensor_bytes, num_max_inflight_tensors=num_max_inflight_tensors)
+        self._replace(Pipeline, lambda: Pipeline(self._team, num_max_tensor_bytes, num_max_inflight_tensors))
+
+    @puts_on_queues
+    def pp_send(self, t: Any, dst_rank_idx: int, num_sms: int = 0) -> None:
+        """Send a tensor to the next or the previous rank; with 2 ranks the other one is the next.
+
+        Not collective, not blocking: on the queue of ``t``, which waits until a slot is free.
+
+        Raises:
+            ValueError: A rank that is no neighbour, or more bytes than ``pp_set_config`` was told.
+            StateError: ``pp_set_config`` was not called.
+        """
+        caller = Caller(t)
+        self._part(Pipeline, "pp_set_config").send(flat(caller.take(t, "t"), "uint8"), dst_rank_idx)
+        caller.finish()
+
+    @puts_on_queues
+    def pp_recv(self, t: Any, src_rank_idx: int, num_sms: int = 0) -> None:
+        """Receive into a contiguous tensor what the next or the previous rank has sent.
+
+        Not collective; on the queue of ``t``, not blocking. A tensor on the CPU is filled when the call returns.
+
+        Raises:
+            ValueError, StateError: As for ``pp_send``.
+        """
+        caller = Caller(t)
+        array = caller.take(t, "t")
+        self._part(Pipeline, "pp_set_config").receive(flat(array, "uint8"), src_rank_idx)
+        if foreign.native(t) is not array:
+            caller.write(t, array)
+        caller.finish()
+
+    def agrs_set_config(self, num_max_session_bytes: int, num_max_all_gathers_per_session: int) -> None:
+        """Allocate the buffer of sessions: see ``get_agrs_num_max_session_bytes``.
+
+        Collective, blocking.
+
+        Raises:
+            ValueError: A number below 1.
+            StateError: Within a session.
+        """
+        sizes = num_max_session_bytes, num_max_all_gathers_per_session
+        _positive(num_max_session_bytes=sizes[0], num_max_all_gathers_per_session=sizes[1])
+        self._replace(GatherSessions, lambda: GatherSessions(self._team, *sizes))
+
+    def create_agrs_session(self) -> None:
+        """Begin a session, whose tensors are valid until it ends; not blocking.
+
+        Raises:
+            StateError: A session has begun, or ``agrs_set_config`` was not called.
+        """
+        self._sessions().begin()
+
+    @puts_on_queues
+    def destroy_agrs_session(self) -> None:
+        """End the session: what follows on the queue runs when all ranks have ended it; not blocking.
+
+        Raises:
+            StateError: No session has begun.
+        """
+        self._sessions().end()
+
+    @contextmanager
+    def agrs_new_session(self, enabled: bool = True) -> Iterator[None]:
+        """Begin a session and end it with the block; nothing with ``enabled=False``."""
+        if enabled:
+            self.create_agrs_session()
+        try:
+            yield
+        finally:
+            if enabled:
+                self.destroy_agrs_session()
+
+    def agrs_get_inplace_tensor(self, shapes: Any, dtype: Any) -> Any:
+        """Return a tensor that the next ``all_gather`` need not copy, or a tuple of them for a sequence of shapes.
+
+        A dtype of torch makes tensors: on the XPU, or else on the CPU and copied all the same; another one makes arrays
+        of dpnp. Not blocking.
+
+        Raises:
+            ValueError: More bytes or calls than ``agrs_set_config`` was told.
+            StateError: No session has begun.
+        """
+        given, is_one = _shapes(shapes)
+        places = self._sessions().places([nbytes_of(shape, dtype) for shape in given])
+        found = tuple(_as_array(place.own, shape, dtype) for place, shape in zip(places, given))
+        return found[0] if is_one else found
+
+    @puts_on_queues
+    def all_gather(self, t: Any) -> tuple[Any, ...]:
+        """Gather a tensor, or each of a sequence, from all ranks; not blocking.
+
+        Args:
+            t: Tensors of the same shape and dtype on all ranks.
+
+        Returns:
+            Tensors ``[ranks, *shape]``, valid until the session ends, and last a function that makes what follows on
+            the queue run after their arrival. Tensors on the CPU are filled by that function.
+
+        Raises:
+            ValueError, StateError: As for ``agrs_get_inplace_tensor``.
+        """
+        tensors = list(t) if isinstance(t, (list, tuple)) else [t]
+        caller = Caller(tensors[0])
+        taken = [caller.take(each, "t") for each in tensors]
+        gathered, wait = self._sessions().gather(caller.queue, [flat(each, "uint8") for each in taken])
+        n = self._team.n_pes()
+        shaped = [_view(all, (n, *each.shape), each.dtype) for all, each in zip(gathered, taken)]
+        results = [caller.give(each, like) for each, like in zip(shaped, tensors)]
+
+        @puts_on_queues
+        def handle() -> None:
+            wait()
+            caller.finish()
+
+        return *results, handle
+
+    def _sessions(self) -> GatherSessions:
+        found: GatherSessions = self._part(GatherSessions, "agrs_set_config")
+        return found
+
+    def _part(self, kind: type, first: str) -> Any:
+        """Return the memory of a kind of calls."""
+        if kind not in self._parts:
+            raise StateError(f"{first} was not called; it allocates the memory of this call")
+        return self._parts[kind]
+
+    def _replace(self, kind: type, make: Callable[[], Any]) -> None:
+        """Free the memory of a kind of calls, and allocate it anew."""
+        if kind in self._parts:
+            self._parts.pop(kind).free()
+        self._parts[kind] = make()
+
+
+def _positive(**numbers: int) -> None:
+    for name, value in numbers.items():
+        if value < 1:
+            raise ValueError(f"{name} is {value}; allowed are positive numbers")
+
+
+def _shapes(shapes: Any) -> tuple[list[Sequence[int]], bool]:
+    """Return shapes, and whether only one was given."""
+    is_one = not shapes or not isinstance(shapes[0], (tuple, list))
+    return ([shapes] if is_one else list(shapes)), is_one
+
+
+def _view(array: Any, shape: Sequence[int], dtype: Any) -> Any:
+    """Return an array of bytes as one of a shape and dtype."""
+    import dpnp
+
+    return dpnp.asarray(flat(array, dtype)).reshape(tuple(shape))
+
+
+def _as_array(own: Any, shape: Sequence[int], dtype: Any) -> Any:
+    """Return a part of the buffer as an array of dpnp or a tensor; on the CPU a tensor of its own."""
+    if not type(dtype).__module__.startswith("torch"):
+        return _view(own, shape, dtype)
+    import torch
+
+    if foreign.queue() is None:
+        return torch.empty(tuple(shape), dtype=dtype)
+    return torch.from_dlpack(_view(own, (own.size,), "uint8")).view(dtype).view(tuple(shape))

@@ -1,0 +1,245 @@
+"""Rows of other ranks, sends between neighbours, and sessions of all-gathers.
+
+The work is on the queue of the caller's arrays, behind the operations of dpnp there and before those that follow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Callable, NamedTuple
+
+import dpctl
+
+from ishmem import memory, on_queue
+from ishmem.common.constants import CMP_GE, SIGNAL_ADD
+from ishmem.common.errors import StateError
+from ishmem.kernel_calls import KernelCalls, Results, flat
+from ishmem.runtime import submitted
+from ishmem.teams import Team
+
+ALIGNMENT = 2 << 20
+"""Bytes of which hints of sizes are multiples."""
+
+UNIT = 32
+"""Bytes of which rows and the parts of buffers are multiples."""
+
+WORK_ITEMS = 64
+
+
+def aligned(nbytes: int, unit: int) -> int:
+    """Return the least multiple of ``unit`` that is not less than ``nbytes``."""
+    return -(-nbytes // unit) * unit
+
+
+def nbytes_of(shape: Sequence[int], dtype: Any) -> int:
+    """Return the bytes of an array; ``dtype`` is one of torch or of numpy, or its name, and None is bfloat16."""
+    import numpy as np
+
+    size = 2 if dtype is None else getattr(dtype, "itemsize", None)
+    return math.prod(shape) * (size if isinstance(size, int) else np.dtype(dtype).itemsize)
+
+
+class _OnQueue:
+    """On-queue calls of ishmem on a queue, one behind the other and between the operations of dpnp."""
+
+    def __init__(self, queue: dpctl.SyclQueue) -> None:
+        self.queue = queue
+        self.after: list[dpctl.SyclEvent] = submitted.before(queue)
+
+    def call(self, form: Callable[..., dpctl.SyclEvent], *arguments: Any, **named: Any) -> None:
+        """Submit a call that follows all others."""
+        self.after = [form(*arguments, sycl_queue=self.queue, depends=self.after, **named)]
+
+    def wait_for(self, signal: Any, value: int, index: int) -> None:
+        """Submit a wait until an element of a signal array is at least ``value``."""
+        import dpnp
+
+        found = dpnp.empty(1, dtype="int64", sycl_queue=self.queue)
+        self.call(on_queue.signal_wait_until_on_queue, signal, CMP_GE, value, found, index=index)
+
+    def finish(self) -> None:
+        """Let what follows on the queue run after the calls."""
+        for event in self.after:
+            submitted.put_before_dpnp(self.queue, event)
+
+
+class Engram(KernelCalls):
+    """Rows that each rank stores, and any rank fetches by number: those of rank 0 first."""
+
+    _KIND = "Engram storage"
+
+    def __init__(self, team: Team, rows: Any, scales: Any) -> None:
+        """Copy the rows of this rank; collective, blocking."""
+        import dpnp
+
+        self._left, self._scales, self._results = team, scales, Results()
+        self.entries, self.hidden, self.dtype = rows.shape[0], rows.shape[1], rows.dtype
+        storage = memory.empty(rows.nbytes, dtype="uint8")
+        dpnp.asarray(storage)[...] = dpnp.asarray(flat(rows, "uint8"))
+        super().__init__([storage])
+        team.sync()
+
+    def fetch(self, indices: Any) -> tuple[Any, Any]:
+        """Return the rows of ``[tokens, any number]`` indices, those of a token in one row, and their scales."""
+        import dpnp
+
+        from ishmem.kernels.engram import fetch_kernel
+
+        self._check_callable()
+        tokens, each = indices.shape
+        rows = self._results.empty((tokens, each * self.hidden), str(self.dtype), indices.sycl_queue)
+        given = [flat(rows, "uint8"), flat(indices, "int32"), self.entries]
+        if rows.size:
+            self._submit(fetch_kernel(), indices.size, WORK_ITEMS, given, [])
+        if self._scales is None:
+            return rows, None
+        return rows, dpnp.take(self._scales, indices.reshape(-1), axis=0).reshape((tokens, -1))
+
+
+class Pipeline:
+    """Buffers for tensors on the way between neighbours of the ring of ranks.
+
+    Direction 0 is to the next rank, and 1 to the previous one. The slots of a rank are for what it receives.
+    """
+
+    def __init__(self, team: Team, nbytes: int, most: int) -> None:
+        """Allocate slots for ``most`` tensors of ``nbytes`` of each direction; collective, blocking."""
+        self._pes, self._rank, self.nbytes, self._most = list(team.shape), team.my_pe(), nbytes, most
+        self._size = aligned(nbytes, UNIT)
+        self._slots = memory.empty(2 * most * self._size, dtype="uint8")
+        self._arrived, self._taken = (memory.zeros(2, dtype="uint64") for _ in range(2))
+        self._sent, self._received = [0, 0], [0, 0]
+
+    def free(self) -> None:
+        """Free the memory; collective, blocking."""
+        for each in (self._slots, self._arrived, self._taken):
+            memory.free(each)
+
+    def send(self, data: Any, rank: int) -> None:
+        """Send the bytes of an array to a neighbour, once a slot there is free."""
+        towards = self._direction("dst_rank_idx", rank, self._rank, rank)
+        count, pe, work = self._sent[towards], self._pes[rank], _OnQueue(data.sycl_queue)
+        slot = self._slot(towards, count, data.size)
+        self._sent[towards] = count + 1
+        if count >= self._most:
+            work.wait_for(self._taken, count - self._most + 1, towards)
+        work.call(on_queue.put_signal_on_queue, slot, data, self._arrived, 1, SIGNAL_ADD, pe, index=towards)
+        work.finish()
+
+    def receive(self, data: Any, rank: int) -> None:
+        """Fill an array of bytes with what a neighbour has sent, and free its slot."""
+        towards = self._direction("src_rank_idx", rank, rank, self._rank)
+        count, me, work = self._received[towards], self._pes[self._rank], _OnQueue(data.sycl_queue)
+        slot = self._slot(towards, count, data.size)
+        self._received[towards] = count + 1
+        work.wait_for(self._arrived, count + 1, towards)
+        work.call(on_queue.get_on_queue, data, slot, me)
+        work.call(on_queue.signal_add_on_queue, self._taken, 1, self._pes[rank], index=towards)
+        work.finish()
+
+    def _slot(self, towards: int, count: int, nbytes: int) -> Any:
+        """Return the part of the buffer for a tensor."""
+        if nbytes > self.nbytes:
+            raise ValueError(f"the tensor has {nbytes} bytes; allowed are at most {self.nbytes}, as pp_set_config told")
+        start = (towards * self._most + count % self._most) * self._size
+        return self._slots[start : start + nbytes]
+
+    def _direction(self, name: str, rank: int, source: int, target: int) -> int:
+        """Return the direction from one rank to another."""
+        n = len(self._pes)
+        neighbours = [(self._rank + 1) % n, (self._rank - 1) % n]
+        if rank not in neighbours:
+            raise ValueError(f"{name} is {rank}; allowed are {neighbours[0]} and {neighbours[1]}, the neighbours")
+        return 0 if target == (source + 1) % n else 1
+
+
+class _Gather(NamedTuple):
+    """An array of the bytes of all ranks in the buffer, and the part of this rank."""
+
+    all: Any
+    own: Any
+
+
+class GatherSessions:
+    """A buffer for gathered tensors, which every session uses anew, and a signal for each all-gather of a session."""
+
+    def __init__(self, team: Team, nbytes: int, most: int) -> None:
+        """Allocate the memory; collective, blocking."""
+        self._team, self._pes, self._rank = team, list(team.shape), team.my_pe()
+        self._nbytes, self._most = aligned(nbytes, UNIT), most
+        self._buffer, self._arrived = memory.empty(self._nbytes, dtype="uint8"), memory.zeros(most, dtype="uint64")
+        self._wanted = [0] * most
+        self._active, self._start, self._count, self._session = False, 0, 0, 0
+        self._queue: dpctl.SyclQueue = self._buffer.sycl_queue
+
+    def free(self) -> None:
+        """Free the memory; collective, blocking."""
+        for each in (self._buffer, self._arrived):
+            memory.free(each)
+
+    def begin(self) -> None:
+        """Begin a session."""
+        if self._active:
+            raise StateError("a session has begun; destroy_agrs_session ends it")
+        self._active, self._start, self._count = True, 0, 0
+        self._session += 1
+
+    def end(self) -> None:
+        """End a session: what follows on the queue runs once all ranks have ended it."""
+        self._check_active()
+        self._active = False
+        work = _OnQueue(self._queue)
+        work.call(on_queue.team_sync_on_queue, self._team)
+        work.finish()
+
+    def places(self, sizes: Sequence[int]) -> list[_Gather]:
+        """Return where the next all-gather of arrays of so many bytes puts them."""
+        import dpnp
+
+        self._check_active()
+        n, start, found = len(self._pes), self._start, []
+        for nbytes in sizes:
+            end = start + n * nbytes
+            if end > self._nbytes or self._count >= self._most:
+                what = f"{end} bytes and {self._count + 1} all-gathers of a session"
+                raise ValueError(f"{what}; allowed are at most {self._nbytes} and {self._most}: see agrs_set_config")
+            own = start + self._rank * nbytes
+            found.append(_Gather(dpnp.asarray(self._buffer[start:end]), self._buffer[own : own + nbytes]))
+            start = aligned(end, UNIT)
+        return found
+
+    def gather(self, queue: dpctl.SyclQueue, arrays: Sequence[Any]) -> tuple[list[Any], Callable[[], None]]:
+        """Put arrays of bytes to all ranks; return those of all, and a function that makes the queue wait for them."""
+        places = self.places([each.size for each in arrays])
+        slot, work, self._queue = self._count, _OnQueue(queue), queue
+        self._start += sum(aligned(each.all.size, UNIT) for each in places)
+        self._count += 1
+        self._wanted[slot] += len(self._pes)
+        for each, place in zip(arrays, places):
+            for pe in self._pes:
+                if each.size and (pe != self._pes[self._rank] or not _same_memory(each, place.own)):
+                    work.call(on_queue.put_on_queue, place.own, each, pe)
+        for pe in self._pes:
+            work.call(on_queue.signal_add_on_queue, self._arrived, 1, pe, index=slot)
+        work.finish()
+        session, wanted = self._session, self._wanted[slot]
+
+        def wait() -> None:
+            if not self._active or session != self._session:
+                raise StateError("the session of the all-gather has ended; allowed is a wait within it")
+            waiting = _OnQueue(queue)
+            waiting.wait_for(self._arrived, wanted, slot)
+            waiting.finish()
+
+        return [each.all for each in places], wait
+
+    def _check_active(self) -> None:
+        if not self._active:
+            raise StateError("no session has begun; create_agrs_session begins one")
+
+
+def _same_memory(array: Any, other: Any) -> bool:
+    """Return whether an array is at the address of another."""
+    first, second = flat(array, "uint8"), flat(other, "uint8")
+    return bool(first.__sycl_usm_array_interface__["data"][0] == second.__sycl_usm_array_interface__["data"][0])
