@@ -140,6 +140,7 @@ def more_axes(item: kapi.Item, a, b, pe):  # type: ignore
     ishmem.p(b, 8, pe, (1, i, 0, np.int32(3)))
 
 
+@pytest.mark.slow_cases("test_kernel", "1pes-uint64")
 @pytest.mark.slow_cases("uint64", "1pes-uint32", "1pes-uint8")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("kind", [np.uint64, np.uint32, np.uint8])

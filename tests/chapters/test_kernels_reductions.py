@@ -139,6 +139,7 @@ def test_all_by_group() -> None:
     check_all("int32", "group", (0, 1, 3, 1000, LARGE) if ishmem.n_pes() < 4 else (1, 1000))
 
 
+@pytest.mark.slow_cases("float32", "2pes-complex64-numbers", "2pes-int64-reals")
 @pytest.mark.slow_types
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize(
@@ -193,6 +194,7 @@ def check_halves(dtype: str, sizes: tuple[int, ...]) -> None:
             halves.same(arrays[k], wanted, dtype, f"{routine} {dtype} {n}")
 
 
+@pytest.mark.slow_cases("test_chapters_on_nodes.py", "1pes-float16")
 @pytest.mark.slow_cases("float16", "1pes-bfloat16")
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="kernels of numba-dpex have no floats of 16 bits")
 @pytest.mark.ishmem([1, 2, 3, 4])

@@ -420,6 +420,7 @@ def test_wrappers() -> None:
         raises(TypeError, "dpnp or numpy array", ishmem.g, wrapper, me)
 
 
+@pytest.mark.slow_cases("1 PE", "3pes")
 @pytest.mark.slow_cases("other numbers of PEs", "2pes")
 @pytest.mark.ishmem
 def test_exhaustion() -> None:

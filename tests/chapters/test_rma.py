@@ -297,6 +297,7 @@ def check_kernel_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
         same(result, c.expected())
 
 
+@pytest.mark.slow_cases("other types", "2pes-bool")
 @pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
 @pytest.mark.ishmem(2)
@@ -336,6 +337,7 @@ def check_group_cases(dtype: str, cases: list[tuple[int, int, int]], *groups: tu
             ishmem.free(result)
 
 
+@pytest.mark.slow_cases("other types", "2pes-bool")
 @pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
 @pytest.mark.ishmem(2)

@@ -392,6 +392,7 @@ def test_kernel() -> None:
     check_kernel("int16", (1,), (7,))
 
 
+@pytest.mark.slow_cases("other numbers", "2pes-1")
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("group", [(64,), (5, 3), (2, 3, 4)], ids=len)
 def test_kernel_dimensions(group: tuple[int, ...]) -> None:

@@ -125,6 +125,7 @@ def test_types_on_the_host(dtype: str) -> None:
     check_all(dtype, "host", [(3, 7), (2, 129)])
 
 
+@pytest.mark.slow_cases("other types", "2pes-int64", "2pes-uint8")
 @pytest.mark.slow_types
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", [each for each in KERNEL_TYPES if each not in HALVES])

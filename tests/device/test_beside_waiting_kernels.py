@@ -158,6 +158,7 @@ def check_outstanding_wait() -> None:
     assert got.tolist() == [0, 0, 1, 0, 2, 0, 3, 0, 4, 0] and ishmem.g(counter, me) == 1
 
 
+@pytest.mark.slow_cases("the other one", "1")
 @pytest.mark.parametrize("adapter", ["0", "1"])
 def test_outstanding_wait(adapter: str) -> None:
     """With either of SYCL's adapters for Level Zero. Without host tasks, the first operation of dpnp never ends."""

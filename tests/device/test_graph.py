@@ -190,6 +190,7 @@ def replay_collectives(replays: int) -> list[int]:
     return [int(round[0]), *wrong.tolist()]
 
 
+@pytest.mark.slow_cases("3 PEs", "2-env0-1000")
 @pytest.mark.slow_cases("each number of PEs, and each order", "2-env1-100", "3-env0-1000")
 @pytest.mark.parametrize(("env", "replays"), [({}, REPLAYS), ({"ISHMEM_SIM_ORDER": "late"}, 100)])
 @pytest.mark.parametrize("n", [2, 3])
@@ -243,6 +244,7 @@ def of_kernels(routine: str) -> list[str]:
     return [each for each in COLLECTIVES[routine].types if each != "bfloat16"]
 
 
+@pytest.mark.slow_cases("other forms", "2pes-1", "2pes-3")
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("part", range(5))
 def test_recorded_forms(part: int) -> None:

@@ -78,7 +78,7 @@ def check(name: str) -> None:
         function(*arguments)
 
 
-@pytest.mark.slow_cases("other chapters", "2pes-indexed")
+@pytest.mark.slow_cases("other chapters", "2pes-indexed", "2pes-reductions", "2pes-wait sets")
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("name", CHECKS)
 def test_chapters(name: str) -> None:

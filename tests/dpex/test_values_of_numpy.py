@@ -64,6 +64,7 @@ def test_functions(left: str, right: str) -> None:
     compare(OF_TWO, *pairs(left, right))
 
 
+@pytest.mark.slow_cases("other types", "int8-int8", "uint8-int16")
 @pytest.mark.parametrize(("left", "right"), QUICK)
 def test_some_functions(left: str, right: str) -> None:
     compare(OF_TWO, *pairs(left, right))

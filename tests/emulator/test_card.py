@@ -115,6 +115,7 @@ ishmem.finalize()
 """
 
 
+@pytest.mark.slow("one card")
 @ON_CARD
 def test_unlike_cards(tmp_path: Path) -> None:
     """Each PE has one, though Intel's driver has two Level Zero drivers."""

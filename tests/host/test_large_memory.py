@@ -87,6 +87,7 @@ def check_far_elements() -> None:
         ishmem.barrier_all()
 
 
+@pytest.mark.slow_cases("one node", "1+1")
 @LAYOUTS
 def test_far_elements(pool: Pes) -> None:
     pool.run(check_far_elements)

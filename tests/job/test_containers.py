@@ -77,8 +77,7 @@ def test_in_a_container(format: str) -> None:
     assert len(done.stderr.splitlines()) <= 1, done
 
 
-@pytest.mark.slow_cases("one format each", "1-fd", "1-opaque", "1-pool", "1-tiles")
-@pytest.mark.slow_cases("one format each", "2-opaque", "2-opaque-strict", "2-pool", "2-tiles")
+@pytest.mark.slow_cases("the other formats; on one device", "1-fd", "1-opaque", "1-pool", "1-tiles", "2-")
 @formats
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_container_for_each_pe(format: str, devices: int) -> None:

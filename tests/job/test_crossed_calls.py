@@ -35,7 +35,7 @@ def test_different_barriers(pair: tuple[str, str], words: str) -> None:
     assert f"{words}; all members of a team make the same collective calls in the same order" in done.stderr, done
 
 
-@pytest.mark.slow_cases("other calls", "2-reduce_world-barrier")
+@pytest.mark.slow_cases("other calls", "2-reduce_world-barrier", "2-sync-reduce")
 @pytest.mark.parametrize("pair", [("reduce_world", "barrier"), ("sync", "reduce")], ids="-".join)
 @pytest.mark.parametrize("count", [2, 3])
 def test_crossed_in_kernels(pair: tuple[str, str], count: int) -> None:

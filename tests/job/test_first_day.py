@@ -322,6 +322,7 @@ def test_dpnp_may_be_imported_first() -> None:
     assert subprocess.run([*command[:2], unrelated], env=env, capture_output=True, text=True).stdout == "False\n"
 
 
+@pytest.mark.slow("other orders of imports")
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="about the modules of ishmem.dpex")
 def test_an_import_hook_that_came_later() -> None:
     """Hooks such as pytest's load the compiler of kernels, and ishmem is a part of it all the same."""

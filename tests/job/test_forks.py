@@ -6,6 +6,7 @@ import pytest
 from subprocesses import program, run_program
 
 
+@pytest.mark.slow_cases("other ends", "raises-1", "calls-0")
 @pytest.mark.slow_cases("the same with status 0", "3-3")
 @pytest.mark.slow_cases("the same with os.fork", "pool-False")
 @pytest.mark.parametrize(("way", "fork"), [("0", "0"), ("3", "3"), ("raises", "1"), ("calls", "0"), ("pool", "False")])

@@ -42,6 +42,7 @@ def under_mpiexec(n: int, command: str, env: dict[str, str]) -> subprocess.Compl
     return run_command([*MPIEXEC, "-n", str(n), "sh", "-c", command], env=env)
 
 
+@pytest.mark.slow_cases("one node", "atomics-0")
 @pytest.mark.slow_cases("the other one", "access-1")
 @pytest.mark.parametrize(("peers", "route"), [("atomics", Route.DIRECT), ("access", Route.STORES)])
 def test_a_mask_for_each_process_of_mpiexec(peers: str, route: Route) -> None:
@@ -72,6 +73,7 @@ def test_launchers_that_choose(variables: str) -> None:
     check(under_mpiexec(4, command, {**MASKED, "ISHMEM_SIM_CARD": "2"}), 4)
 
 
+@pytest.mark.slow("the simulator")
 @pytest.mark.skipif(bool(card.problem()), reason=f"no emulated card: {card.problem()}")
 def test_masks_of_tiles_with_intels_driver() -> None:
     """Two tiles of each of two cards, as Aurora sets them: a process without a mask knows what tiles can do."""

@@ -141,6 +141,7 @@ with ishmem.init():
 """
 
 
+@pytest.mark.slow_cases("other options", "options1")
 @pytest.mark.parametrize("options", [[], ["--preload"]])
 def test_the_status_is_that_of_the_pe_that_fails(options: list[str], tmp_path: Path) -> None:
     """Not of PE 0, which fails because PE 1 has left, and may end first."""

@@ -103,6 +103,7 @@ def test_heap_too_large() -> None:
 RELEASES = [f"{ishmem.__version__} on PE 0, 2", "99.9 on PE 1"]
 
 
+@pytest.mark.slow_cases("another setting", "1+2-heap-told0")
 @pytest.mark.parametrize(("what", "told"), [("heap", ["5000000 on PE 0, 2", "5000001 on PE 1"]), ("release", RELEASES)])
 @pytest.mark.parametrize("nodes", ["", "1+2"])
 def test_unequal_pes(what: str, told: list[str], nodes: str) -> None:

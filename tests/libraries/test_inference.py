@@ -172,6 +172,7 @@ def test_gather_and_scatter(dtype) -> None:
     check_gather_and_scatter(dtype)
 
 
+@pytest.mark.slow_cases("2 PEs", "1pes")
 @pytest.mark.slow_cases("the same on 1 PE, and others on 2", "3pes")
 @pytest.mark.ishmem([1, 3])
 @pytest.mark.one_node

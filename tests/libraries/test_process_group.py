@@ -35,6 +35,7 @@ def torchrun(n: int, path: Path, *arguments: str) -> list[str]:
     return sorted(line for process in done for line in process.stdout.splitlines())
 
 
+@pytest.mark.slow_cases("fewer processes", "3")
 @pytest.mark.slow_cases("the same on 3 PEs", "1")
 @pytest.mark.parametrize("n", [1, 3])
 def test_all_processes(n):

@@ -124,6 +124,7 @@ def test_collectives_on_three_nodes(three_nodes: Pes) -> None:
     three_nodes.run(check_collectives, ("slot", "mapped", "levels", "rounds"), (0, 3, 700), list(COLLECTIVES))
 
 
+@pytest.mark.slow_cases("two nodes", "float16")
 @pytest.mark.slow_cases("float16", "bfloat16")
 @pytest.mark.parametrize("dtype", HALVES)
 def test_halves_on_three_nodes(three_nodes: Pes, dtype: str) -> None:

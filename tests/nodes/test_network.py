@@ -342,6 +342,7 @@ def check_source_reuse(count: int) -> None:
         np.testing.assert_array_equal(with_gaps.asnumpy(), np.stack([wanted, np.zeros_like(wanted)], axis=2))
 
 
+@pytest.mark.slow_cases("other nodes", "2+2-1")
 @pytest.mark.slow_cases("the same on 2 + 2 PEs", "1+3-1024", "1+3-1025")
 @pytest.mark.slow_cases("other sizes", "2+2-1024", "2+2-1025")
 @pytest.mark.parametrize("count", [1, 7, 1024, 1025])  # the third is the longest put whose data go in a packet

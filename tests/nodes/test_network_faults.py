@@ -25,6 +25,7 @@ from subprocesses import program, run_command
 from ishmem.testing import nodes
 
 
+@pytest.mark.slow_cases("other faults", "kill")
 @pytest.mark.slow_cases("test_hosts.py::test_end", "exit")
 @pytest.mark.slow_cases("the same by a cut network", "kill node")
 @pytest.mark.slow_cases("test_network.py::test_error_ends_all", "raise")

@@ -69,6 +69,7 @@ def check_host_quiet(count: int) -> None:
     same(box, np.full(count, ishmem.my_pe()))
 
 
+@pytest.mark.slow_cases("the other one", "1")
 @pytest.mark.parametrize("count", [1, 1000])
 def test_host_quiet(apart: Pes, count: int) -> None:
     apart.run(check_host_quiet, count)

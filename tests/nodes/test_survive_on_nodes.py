@@ -60,6 +60,7 @@ def serve(login: Login, trial: trials.Trial, victim: int, delay: float, rule: st
     print(f"killed PE {victim} after {delay:.3f} s, {rule}: the others went on after {max(times):.2f} s")
 
 
+@pytest.mark.slow_cases("tests/job/test_survive.py", "1-reroute")
 @pytest.mark.slow_cases("the other one", "2-drop")
 @pytest.mark.parametrize(("victim", "rule"), [(1, "reroute"), (2, "drop")])
 def test_serving(login: Login, trial: trials.Trial, victim: int, rule: str) -> None:

@@ -59,6 +59,7 @@ def test_program(pes: Pes, name: str) -> None:
         assert not wrong and caught
 
 
+@pytest.mark.slow_cases("other chapters", "2pes-signals")
 @LATE
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_chapter(chapter: str) -> None:

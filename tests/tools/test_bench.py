@@ -314,6 +314,7 @@ def test_files_that_hold_no_results(text: str, tmp_path: Path) -> None:
         results.read(tmp_path / "x.json")
 
 
+@pytest.mark.slow("test_every_check_fails_when_nothing_was_done")
 def test_what_goes_wrong_is_shown_and_the_rest_is_measured(tmp_path: Path) -> None:
     cases, out = program("faulty_cases"), tmp_path / "r.json"
     names = "well,garbled,drifting,senseless,raising,dying,after"

@@ -398,6 +398,7 @@ def test_job() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow("test_job")
 def test_job_with_memory_that_is_wrong() -> None:
     """Each device has a PE; the finding has the words of the warning."""
     settings = {"ISHMEM_SIM_DEVICES": "3", "ISHMEM_SIM_CARD": "2", "ISHMEM_SIM_PEERS": "wrong"}

@@ -195,6 +195,7 @@ WITH_ENV = """
 """
 
 
+@pytest.mark.slow("test_tests_that_fail")
 def test_environment_usual_numbers_and_results(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(WITH_ENV)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-o", "ishmem_npes=1,3")
@@ -309,6 +310,7 @@ def fail_on_one() -> None:
 LEFT: list[Any] = []
 
 
+@pytest.mark.slow("test_tests_that_fail")
 def test_pes_that_run_functions() -> None:
     with Pes(2, env={"ISHMEM_CHECK": "1"}) as pes:
         assert pes.run(double, 4) == [8, 9]
