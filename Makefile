@@ -142,24 +142,24 @@ prove:
 bench: $(VENV)/.installed
 	@$(VENV)/bin/ishmem bench --json docs/bench.json
 	$(VENV)/bin/ishmem bench plot docs/bench.json -o docs/bench.png
-	$(VENV)/bin/ishmem bench figures docs/bench.json --page docs/performance.md
+	$(VENV)/bin/python -m tools.figures docs/bench.json --page docs/performance.md
 
 # On two emulated nodes; the program on the host "login" starts the PEs.
 bench-hosts: $(VENV)/.installed
 	@nodes="$(VENV)/bin/python -m ishmem.testing.nodes --login 2+2"
 	$$nodes $(CURDIR)/$(VENV)/bin/ishmem bench --hosts node0,node1 --json docs/nodes.json
-	$(VENV)/bin/ishmem bench figures docs/nodes.json --page docs/performance.md --part nodes
+	$(VENV)/bin/python -m tools.figures docs/nodes.json --page docs/performance.md --part nodes
 
 bench-collectives: $(VENV)/.installed
 	@$(VENV)/bin/ishmem bench --op broadcast,fcollect,alltoall,sum_reduce --side host --json docs/collectives.json
 	$(VENV)/bin/ishmem bench plot docs/collectives.json -o docs/collectives.png --picture latency
-	$(VENV)/bin/ishmem bench figures docs/collectives.json --page docs/collectives.md
+	$(VENV)/bin/python -m tools.figures docs/collectives.json --page docs/collectives.md
 	$(VENV)/bin/ishmem bench --op collectives --side device,group --json docs/kernels.json
-	$(VENV)/bin/ishmem bench figures docs/kernels.json --page docs/collectives.md --part kernels
+	$(VENV)/bin/python -m tools.figures docs/kernels.json --page docs/collectives.md --part kernels
 
 bench-apps: $(VENV)/.installed
-	@$(VENV)/bin/ishmem bench --apps --json docs/applications.json
-	$(VENV)/bin/ishmem bench apps-figures docs/applications.json --page docs/applications.md -o docs/applications.png
+	@$(VENV)/bin/python -m tools.applications measure --json docs/applications.json
+	$(VENV)/bin/python -m tools.applications figures docs/applications.json --page docs/applications.md -o docs/applications.png
 	for app in $$($(VENV)/bin/python -c "from ishmem.examples.apps import APPS; print(*APPS)"); do
 	  $(VENV)/bin/ishmem demo $$app --output docs/app-$$app.png
 	done

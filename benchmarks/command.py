@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ishmem.benchmarks import applications_command
 from ishmem.common.sizes import parse_size
 
 if TYPE_CHECKING:
@@ -82,24 +81,16 @@ def _axes(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, tuple[str
 @click.option("--batch", type=click.FloatRange(0.0001, 10), help="Seconds per batch; 0.004, between nodes 0.02.")
 @click.option("--cases", type=click.Path(exists=True, dir_okay=False), multiple=True, help="A file with more cases.")
 @click.option("--hosts", default="", help="Hosts of all PEs, such as a,b: measures what goes between nodes.")
-@click.option("--apps", is_flag=True, help="Measure the applications, or those of --op, beside mpi4py.")
-@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Least runs of each application.")
-@click.option(
-    "--seconds", type=click.FloatRange(0), default=4, show_default=True, help="Least duration of an application's runs."
-)
 @click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write results as JSON.")
 @click.option("--csv", "csv_path", type=click.Path(dir_okay=False, path_type=Path), help="Write results as CSV.")
 @click.option("--list", "list_only", is_flag=True, help="List operations, sides and axes, and measure nothing.")
 @click.pass_context
 def command(
-    ctx: click.Context, /, apps: bool, runs: int, seconds: float, json_path: Path | None, csv_path: Path | None,
-    list_only: bool, **chosen: Any,
-) -> None:  # fmt: skip
+    ctx: click.Context, /, json_path: Path | None, csv_path: Path | None, list_only: bool, **chosen: Any
+) -> None:
     """Measure latency, bandwidth and message rate, compared with the machine's limit and with peer libraries."""
     if ctx.invoked_subcommand:
         return
-    if apps:
-        ctx.exit(applications_command.run(chosen["op"], chosen["pes"], runs, seconds, json_path))
     options = _options(**chosen)
     try:
         points = plan(options)
@@ -202,7 +193,7 @@ _RESULTS = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--side", callback=_words, default="", help="Only these sides.")
 def plot(results: Path, output: Path | None, picture: Any, op: Any, side: Any) -> None:
     """Draw results as PNG files: file-latency.png and so on, or file.png for a single --picture."""
-    from ishmem.benchmarks import figures, plot
+    from ishmem.benchmarks import plot, results as files
 
     head, rows = _read(results)
     chosen = [row for row in rows if (not op or row.op in op) and (not side or row.side in side)]
@@ -213,7 +204,7 @@ def plot(results: Path, output: Path | None, picture: Any, op: Any, side: Any) -
     for name in picture or plot.PICTURES:
         path = target if len(picture) == 1 else target.with_name(f"{target.stem}-{name}{target.suffix}")
         try:
-            plot.save(plot.draw(chosen, name, figures.about(head)), path)
+            plot.save(plot.draw(chosen, name, files.about(head)), path)
         except plot.NothingToPlot as reason:
             print(f"no picture of {name}: {reason}")
             continue
@@ -244,29 +235,6 @@ def compare(ctx: click.Context, /, old: Path, new: Path | None, threshold: float
     order = [name for name in ("slower", "broken", "faster", "same") if counts[name]]
     print(", ".join(f"{counts[name]} {name}" for name in order) or "nothing in common")
     ctx.exit(1 if fail and counts["slower"] + counts["broken"] else 0)
-
-
-@command.command()
-@click.argument("results", type=_RESULTS)
-@click.option("--page", type=_RESULTS, help="Write it between the markers of this page instead of printing it.")
-@click.option("--part", default="figures", show_default=True, help="The name in the markers.")
-def figures(results: Path, page: Path | None, part: str) -> None:
-    """Print the table of the performance targets, or that of a part of a page, in markdown."""
-    from ishmem.benchmarks import figures as figures_module
-
-    head, rows = _read(results)
-    table = figures_module.TABLES.get(part, figures_module.table)
-    text = f"{figures_module.about(head)}\n\n{table(rows)}"
-    if page is None:
-        print(text)
-        return
-    try:
-        figures_module.update(page, text, part)
-    except ValueError as error:
-        raise click.ClickException(str(error)) from None
-
-
-command.add_command(applications_command.figures_command)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[Row]]:

@@ -106,3 +106,14 @@ def as_csv(rows: Iterable[Row]) -> str:
             cells += [row.nbytes, row.bandwidth / 1e9, row.rate / 1e6]
         writer.writerow(cells)
     return out.getvalue()
+
+
+def about(head: dict[str, Any]) -> str:
+    """Return a line with the conditions of the results: date, machine, versions, commit."""
+    where, versions = head["environment"], head["environment"]["versions"]
+    mpi = f", mpi4py {versions['mpi4py']} on MPICH {versions.get('mpich', '?')}" if "mpi4py" in versions else ""
+    commit = f", commit {where['commit']}" if where["commit"] else ""
+    return (
+        f"{where['date'][:10]}, {where['cpu']}, {where['cores']} cores, {where['device']}; "
+        f"Python {versions['Python']}{mpi}{commit}. Medians of the slowest PE."
+    )

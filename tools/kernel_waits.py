@@ -118,7 +118,7 @@ def main(runs: int, launches: int, count: int, pes: list[int], page: Path | None
     text = f"{conditions(runs, launches, count, busy)}\n\n{table({n: [one[n] for one in found] for n in pes})}"
     click.echo(text)
     if page:
-        from ishmem.benchmarks import figures
+        from tools import figures
 
         figures.update(page, text, MARKER)
 

@@ -1,4 +1,4 @@
-"""Applications on ishmem: ``ishmem demo NAME`` runs one, ``ishmem bench --apps`` measures them. Installed as
+"""Applications on ishmem: ``ishmem demo NAME`` runs one, ``python -m tools.applications`` measures them. Installed as
 ``ishmem.examples.apps``.
 
 An application is a module with one subclass of `App`: a frozen dataclass whose fields are the options. `App` says what

@@ -11,9 +11,9 @@ import pytest
 from subprocesses import program, run_command
 
 import ishmem
-from ishmem.benchmarks import applications
 from ishmem.examples.apps import APPS, App, Run, Wrong, find
 from ishmem.testing import Pes
+from tools import applications
 
 ISHMEM = [sys.executable, "-m", "ishmem"]
 FOLDER = Path(__file__).parents[2] / "examples" / "apps"
@@ -51,7 +51,7 @@ def test_two_nodes() -> None:
         pool.stop()
 
 
-# The others compile kernels for tens of seconds; each run of ``ishmem bench --apps`` checks them.
+# The others compile kernels for tens of seconds; each run of ``tools.applications`` checks them.
 @pytest.mark.slow("checks the programs that figures compare with")
 def test_programs_with_mpi4py_have_the_same_results() -> None:
     mpiexec = str(Path(sys.executable).with_name("mpiexec"))

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 from subprocesses import program, run_command
 
-from ishmem.benchmarks import cases, compare, figures, plot, results, runner, show, suite
+from ishmem.benchmarks import cases, compare, plot, results, runner, show, suite
 from ishmem.benchmarks.cases import SIDES, Wrong
 from ishmem.benchmarks.command import command, parse_sizes
 from ishmem.benchmarks.group import missing
@@ -27,6 +27,7 @@ from ishmem.benchmarks.worker import Worker
 from ishmem.benchmarks.worlds import Ishmem
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.testing import Pes
+from tools import figures
 
 BENCH = [sys.executable, "-m", "ishmem", "bench"]
 QUICK = ["--batches", "3", "--batch", "0.0003"]
@@ -474,13 +475,14 @@ def test_figures(tmp_path: Path) -> None:
     assert "| host g |  | 2 | 400 ns | mpi4py | 500 ns | 0.80 | 0.25 | **missed** |" in text
     page, file = tmp_path / "page.md", write(tmp_path / "r.json", rows)
     page.write_text(f"before\n{figures.BEGIN}\nold\n{figures.END}\nafter\n")
-    assert called("figures", file, "--page", str(page)).exit_code == 0
+    call = CliRunner().invoke
+    assert call(figures.main, [file, "--page", str(page)]).exit_code == 0
     assert page.read_text().startswith(f"before\n{figures.BEGIN}\n")
     assert page.read_text().endswith(f"{figures.END}\nafter\n")
     assert text in page.read_text()
     assert "old" not in page.read_text()
     page.write_text("no markers")
-    assert "has no part between" in called("figures", file, "--page", str(page)).output
+    assert "has no part between" in call(figures.main, [file, "--page", str(page)]).output
 
 
 def test_the_page_has_the_figures_and_the_pictures() -> None:

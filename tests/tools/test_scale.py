@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 from test_network import run_on_nodes
 
-from ishmem.benchmarks import figures
 from ishmem.common import layout
 from ishmem.common.layout import FEW_MEMBERS, TWIN, Layout
+from tools import figures
 from tools.scale import __main__ as scale_command, kernels as scale_kernels, model as scale, mpi as scale_mpi
 from tools.scale.model import BYTES_ACROSS, BYTES_IN, BYTES_OUT, MESSAGES_IN, MESSAGES_OUT
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from ishmem.benchmarks.figures import update
 from ishmem.environment import card
+from tools.figures import update
 
 MARKER = "counts"
 MODULE = "tools.counts.card"

@@ -50,7 +50,7 @@ def scale(
     output: Path | None, page: Path | None,
 ) -> None:  # fmt: skip
     """Predict time and bytes of collectives and of init for jobs that are larger than this machine."""
-    from ishmem.benchmarks import figures
+    from tools import figures
     from tools.scale import kernels, model
 
     if measured:

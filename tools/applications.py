@@ -1,4 +1,7 @@
-"""``ishmem bench --apps``: the applications of ``ishmem.examples.apps`` beside the same programs with mpi4py."""
+"""The applications of ``ishmem.examples.apps`` beside the same programs with mpi4py.
+
+``python -m tools.applications measure`` measures them, and ``figures`` makes the table and picture of a page.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
+
+from ishmem.benchmarks import plot
 from ishmem.benchmarks.group import Group, GroupError, missing
-from ishmem.benchmarks.results import environment
+from ishmem.benchmarks.results import about, environment
 from ishmem.benchmarks.show import short_time
 from ishmem.examples.apps import APPS, App, find
+from tools import figures
 
 OWN, PEER = "ishmem", "mpi4py"
 PES = (1, 2, 4)
@@ -235,3 +242,54 @@ def draw(rows: list[Row]) -> Any:
     patches = [Patch(color=COLORS[name.split(",")[0]], alpha=0.45 if "," in name else 1) for name in names]
     figure.legend(patches, names, loc="outside lower center", ncols=4, fontsize=8)
     return figure
+
+
+@click.group()
+def main() -> None:
+    """Measure the applications beside mpi4py."""
+
+
+@main.command("measure")
+@click.argument("names", nargs=-1)
+@click.option("--pes", multiple=True, type=click.IntRange(1), default=PES, show_default=True, help="Numbers of PEs.")
+@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Least runs of each.")
+@click.option("--seconds", type=click.FloatRange(0), default=4, show_default=True, help="Least duration of all runs.")
+@click.option("--json", "path", type=click.Path(dir_okay=False, path_type=Path), help="Write results as JSON.")
+@click.pass_context
+def measure_command(
+    ctx: click.Context, names: tuple[str, ...], pes: tuple[int, ...], runs: int, seconds: float, path: Path | None
+) -> None:
+    """Measure all applications, or some, and print a line for each problem."""
+    try:
+        for name in names:
+            find(name)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    rows: list[Row] = []
+    for found in measure(names, pes, runs, seconds):
+        click.echo(line(found))
+        rows += found
+        if path:
+            write(path, rows)
+    ctx.exit(1 if any(row.reason for row in rows) else 0)
+
+
+@main.command("figures")
+@click.argument("results", type=figures.RESULTS)
+@click.option("--page", type=figures.RESULTS, help="Write the table between the markers of this page.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Draw a picture.")
+def figures_command(results: Path, page: Path | None, output: Path | None) -> None:
+    """Print the table of the applications, in markdown."""
+    head, rows = read(results)
+    runs = [row.runs for row in rows if row.runs]
+    counts = f"{min(runs, default=0)} to {max(runs, default=0)} runs of each, in turn."
+    text = f"{about(head)} {counts}\n\n{table(rows)}"
+    if others := beside(rows):
+        text += f"\n\nBeside host routines that do the same, and other forms of the kernel:\n\n{others}"
+    figures.put(page, text, MARKER)
+    if output:
+        plot.save(draw(rows), output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,12 +1,18 @@
-"""The performance targets: ratios within one run, as a table in markdown."""
+"""``python -m tools.figures RESULTS [--page PAGE]``: the performance targets, ratios within one run, as a table.
+
+``--part`` names the markers on the page between which the table is written, and another table than that of the targets.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import click
+
+from ishmem.benchmarks import results as files
 from ishmem.benchmarks.runner import MACHINE, Row
 from ishmem.benchmarks.show import short_size, short_time
 
@@ -173,17 +179,6 @@ def _words(limit: Row) -> str:
     return re.split("[,;]", limit.limit)[0]
 
 
-def about(head: dict[str, Any]) -> str:
-    """Return a line with the conditions of the results: date, machine, versions, commit."""
-    where, versions = head["environment"], head["environment"]["versions"]
-    mpi = f", mpi4py {versions['mpi4py']} on MPICH {versions.get('mpich', '?')}" if "mpi4py" in versions else ""
-    commit = f", commit {where['commit']}" if where["commit"] else ""
-    return (
-        f"{where['date'][:10]}, {where['cpu']}, {where['cores']} cores, {where['device']}; "
-        f"Python {versions['Python']}{mpi}{commit}. Medians of the slowest PE."
-    )
-
-
 def update(page: Path, text: str, name: str = "figures") -> None:
     """Replace the text between the markers of this name on a page.
 
@@ -200,3 +195,34 @@ def update(page: Path, text: str, name: str = "figures") -> None:
 
 TABLES = {"kernels": kernel_table}
 """The tables of the parts of pages that do not show the performance targets."""
+
+
+RESULTS = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def put(page: Path | None, text: str, name: str) -> None:
+    """Print a text, or write it between the markers of a page."""
+    if page is None:
+        click.echo(text)
+        return
+    try:
+        update(page, text, name)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+
+
+@click.command()
+@click.argument("results", type=RESULTS)
+@click.option("--page", type=RESULTS, help="Write it between the markers of this page instead of printing it.")
+@click.option("--part", default="figures", show_default=True, help="The name in the markers.")
+def main(results: Path, page: Path | None, part: str) -> None:
+    """Print the table of the performance targets, or that of a part of a page, in markdown."""
+    try:
+        head, rows = files.read(results)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+    put(page, f"{files.about(head)}\n\n{TABLES.get(part, table)(rows)}", part)
+
+
+if __name__ == "__main__":
+    main()
