@@ -7,7 +7,7 @@ where a device may lack atomics, so kernels access it by plain volatile loads an
 from __future__ import annotations
 
 from ishmem.common.layout import LINE, PROXY_RING_SLOTS
-from ishmem.common.shared_numbers import REQUEST_WORDS
+from ishmem.common.shared_numbers import REQUEST_WORDS, RING_HEADER
 
 from . import type_checks
 from .front_end import device_func
@@ -27,7 +27,7 @@ from .options import PROXIED
 from .spec_constants import proxy_address, ticket_counter
 
 SLOT, SLOTS = LINE, PROXY_RING_SLOTS
-HOST_PUTS = 8  # of the `Header` in ishmem/core/proxy.cpp
+HOST_PUTS = 8 * RING_HEADER.index("host_puts")
 TURN, POSTED, WHAT, PE, OFFSET, OPERAND, OTHER, _UNUSED = range(0, 8 * len(REQUEST_WORDS), 8)
 
 

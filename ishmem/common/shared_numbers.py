@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, IntFlag
+from typing import NamedTuple
 
 LINE = 64
 MAX_TEAMS = 128
@@ -23,6 +24,10 @@ MESSAGE_HEADER = {
 
 REQUEST_WORDS = ("turn", "posted", "what", "pe", "offset", "operand", "other", "unused")
 """The words of a kernel's request to the proxy, int64 each; ``ishmem/core/proxy.cpp`` explains them."""
+
+RING_HEADER = ("completed", "host_puts")
+"""The words of the line before the requests, int64 each: how many are complete, in the order of their tickets; and
+whether the host has put to another node since a `Request.QUIET` began."""
 
 
 class Mode(IntEnum):
@@ -92,3 +97,46 @@ class Kind(IntEnum):
     """This PE ends the job (sequence: the exit status)."""
     SHRINK = 9
     """This PE asks who of a team is left, or is told (sequence: of its question; payload: a `Census`)."""
+
+
+class CallFlag(IntFlag):
+    """What `TracedCall.flags` says: it has a value; it raised; the value is added; it names the whole array; a root."""
+
+    HAS_VALUE = 1
+    RAISED = 2
+    ADDS = 4
+    WHOLE = 8
+    ROOTED = 16
+
+
+class TracedCall(NamedTuple):
+    """One call of a routine, as the core records it and a trace shows it.
+
+    Attributes:
+        begin, end: Nanoseconds of ``CLOCK_MONOTONIC``; ``end`` 0: the call has not returned.
+        bytes: Of data that this PE names; with `CallFlag.WHOLE` the caller has left out ``nelems``.
+        place: Offset in the heap of the flag, or else of the data; -1: none.
+        value: That is stored, added, or waited for.
+        pe: The peer, with `CallFlag.ROOTED` the root, by its number in the job; -1: none.
+        start, stride, size: The team; ``size`` 0: none.
+        routine, label: The number of the routine, and that of the kernel's name, from 1.
+    """
+
+    begin: int
+    end: int
+    bytes: int
+    place: int
+    value: int
+    pe: int
+    start: int
+    stride: int
+    size: int
+    routine: int
+    label: int
+    thread: int
+    cmp: int
+    flags: int
+
+
+CALL_FORMATS = "qqqqqiiiiHHHBB"
+"""The formats of `struct` of the fields of `TracedCall`, without padding."""

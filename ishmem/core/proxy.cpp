@@ -19,12 +19,6 @@ namespace {
 
 using namespace requests;
 
-// The line before the requests.
-struct Header {
-    int64_t completed;  // number of completed requests, in ticket order
-    int64_t host_puts;  // whether the host has put to another node since a Quiet began
-};
-
 // turn: the lap of the ring whose request may be written here
 // posted: the lap whose request is written completely, counted from 1
 // what: kind, rmw << 8, bytes of an element << 16

@@ -6,7 +6,7 @@ python routine_table.py FOLDER
 from __future__ import annotations
 
 import sys
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, IntFlag
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -18,7 +18,9 @@ FLAGS = ("dest_blocks", "source_blocks", "own_counts", "is_plain", "gives_all_th
 CHOICES = ("root", "in_place", "combines")
 NAMES = {name: name for name in ("EQ", "NE", "GT", "GE", "LT", "LE")}
 """The enumerators with other names than `cpp_name` gives."""
-UNSIGNED = {"H": "uint16_t", "I": "uint32_t", "Q": "uint64_t"}
+INTEGERS = {
+    "B": "uint8_t", "H": "uint16_t", "I": "uint32_t", "Q": "uint64_t", "i": "int32_t", "q": "int64_t",
+}  # fmt: skip
 
 
 def cpp_name(name: str) -> str:
@@ -33,7 +35,7 @@ def traits(routine: Collective) -> str:
     return ", ".join([*chosen, *(str(getattr(routine, flag)).lower() for flag in FLAGS)])
 
 
-def enumeration(kind: type[IntEnum], name: str = "") -> str:
+def enumeration(kind: type[IntEnum | IntFlag], name: str = "") -> str:
     """Return an enumeration of Python as one of C++."""
     members = ", ".join(f"{NAMES.get(each.name) or cpp_name(each.name)} = {each.value}" for each in kind)
     return f"enum {name or kind.__name__} {{ {members} }};"
@@ -62,9 +64,13 @@ def _routines() -> list[str]:
     ]
 
 
+def _structure(name: str, fields: dict[str, str]) -> str:
+    return f"struct __attribute__((packed)) {name} {{ {' '.join(_member(*each) for each in fields.items())} }};"
+
+
 def _member(name: str, kind: str) -> str:
     """Return the member of a structure that has a format of `struct`."""
-    return f"char {name}[{kind[:-1]}];" if kind[-1] == "s" else f"{UNSIGNED[kind]} {name};"
+    return f"char {name}[{kind[:-1]}];" if kind[-1] == "s" else f"{INTEGERS[kind]} {name};"
 
 
 def _numbers() -> list[str]:
@@ -87,14 +93,20 @@ def _numbers() -> list[str]:
         f"constexpr int64_t HELD = {shared.HELD}, NBI = {shared.NBI};",
         enumeration(shared.Request, "RequestKind"),
         f"struct Words {{ int64_t {', '.join(shared.REQUEST_WORDS)}; }};",
+        f"struct Header {{ int64_t {', '.join(shared.RING_HEADER)}; }};",
         enumeration(shared.Problem),
         "}  // namespace requests",
         "",
         "namespace messages {",
         f'constexpr char MAGIC[] = "{shared.MESSAGE_MAGIC.decode()}";',
         enumeration(shared.Kind),
-        f"struct __attribute__((packed)) Header {{ {' '.join(map(_member, *zip(*shared.MESSAGE_HEADER.items())))} }};",
+        _structure("Header", shared.MESSAGE_HEADER),
         "}  // namespace messages",
+        "",
+        "namespace traces {",
+        enumeration(shared.CallFlag),
+        _structure("Call", dict(zip(shared.TracedCall._fields, shared.CALL_FORMATS))),
+        "}  // namespace traces",
         "",
         "}  // namespace ishmem",
     ]

@@ -18,21 +18,8 @@ namespace nb = nanobind;
 namespace ishmem {
 namespace {
 
-// One call; ishmem/runtime/trace_file.py has the same layout.
-enum EventFlags : uint8_t { HAS_VALUE = 1, RAISED = 2, ADDS = 4, WHOLE = 8, ROOTED = 16 };
-
-struct Event {
-    int64_t begin, end;            // nanoseconds of CLOCK_MONOTONIC; end 0: the call has not returned
-    int64_t bytes;                 // of data that this PE names; with WHOLE the caller has left out `nelems`
-    int64_t place;                 // offset in the heap of the flag, or else of the data; -1: none
-    int64_t value;                 // that is stored, added, or waited for
-    int32_t pe;                    // the peer, with ROOTED the root, by its number in the job; -1: none
-    int32_t start, stride, size;   // the team; size 0: none
-    uint16_t routine, label;       // the number of the routine; that of the kernel's name, from 1
-    uint16_t thread;
-    uint8_t cmp, flags;
-};
-static_assert(sizeof(Event) == 64);
+using namespace traces;  // of numbers.hpp
+using Event = Call;
 
 struct Recorder {
     Event *events = nullptr;
@@ -182,7 +169,7 @@ void note_team(const Arguments &arguments, Event &event) {
     Py_ssize_t root = -1;
     if (!arguments.number(Root, root) || root < 0 || root >= team->size) return;
     event.pe = team->pe(static_cast<int>(root));
-    event.flags |= ROOTED;
+    event.flags |= Rooted;
 }
 
 // Finds the array whose size tells the bytes: `source` of a collective call, whose `dest` may have another size; else, of
@@ -202,7 +189,7 @@ void note_bytes(const Arguments &arguments, const View &data, Event &event) {
     if (arguments.number(Bsize, count) && arguments.number(Nblocks, blocks)) count *= blocks;
     else if (!arguments.number(Nelems, count)) {
         count = one ? 1 : static_cast<Py_ssize_t>(data.count);
-        if (arguments.has(TeamOf)) event.flags |= WHOLE;
+        if (arguments.has(TeamOf)) event.flags |= Whole;
     }
     if (arguments.has(Pe) || arguments.has(Source)) event.bytes = count * static_cast<int64_t>(data.item);
 }
@@ -225,11 +212,11 @@ void note_value(const Arguments &arguments, Event &event) {
     PyObject *value = arguments.get(Value);
     if (value && PyLong_Check(value)) {
         event.value = PyLong_AsLongLongAndOverflow(value, &overflow);
-        if (!overflow) event.flags |= HAS_VALUE;
+        if (!overflow) event.flags |= HasValue;
     }
     Py_ssize_t code = 0;
     if (arguments.number(Cmp, code)) event.cmp = static_cast<uint8_t>(code);
-    if (arguments.number(SigOp, code) && code) event.flags |= ADDS;
+    if (arguments.number(SigOp, code) && code) event.flags |= Adds;
 }
 
 void note_kernel(const Arguments &arguments, Event &event) {
@@ -281,7 +268,7 @@ PyObject *record(Traced &self, const Arguments &arguments, size_t flags) {
     if (recorder.on()) recorder.events[recorder.count++ % recorder.capacity] = event;
     PyObject *result = PyObject_Vectorcall(self.function, arguments.given, flags, arguments.keywords);
     event.end = now();
-    if (!result) event.flags |= RAISED;
+    if (!result) event.flags |= Raised;
     self.calls += 1;
     self.nanoseconds += event.end - event.begin;
     self.bytes += event.bytes;

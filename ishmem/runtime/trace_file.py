@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ishmem.common.constants import Cmp
+from ishmem.common.shared_numbers import CALL_FORMATS, CallFlag, TracedCall
 
 NAME = "pe-{}.json"
 QUEUE = 1000
@@ -23,29 +24,7 @@ QUEUE = 1000
 KERNELS = -1
 """Stands for the queue of kernels: several queues may run them at the same time."""
 
-_HAS_VALUE, _RAISED, _ADDS, _WHOLE, _ROOTED = 1, 2, 4, 8, 16
-
-
-class Event(NamedTuple):
-    """One call, as the core records it: ``Event`` of ishmem/core/tracing.cpp."""
-
-    begin: int
-    end: int
-    bytes: int
-    place: int
-    value: int
-    pe: int
-    start: int
-    stride: int
-    size: int
-    routine: int
-    label: int
-    thread: int
-    cmp: int
-    flags: int
-
-
-_LAYOUT = np.dtype(list(zip(Event._fields, ["i8"] * 5 + ["i4"] * 4 + ["u2"] * 3 + ["u1"] * 2)))
+_LAYOUT = np.dtype(list(zip(TracedCall._fields, CALL_FORMATS)))
 
 
 class Execution(NamedTuple):
@@ -63,9 +42,9 @@ class Execution(NamedTuple):
     end: int
 
 
-def unpack(raw: bytes) -> list[Event]:
+def unpack(raw: bytes) -> list[TracedCall]:
     """Return the events that the core has recorded."""
-    return [Event(*each) for each in np.frombuffer(raw, _LAYOUT).tolist()]
+    return [TracedCall(*each) for each in np.frombuffer(raw, _LAYOUT).tolist()]
 
 
 class Shown(NamedTuple):
@@ -126,11 +105,11 @@ class TraceFile:
         """Add a slice of the first thread for a call that the core has not recorded."""
         self._slice(0, begin, end, name, "setup,collective", {})
 
-    def add_call(self, event: Event, told: dict[str, int]) -> None:
+    def add_call(self, event: TracedCall, told: dict[str, int]) -> None:
         """Add the slice of a call, with what a replay says of itself."""
         self._slice(event.thread, event.begin, event.end, *self._shown(event), {**_arguments(event), **told})
 
-    def add_execution(self, event: Event, work: Execution, told: dict[str, int]) -> None:
+    def add_execution(self, event: TracedCall, work: Execution, told: dict[str, int]) -> None:
         """Add what a call has submitted to a queue, and an arrow from the call to it."""
         name, arguments, track = self._shown(event).name, {**_arguments(event), **told}, QUEUE + work.queue
         key = f"{self._facts.pe}.{work.call}"
@@ -152,22 +131,22 @@ class TraceFile:
             line["ts"] = (time + self._facts.offset) / 1000
         self._lines.append(json.dumps({**line, **fields}, separators=(",", ":")))
 
-    def _shown(self, event: Event) -> Shown:
+    def _shown(self, event: TracedCall) -> Shown:
         shown = self._routines[event.routine]
         return shown._replace(name=f"{shown.name}({self._kernels[event.label - 1]})") if event.label else shown
 
 
-def _arguments(event: Event) -> dict[str, Any]:
+def _arguments(event: TracedCall) -> dict[str, Any]:
     """Return the arguments of a call that a reader may want; places are offsets in the symmetric heap."""
     return dict(_found(event))
 
 
-def _found(event: Event) -> Iterator[tuple[str, Any]]:
+def _found(event: TracedCall) -> Iterator[tuple[str, Any]]:
     if event.pe >= 0:
-        yield "root" if event.flags & _ROOTED else "pe", event.pe
+        yield "root" if event.flags & CallFlag.ROOTED else "pe", event.pe
     if event.bytes:
         yield "bytes", event.bytes
-    if event.flags & _WHOLE:
+    if event.flags & CallFlag.WHOLE:
         yield "whole", True
     if event.size:
         yield "team", f"{event.start}:{event.stride}:{event.size}"
@@ -175,9 +154,9 @@ def _found(event: Event) -> Iterator[tuple[str, Any]]:
         yield "at", event.place
     if event.cmp:
         yield "cmp", Cmp(event.cmp).name
-    if event.flags & _HAS_VALUE:
+    if event.flags & CallFlag.HAS_VALUE:
         yield "value", event.value
-    if event.flags & _ADDS:
+    if event.flags & CallFlag.ADDS:
         yield "adds", True
-    if event.flags & _RAISED:
+    if event.flags & CallFlag.RAISED:
         yield "raised", True
