@@ -72,11 +72,11 @@ class Extension:
         """Return the SPIR-V to build in this process for a kernel's SPIR-V."""
         return code
 
-    def neutral(self, code: bytes) -> bytes | None:
+    def storable(self, code: bytes) -> bytes | None:
         """Return the SPIR-V to store on disk, which `transform` fits to any process, or ``None`` if there is none."""
         return code
 
-    def surroundings(self, lines: Sequence[Any]) -> Any:
+    def key_parts(self, lines: Sequence[Any]) -> Any:
         """Return what the code of a kernel or a device function that uses the library depends on, as plain values.
 
         Args:
@@ -123,7 +123,7 @@ class Extension:
             failure: What happens.
         """
 
-    def note(self, context: Any, builder: Any, place: Place) -> None:
+    def record_place(self, context: Any, builder: Any, place: Place) -> None:
         """Emit a note of where a function was called that may have reported a failure in a library's code.
 
         Args:

@@ -38,7 +38,7 @@ class FunctionCache(abc.ABC):
         """
 
     @abc.abstractmethod
-    def surroundings(self) -> tuple[Any, ...]:
+    def key_parts(self) -> tuple[Any, ...]:
         """Return versions and settings that compiled code depends on."""
 
     @abc.abstractmethod
@@ -74,11 +74,11 @@ class FunctionCache(abc.ABC):
         try:
             types = self._types(origin, arguments)
             extension = installed()
-            surroundings = self.surroundings(), extension.sources, extension.surroundings(())
+            key_parts = self.key_parts(), extension.sources, extension.key_parts(())
         except NoKeyError as reason:
             log.debug("device function %s is not cached: %s", origin.name, reason)
             return None
-        return digest([origin.name, types, repr(flags), *surroundings])
+        return digest([origin.name, types, repr(flags), *key_parts])
 
     def _types(self, origin: Origin, arguments: tuple[Any, ...]) -> list[Any]:
         named = [(name, self.described(each)) for name, each in sorted(origin.named.items())]

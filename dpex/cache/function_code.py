@@ -25,9 +25,9 @@ class DeviceFunctions(FunctionCache):
         """Return the type of an argument as plain values."""
         return described(kind, _of_language)
 
-    def surroundings(self) -> tuple[Any, ...]:
+    def key_parts(self) -> tuple[Any, ...]:
         """Return versions and settings that compiled code depends on."""
-        return keys.surroundings()
+        return keys.key_parts()
 
     def code(self, result: Any, key: str) -> Texts:
         """Return the code of a function and of all that it calls."""

@@ -46,8 +46,8 @@ def _key(kernel: Any, kinds: tuple[Any, ...]) -> str | None:
 
 def _packed(code: Code) -> bytes | None:
     """Return the name and SPIR-V as they are kept."""
-    neutral = installed().neutral(code.spirv)
-    if neutral is None:
+    stored = installed().storable(code.spirv)
+    if stored is None:
         log.debug("kernel %s is not cached: its code is of use in this process only", code.name)
         return None
-    return code.name.encode() + b"\0" + neutral
+    return code.name.encode() + b"\0" + stored

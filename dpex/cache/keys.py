@@ -39,11 +39,11 @@ def kernel_key(kernel: Any, kinds: tuple[Any, ...]) -> str:
     """
     extension = installed()
     walk = Walk(LANGUAGE, extension)
-    parts = [walk.dispatcher(kernel), tuple(map(_kind, kinds)), surroundings(), extension.sources]
+    parts = [walk.dispatcher(kernel), tuple(map(_kind, kinds)), key_parts(), extension.sources]
     if walk.has_debug:
         parts.append(walk.lines)
     is_watched = extension.watches(kernel.py_func.__code__.co_filename)
-    return digest([*parts, extension.surroundings(walk.lines)] if walk.uses_extension or is_watched else parts)
+    return digest([*parts, extension.key_parts(walk.lines)] if walk.uses_extension or is_watched else parts)
 
 
 def _kind(kind: Any) -> Any:
@@ -58,7 +58,7 @@ def _kind(kind: Any) -> Any:
     raise NoKeyError(f"an argument has type {kind}, which the key does not cover")
 
 
-def surroundings() -> tuple[Any, ...]:
+def key_parts() -> tuple[Any, ...]:
     """Return versions, settings and sources that all compiled code depends on."""
     return versions(PACKAGES), _environment(), _changed_settings(), _sources()
 

@@ -56,7 +56,7 @@ class CallConvention(MinimalCallConv):  # type: ignore[misc]
         """Emit the end of a function in which a called function has ended by an exception."""
         place = place_of(builder)
         if place:
-            installed().note(self.context, builder, place)
+            installed().record_place(self.context, builder, place)
         super().return_status_propagate(builder, status)
 
     def return_dynamic_user_exc(

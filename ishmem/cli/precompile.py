@@ -154,7 +154,7 @@ def _kernels() -> Iterator[tuple[Any, tuple[Any, ...]]]:
 
 def version() -> str:
     """Return a hash of what device functions depend on beside their types: versions, settings and sources."""
-    return digest((keys.surroundings(), installed().sources))
+    return digest((keys.key_parts(), installed().sources))
 
 
 def fill(folder: Path) -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from enum import IntEnum, IntFlag
+from enum import IntEnum
 from typing import NamedTuple
 
 LINE = 64
@@ -99,7 +99,7 @@ class Kind(IntEnum):
     """This PE asks who of a team is left, or is told (sequence: of its question; payload: a `Census`)."""
 
 
-class CallFlag(IntFlag):
+class CallFlag(IntEnum):
     """What `TracedCall.flags` says: it has a value; it raised; the value is added; it names the whole array; a root."""
 
     HAS_VALUE = 1

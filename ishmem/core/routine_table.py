@@ -6,7 +6,7 @@ python routine_table.py FOLDER
 from __future__ import annotations
 
 import sys
-from enum import Enum, IntEnum, IntFlag
+from enum import Enum, IntEnum
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ def traits(routine: Collective) -> str:
     return ", ".join([*chosen, *(str(getattr(routine, flag)).lower() for flag in FLAGS)])
 
 
-def enumeration(kind: type[IntEnum | IntFlag], name: str = "") -> str:
+def enumeration(kind: type[IntEnum], name: str = "") -> str:
     """Return an enumeration of Python as one of C++."""
     members = ", ".join(f"{NAMES.get(each.name) or cpp_name(each.name)} = {each.value}" for each in kind)
     return f"enum {name or kind.__name__} {{ {members} }};"

@@ -98,7 +98,7 @@ class Plan:
             return
         box, item = self.boxes[0], self.dest.itemsize
         address = self.origin + box.origin * item if self.is_put else self.to + box.to * item
-        job.current().heap.private_memory.learn(address, box.block * item, write=not self.is_put)
+        job.current().heap.private_memory.register(address, box.block * item, write=not self.is_put)
 
     def start(self) -> None:
         """Start the copies in the copy engine."""

@@ -63,11 +63,11 @@ class Completions:
         while not self._closed:
             self._more.wait()
             self._more.clear()
-            if self.look():
+            if self.poll():
                 self._more.set()
             time.sleep(POLL)
 
-    def look(self) -> bool:
+    def poll(self) -> bool:
         """Note what has completed; return whether anything is incomplete."""
         with self._lock:
             for number, waiting in self._open.items():
@@ -90,7 +90,7 @@ class Completions:
         self._more.set()
         if self._thread is not None:
             self._thread.join(1.0)
-        self.look()
+        self.poll()
         for number, waiting in self._open.items():
             for call, submitted, _event in waiting:
                 self._note(number, call, submitted, 0)

@@ -26,7 +26,7 @@ class CrossedCalls:
     def __init__(self, this: Job) -> None:
         self._this = this
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Publish in which calls this PE is, and check once.
 
         Raises:

@@ -74,7 +74,7 @@ class Ishmem(Extension):
         here = binding.bound()
         return code if here is None else spirv.patched(code, binding.numbered(here[1]))
 
-    def neutral(self, code: bytes) -> bytes | None:
+    def storable(self, code: bytes) -> bytes | None:
         """Set the specialisation constants to 0; code that has an address of this process cannot be stored."""
         if self._has_changed:
             return None
@@ -84,7 +84,7 @@ class Ishmem(Extension):
         code = spirv.patched(code, dict.fromkeys(binding.numbered(here[1]), 0))
         return None if spirv.has_constant(code, here[1].heap, here[1].end) else code
 
-    def surroundings(self, lines: Sequence[Any]) -> Any:
+    def key_parts(self, lines: Sequence[Any]) -> Any:
         """Return the options of the job, and the places of functions, which the reports of waits name."""
         here = binding.bound()
         if here is None:
@@ -119,7 +119,7 @@ class Ishmem(Extension):
         """Emit code that records a failure in this PE's heap."""
         self._loaded.failures.emit_record(context, builder, failure)
 
-    def note(self, context: Any, builder: Any, place: Place) -> None:
+    def record_place(self, context: Any, builder: Any, place: Place) -> None:
         """Emit code that writes the place of a call into the record of a failure, unless the record has a place."""
         self._loaded.failures.emit_note_of(builder, place)
 

@@ -152,8 +152,8 @@ class LongWaits:
             frames = callsite.of_frame(sys._getframe(1))
             wait.text = callsite.describe(frames, details() if details else self._details())
             self._show()
-            for check in self._checks:
-                check.look()
+            for each in self._checks:
+                each.check()
             self._notice(wait, now)
         if self._this.network:
             self._look_at_mpi()

@@ -28,7 +28,7 @@ class MixedCalls:
         self._this = this
         self._kernels: dpctl.SyclEvent | None = None  # complete once all kernels submitted before have ended
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Check once.
 
         Raises:

@@ -46,7 +46,7 @@ class PrivateMemory:
         self._lock = threading.RLock()  # a handler of a signal may call in between
         _core.private_configure(pyze.address_of("zeMemGetAllocProperties"), context, *cutovers)
 
-    def learn(self, address: int, nbytes: int, *, write: bool) -> bool:
+    def register(self, address: int, nbytes: int, *, write: bool) -> bool:
         """Register the allocation that contains an address in the core; map it if the host needs a mapping.
 
         Returns:

@@ -269,7 +269,7 @@ def test_keys_of_surroundings() -> None:
         assert len(set(now) - set(seen)) == expected, name
 
     change(installed(), "sources", "another version of ishmem", 2)
-    change(keys, "surroundings", lambda: ("another version of numba",), 2)
+    change(keys, "key_parts", lambda: ("another version of numba",), 2)
     # These are only in the keys of kernels that use ishmem, and what differs from PE to PE is in none.
     other = {"check": not facts.check, "spans": True, "routed": True, "no_waits": "it is a test"}
     for name, value in other.items():
@@ -400,10 +400,10 @@ def test_cache_turned_off(tmp_path: Path) -> None:
 def test_edited_sources() -> None:
     """A process whose device functions are not those in its keys stores no kernel."""
     extension = Ishmem()
-    assert extension.neutral(b"code") == b"code"
+    assert extension.storable(b"code") == b"code"
     extension.sources = "those of an hour ago"
     extension.load()
-    assert extension.neutral(b"code") is None
+    assert extension.storable(b"code") is None
 
 
 # Settings

@@ -228,5 +228,5 @@ def test_edges() -> None:
     ishmem.barrier_all()
     same(dest, pattern("u1", 4096, left, 1))
     heap = job.current().heap
-    assert not heap.private_memory.learn(heap.base, 8, write=False)
-    assert not heap.private_memory.learn(np.zeros(8).ctypes.data, 8, write=False)
+    assert not heap.private_memory.register(heap.base, 8, write=False)
+    assert not heap.private_memory.register(np.zeros(8).ctypes.data, 8, write=False)

@@ -74,7 +74,7 @@ def _compiled(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
 def _made(kernel: SPIRVKernelDispatcher, sig: Any) -> bytes | None:
     """Compile a kernel; return its name and SPIR-V as they are kept."""
     module = _compiled(kernel, sig).kernel_device_ir_module
-    code = installed().neutral(module.kernel_bitcode)
+    code = installed().storable(module.kernel_bitcode)
     if code is None:
         log.debug("kernel %s is not cached: its code is of use in this process only", kernel.__name__)
         return None

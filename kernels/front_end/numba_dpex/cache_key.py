@@ -69,8 +69,8 @@ def key(kernel: SPIRVKernelDispatcher, arguments: tuple[Any, ...]) -> str:
     extension = installed()
     walk = Walk(LANGUAGE, extension)
     kinds = [argument(each) for each in arguments]
-    parts = [walk.dispatcher(kernel), kinds, _queues(arguments), surroundings(), extension.sources]
-    return digest([*parts, extension.surroundings(walk.lines)] if walk.uses_extension else parts)
+    parts = [walk.dispatcher(kernel), kinds, _queues(arguments), key_parts(), extension.sources]
+    return digest([*parts, extension.key_parts(walk.lines)] if walk.uses_extension else parts)
 
 
 def _queues(arguments: tuple[Any, ...]) -> list[int]:
@@ -79,7 +79,7 @@ def _queues(arguments: tuple[Any, ...]) -> list[int]:
     return [queues.index(queue) for queue in queues]
 
 
-def surroundings() -> tuple[Any, ...]:
+def key_parts() -> tuple[Any, ...]:
     """Return versions and settings that compiled code depends on."""
     return versions(PACKAGES), settings(numba.core.config, numba_dpex.core.config)
 

@@ -26,9 +26,9 @@ class DeviceFunctions(FunctionCache):
         """Return the type of an argument as plain values."""
         return cache_key.argument(kind)
 
-    def surroundings(self) -> tuple[Any, ...]:
+    def key_parts(self) -> tuple[Any, ...]:
         """Return versions and settings that compiled code depends on."""
-        return cache_key.surroundings()
+        return cache_key.key_parts()
 
     def code(self, result: Any, key: str) -> bytes:
         """Return bitcode; a name that it defines has one meaning in all processes."""
