@@ -33,7 +33,7 @@ from .spec_constants import violation_record, wait_record
 LOOKS, LOST, _COMPLETE = kernel_wait.LOOKS, kernel_wait.LOST, Violation.at("complete")
 
 SPINS = LOOKS - 1
-"""A wait tells of itself when the number of its failed polls has no bit of this mask: first after a million."""
+"""A wait tells of itself when the number of its failed polls has no bit of this mask: first after 2**16."""
 
 
 @device_intrinsic

@@ -71,7 +71,7 @@ LOST = NBYTES
 """Offset of a word behind the record, which the host writes: the looks that waits leave out, 0 or, from the news of a
 loss on, all but one."""
 
-LOOKS = 1 << 20
+LOOKS = 1 << 16
 """Looks after which a wait in a kernel tells of itself."""
 
 

@@ -9,6 +9,8 @@ import pytest
 import trials
 from subprocesses import program, run_program
 
+from ishmem.environment import card
+
 SURVIVE = ("--survive",)
 
 
@@ -25,6 +27,14 @@ def test_waits_of_kernels_end(trial: trials.Trial) -> None:
     done = run_program(program("kernels_of_survivors"), 4, options=SURVIVE)
     assert sorted(done.stdout.splitlines()) == [f"[{pe}] fine" for pe in (0, 2, 3)], done
     assert done.returncode == 0, done
+
+
+@pytest.mark.slow("the same on the simulator")
+@pytest.mark.skipif(bool(card.problem()), reason=f"no emulated card: {card.problem()}")
+def test_waits_of_kernels_end_on_a_card(trial: trials.Trial) -> None:
+    card_options, env = (*SURVIVE, "--card", "b580"), {"ISHMEM_DEVICE": "auto"}
+    done = run_program(program("kernels_of_survivors"), 4, env=env, timeout=300, options=card_options, forked=False)
+    assert sorted(done.stdout.splitlines()) == [f"[{pe}] fine" for pe in (0, 2, 3)], done
 
 
 def test_ranks_of_deep_ep_are_masked(trial: trials.Trial) -> None:
