@@ -1595,7 +1595,7 @@ def signal_wait_until_work_group(
     Args:
         sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: Value to compare with.
+        cmp_value: A number that the dtype can hold.
         group: The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.
         index: The signal: the number of its element in C order, or a tuple of indices.
 

@@ -43,39 +43,40 @@ def code(rmw: type_tables.Rmw, types: tuple[str, ...]) -> int:
 
 
 _CODES = {name: code(atomic.rmw, atomic.types) for name, atomic in type_tables.ATOMICS.items()}
+_FETCHING = {row.rmw: row.fetching for name, row in type_tables.ATOMICS.items() if not name.endswith("inc")}
 
 
-def run(name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None) -> Any:
-    """Do an atomic operation and return the old value."""
-    old = _core.atomic(_CODES[name], target, pe, index, value, cond, 0)
-    return _by_kernel(name, target, pe, index, value, cond) if old is NotImplemented else old
-
-
-def _ordered(
-    name: str, order: int, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None
+def _run(
+    name: str, code: int, order: Any, target: Any, pe: Any, index: Any, value: Any = None, cond: Any = None
 ) -> Any:
     """Do an atomic operation that the core has declined, as it does those with another memory order than relaxed."""
     old = NotImplemented
     if order or type(order) is not int:  # the core takes the int 0 only
         _release(order)
-        code = _CODES[name] | (0 if type_tables.ATOMICS[name].fetches else NO_RESULT)
         old = _core.atomic(code, target, pe, index, value, cond, 0)
-    return _by_kernel(name, target, pe, index, value, cond) if old is NotImplemented else old
+    return _checked(name, code, target, pe, index, value, cond) if old is NotImplemented else old
 
 
-def _by_kernel(name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None) -> Any:
-    """Raise the error of wrong arguments, or else run the operation in a kernel."""
+def _checked(name: str, code: int, target: Any, pe: Any, index: Any, value: Any = None, cond: Any = None) -> Any:
+    """Raise the error of wrong arguments, or else do the operation with what the core knows in their place."""
     atomic = type_tables.ATOMICS[name]
     number = check.pe(pe)
     array = check.view(target, "source" if name == "atomic_fetch" else "dest", atomic.types, name)
-    check.element(array, index)
+    check.element(array, index, number)
     given = {"cond": cond, "value": value}
-    operands = [check.as_element(target, given[operand]) for operand in atomic.operands]
-    if ((network := job.current().network) and network.is_far(number)) or job.current().heap.atomics_by_host[number]:
-        job.current().raise_lost(name)
+    for operand in atomic.operands:
+        given[operand] = check.as_element(target, given[operand])[0].item()
+    place = check.position(array, index)
+    return check.again(name, _core.atomic, code, array.array, number, place, given["value"], given["cond"], 0)
+
+
+def by_kernel(rmw: int, target: Any, pe: Any, index: Any, value: Any, cond: Any) -> Any:
+    """Do an atomic by a kernel, with arguments that the core has checked, and return the old value."""
     from ishmem.runtime.host_atomics import atomic_by_kernel  # imports dpnp
 
-    return atomic_by_kernel(globals()[atomic.fetching], array.array, number, check.position(array, index), operands)
+    name, array, given = _FETCHING[type_tables.Rmw(rmw)], check.view(target, "dest"), {"cond": cond, "value": value}
+    operands = [check.as_element(target, given[operand]) for operand in type_tables.ATOMICS[name].operands]
+    return atomic_by_kernel(globals()[name], array.array, int(pe), check.position(array, index), operands)
 
 
 def _release(order: Any) -> None:
@@ -100,7 +101,9 @@ def _run_nbi(
         raise ValueError("fetch is empty; it must have at least one element")
     if _core.describe(target) is not None:
         check.same_dtype(check.view(target, "dest", routine=name), to)
-    old = run(name, target, pe, index, value, cond)
+    old = _core.atomic(_CODES[name], target, pe, index, value, cond, 0)
+    if old is NotImplemented:
+        old = _checked(name, _CODES[name], target, pe, index, value, cond)
     if _core.p(fetch, old, job.current().pe, 0) is NotImplemented:
         fetch[(0,) * fetch.ndim] = old
 
@@ -154,11 +157,11 @@ def _update(name: str) -> Callable[..., None]:
 
     def count(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> None:
         if _core.atomic(code, dest, pe, index, 1, None, order) is NotImplemented:
-            _ordered(name, order, dest, pe, index, 1)
+            _run(name, code, order, dest, pe, index, 1)
 
     def update(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
         if _core.atomic(code, dest, pe, index, value, None, order) is NotImplemented:
-            _ordered(name, order, dest, pe, index, value)
+            _run(name, code, order, dest, pe, index, value)
 
     words, form = _words(name), update if type_tables.ATOMICS[name].operands else count
     text = f"{words.does}.\n\nNot collective; ``quiet`` waits for remote completion."
@@ -172,19 +175,19 @@ def _fetching(name: str) -> Callable[..., Any]:
 
     def read(source: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
         old = _core.atomic(code, source, pe, index, None, None, order)
-        return old if old is not NotImplemented else _ordered(name, order, source, pe, index)
+        return old if old is not NotImplemented else _run(name, code, order, source, pe, index)
 
     def count(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
         old = _core.atomic(code, dest, pe, index, 1, None, order)
-        return old if old is not NotImplemented else _ordered(name, order, dest, pe, index, 1)
+        return old if old is not NotImplemented else _run(name, code, order, dest, pe, index, 1)
 
     def update(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
         old = _core.atomic(code, dest, pe, index, value, None, order)
-        return old if old is not NotImplemented else _ordered(name, order, dest, pe, index, value)
+        return old if old is not NotImplemented else _run(name, code, order, dest, pe, index, value)
 
     def compare(dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
         old = _core.atomic(code, dest, pe, index, value, cond, order)
-        return old if old is not NotImplemented else _ordered(name, order, dest, pe, index, value, cond)
+        return old if old is not NotImplemented else _run(name, code, order, dest, pe, index, value, cond)
 
     words, form = _words(name), _form_for(name, read, count, update, compare)
     returned = "" if form is read else "; return the old value"

@@ -286,7 +286,7 @@ scatter_work_group = work_group_form(scatter, "MPI_Scatter, in the manner of ish
 def _barrier_all(outcome: int) -> None:
     """Finish a barrier that the core declined or completed with an error."""
     this = job.current()
-    if outcome == _core.BAD_ARGUMENTS:
+    if outcome is NotImplemented:
         this.default_engine.quiet()
         if not _core.fence():
             this.raise_lost("barrier_all")

@@ -15,6 +15,7 @@ from ishmem import strided
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES
 from ishmem.runtime import check, host_copies
+from ishmem.runtime.docstrings import arguments_of
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
@@ -59,18 +60,16 @@ def ixput(dest: ndarray, source: Any, indices: Any, pe: int, mask: Any = None) -
         strided.run("iput", to.array[index : index + 1], origin.array[i : i + 1], 1, 1, 1, 1, pe, True)
 
 
+@arguments_of(
+    ixput,
+    dest="Contiguous array of one dimension, of any dtype of dpnp, with an element for each index.",
+    source="Symmetric contiguous array of one dimension of the dtype of ``dest``.",
+)
 def ixget(dest: Any, source: ndarray, indices: Any, pe: int, mask: Any = None) -> None:
     """Get the elements of ``source`` on a PE that a list of indices names into ``dest``.
 
     Element ``indices[i]`` of ``source`` goes to element ``i`` of ``dest``, if ``mask[i]`` is not 0; other elements of
     ``dest`` stay. Not collective, blocking: returns when the data are in ``dest``. Errors as for ``ixput``.
-
-    Args:
-        dest: Contiguous array of one dimension, of any dtype of dpnp, with an element for each index.
-        source: Symmetric contiguous array of one dimension of the dtype of ``dest``.
-        indices: Array of int32, int64, uint32 or uint64, of one dimension.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        mask: Array of bool or integers with an element for each index; by default all elements move.
 
     Example:
         >>> table, picked = ishmem.full(5, me, dtype="i4"), np.full(3, -1, "i4")

@@ -24,6 +24,7 @@ from ishmem.common.errors import StateError, SymmetryError
 from ishmem.common.routines import exported
 from ishmem.order import quiet
 from ishmem.runtime import check, job, long_waits
+from ishmem.runtime.docstrings import arguments_of
 from ishmem.runtime.violation_errors import no_lock
 
 if TYPE_CHECKING:
@@ -81,15 +82,12 @@ def set_lock(lock: ndarray, index: Index = 0) -> None:
 
 
 # Model: tests/models/lock.pml.
+@arguments_of(set_lock)
 def test_lock(lock: ndarray, index: Index = 0) -> bool:  # noqa: PT028
     """Acquire the lock in element ``index`` of ``lock`` if it is free; return whether this PE has acquired it.
 
     True where ``shmem_test_lock`` returns 0. Not collective, not blocking. Errors as for ``set_lock``, but a lock that
     this PE holds is just not free.
-
-    Args:
-        lock: Symmetric array of int64, zeros at first; each element is a lock.
-        index: The element.
 
     Example:
         >>> locks = ishmem.zeros(1, dtype="i8")
@@ -111,14 +109,11 @@ def test_lock(lock: ndarray, index: Index = 0) -> bool:  # noqa: PT028
 
 
 # Model: tests/models/lock.pml.
+@arguments_of(set_lock)
 def clear_lock(lock: ndarray, index: Index = 0) -> None:
     """Complete this PE's operations, then release the lock in element ``index`` of ``lock``.
 
     The next PE in the order of requests acquires it. Not collective, blocking.
-
-    Args:
-        lock: Symmetric array of int64, zeros at first; each element is a lock.
-        index: The element.
 
     Raises:
         StateError: This PE does not hold the lock, or not between ``init`` and ``finalize``.
@@ -147,14 +142,11 @@ def clear_lock(lock: ndarray, index: Index = 0) -> None:
 
 
 @contextlib.contextmanager
+@arguments_of(set_lock)
 def lock(lock: ndarray, index: Index = 0) -> Iterator[None]:
     """Hold the lock in element ``index`` of ``lock`` within a with-statement; host only.
 
     It is released after an error too. Not collective, blocking. Errors as for ``set_lock``.
-
-    Args:
-        lock: Symmetric array of int64, zeros at first; each element is a lock.
-        index: The element.
 
     Example:
         >>> locks, total = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1)

@@ -5,14 +5,15 @@ The same names work on the host and in kernels.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
 from ishmem import _core
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import OPAQUE
-from ishmem.runtime import boxes, check, foreign, job
+from ishmem.runtime import boxes, check, foreign
+from ishmem.runtime.docstrings import arguments_of
 from ishmem.runtime.stubs import fast_path, work_group_form
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from ishmem.common.indices import Index
 
 __all__ = exported(__name__)
+
+_OWN = "A dpnp or numpy array of this PE, of any dtype of dpnp."
+_THEIRS = "Symmetric array with the dtype and number of elements of ``dest``."
+
 
 @fast_path(_core.put)
 def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
@@ -52,21 +57,15 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
 
     Source: OpenSHMEM 1.5, 9.6.1.1 (shmem_put); ishmem_put.
     """
-    _put(dest, source, pe, nelems)
-    job.current().engine.quiet()
+    _move(_core.put, dest, source, pe, nelems, is_put=True)
 
 
 @fast_path(_core.get)
+@arguments_of(put, dest=_OWN, source=_THEIRS)
 def get(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
     """Copy the symmetric array ``source`` on a PE to ``dest``, a dpnp or numpy array of this PE.
 
     Sizes, types and errors as for ``put``. Not collective, blocking: returns when the data are in ``dest``.
-
-    Args:
-        dest: A dpnp or numpy array of this PE, of any dtype of dpnp.
-        source: Symmetric array with the dtype and number of elements of ``dest``.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        nelems: Number of elements to move, from the start of both arrays; by default all of them.
 
     Example:
         >>> box, got = ishmem.full(4, me, dtype="i4"), np.empty(4, "i4")
@@ -76,22 +75,16 @@ def get(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
 
     Source: OpenSHMEM 1.5, 9.6.1.4 (shmem_get); ishmem_get.
     """
-    _get(dest, source, pe, nelems)
-    job.current().engine.quiet()
+    _move(_core.get, dest, source, pe, nelems, is_put=False)
 
 
 @fast_path(_core.put_nbi)
+@arguments_of(put)
 def put_nbi(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
     """Start ``put`` without waiting for local completion.
 
     ``source`` may be reused after the next ``quiet`` or ``flush``. Sizes, types and errors as for ``put``.
     Not collective, not blocking.
-
-    Args:
-        dest: Symmetric array, of any dtype of dpnp.
-        source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one element.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        nelems: Number of elements to move, from the start of both arrays; by default all of them.
 
     Example:
         >>> box, data = ishmem.zeros(4), np.ones(4)
@@ -100,21 +93,16 @@ def put_nbi(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> N
 
     Source: OpenSHMEM 1.5, 9.6.2.1 (shmem_put_nbi); ishmem_put_nbi.
     """
-    _put(dest, source, pe, nelems)
+    _move(_core.put_nbi, dest, source, pe, nelems, is_put=True)
 
 
 @fast_path(_core.get_nbi)
+@arguments_of(get)
 def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> None:
     """Start ``get`` without waiting for the data.
 
     They are in ``dest`` after the next ``quiet`` or ``flush``. Sizes, types and errors as for ``put``. Not collective,
     not blocking.
-
-    Args:
-        dest: A dpnp or numpy array of this PE, of any dtype of dpnp.
-        source: Symmetric array with the dtype and number of elements of ``dest``.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        nelems: Number of elements to move, from the start of both arrays; by default all of them.
 
     Example:
         >>> box, got = ishmem.full(4, me, dtype="i4"), np.empty(4, "i4")
@@ -125,7 +113,7 @@ def get_nbi(dest: Any, source: ndarray, pe: int, nelems: int | None = None) -> N
 
     Source: OpenSHMEM 1.5, 9.6.2.2 (shmem_get_nbi); ishmem_get_nbi.
     """
-    _get(dest, source, pe, nelems)
+    _move(_core.get_nbi, dest, source, pe, nelems, is_put=False)
 
 
 @fast_path(_core.p)
@@ -153,19 +141,15 @@ def p(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
     Source: OpenSHMEM 1.5, 9.6.1.2 (shmem_p); ishmem_p.
     """
-    _move_element(dest, foreign.native(check.as_element(dest, value)), pe, index, to_peer=True)
+    _move_element("p", _core.put_element, "dest", dest, foreign.native(check.as_element(dest, value)), pe, index)
 
 
 @fast_path(_core.g)
+@arguments_of(p, source="Symmetric array, of any dtype of dpnp.")
 def g(source: ndarray, pe: int, index: Index = 0) -> Any:
     """Get element ``index`` of the symmetric array ``source`` on a PE, as a Python scalar.
 
     Not collective, blocking. Errors as for ``p``.
-
-    Args:
-        source: Symmetric array, of any dtype of dpnp.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> box = ishmem.full(4, me, dtype="i4")
@@ -176,7 +160,7 @@ def g(source: ndarray, pe: int, index: Index = 0) -> Any:
     """
     described = check.view(source, "source", routine="g")
     out = np.empty(1, described.storage)
-    _move_element(source, out, pe, index, to_peer=False)
+    _move_element("g", _core.get_element, "source", source, out, pe, index)
     return foreign.number(out, described.dtype) if described.dtype in OPAQUE else out[0].item()
 
 
@@ -186,20 +170,20 @@ put_nbi_work_group = work_group_form(put_nbi)
 get_nbi_work_group = work_group_form(get_nbi)
 
 
-def _put(dest: ndarray, source: Any, pe: int, nelems: int | None) -> None:
-    """Put by the core, once it knows the memory, or by the copy engine, after every check."""
-    number, to = check.pe(pe), check.view(dest, "dest", routine="put")
-    if check.is_scalar(source):
+def _move(move: Callable[..., Any], dest: Any, source: Any, pe: Any, nelems: Any, *, is_put: bool) -> None:
+    """Raise the error of wrong arguments, or else move by what the core knows in their place."""
+    check.again(move.__name__, move, *known(dest, source, pe, nelems, is_put=is_put))
+
+
+def known(dest: Any, source: Any, pe: Any, nelems: Any, *, is_put: bool) -> tuple[Any, Any, int, int | None]:
+    """Check the arguments of a put or get, and return them as the core takes them."""
+    kind, number = "put" if is_put else "get", check.pe(pe)
+    to = check.view(dest, "dest", routine=kind)
+    if is_put and check.is_scalar(source):
         source = check.as_element(dest, source)
-    origin = check.view(source, "source", routine="put")
-    boxes.of_arrays(to, origin, nelems, number, is_put=True).run(_core.put, to.array, origin.array, pe, nelems)
-
-
-def _get(dest: Any, source: ndarray, pe: int, nelems: int | None) -> None:
-    """Get by the core, once it knows the memory, or by the copy engine, after every check."""
-    number = check.pe(pe)
-    to, origin = check.view(dest, "dest", routine="get"), check.view(source, "source", routine="get")
-    boxes.of_arrays(to, origin, nelems, number, is_put=False).run(_core.get, to.array, origin.array, pe, nelems)
+    origin = check.view(source, "source", routine=kind)
+    boxes.of_arrays(to, origin, nelems, number, is_put)
+    return to.array, origin.array, number, nelems
 
 
 def bytes_of(to: check.View, origin: check.View, nelems: int | None) -> int:
@@ -209,11 +193,10 @@ def bytes_of(to: check.View, origin: check.View, nelems: int | None) -> int:
     return check.count(nelems, to, origin) * to.itemsize
 
 
-def _move_element(array: ndarray, host: np.ndarray[Any, Any], pe: int, index: Index, to_peer: bool) -> None:
-    """Move one element by the copy engine, after every check."""
-    this, number = job.current(), check.pe(pe)
-    remote = check.element(check.view(array, "dest" if to_peer else "source"), index, number, registered=True)
-    local = host.ctypes.data
-    dest, source = (remote, local) if to_peer else (local, remote)
-    this.engine.copy(dest, source, host.itemsize, host)
-    this.engine.quiet()
+def _move_element(
+    routine: str, move: Callable[..., Any], name: str, array: Any, element: np.ndarray[Any, Any], pe: Any, index: Any
+) -> None:
+    """Move one element as bytes, after every check."""
+    number, described = check.pe(pe), check.view(array, name)
+    check.element(described, index, number)
+    check.again(routine, move, described.array, element, number, check.position(described, index))

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
 import ishmem
-from ishmem import _core
+from ishmem import _core, amo
 from ishmem.common import callsite, constants, processes, refusals, status_board
 from ishmem.common.deferred_signals import deferred
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
@@ -29,6 +29,7 @@ from ishmem.environment import arrays, stack
 from ishmem.environment.launcher import launched
 from ishmem.runtime import (
     check,
+    core_help,
     exit_status,
     extensions,
     itt,
@@ -533,6 +534,7 @@ def _attach(this: job.Job) -> None:
         this.network.start(this.settings.mpi_device_memory, card, this.losses.hub)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
+    core_help.install(amo.by_kernel)
     this.default_engine = this.new_engine()
     this.proxy = Proxy(this.heap) if this.heap.needs_proxy else None
     this.queue_workers = QueueWorkers(this.heap, this.losses.end_waits)

@@ -8,7 +8,7 @@ put, and all puts of the origin PE that a fence ordered before it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from ishmem import _core, amo, rma, wait
 from ishmem.common.constants import Cmp, SignalOp, no_member
@@ -16,7 +16,8 @@ from ishmem.common.routines import exported
 from ishmem.common.shared_numbers import NO_RESULT
 from ishmem.common.type_tables import ATOMICS, SIGNAL_TYPES
 from ishmem.runtime import check, job
-from ishmem.runtime.stubs import work_group_form
+from ishmem.runtime.docstrings import arguments, arguments_of
+from ishmem.runtime.stubs import fast_path, work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -30,6 +31,7 @@ _CODES = {sig_op: amo.code(ATOMICS[name].rmw, SIGNAL_TYPES) | NO_RESULT for sig_
 _ALLOWED = tuple(_ATOMIC)
 
 
+@fast_path(_core.put_signal)
 def put_signal(
     dest: ndarray,
     source: Any,
@@ -71,12 +73,11 @@ def put_signal(
 
     Source: OpenSHMEM 1.5, 9.8.3 (shmem_put_signal); ishmem_put_signal.
     """
-    if sig_op not in _ALLOWED or not _core.put_signal(
-        dest, source, sig_addr, signal, bool(sig_op), pe, nelems, index, False
-    ):
-        _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index)
+    _put_signal(_core.put_signal, dest, source, sig_addr, signal, sig_op, pe, nelems, index)
 
 
+@fast_path(_core.put_signal_nbi)
+@arguments_of(put_signal)
 def put_signal_nbi(
     dest: ndarray,
     source: Any,
@@ -92,16 +93,6 @@ def put_signal_nbi(
     ``source`` may be reused after the next ``quiet`` or ``flush``. Arguments and errors as for ``put_signal``.
     Not collective, not blocking.
 
-    Args:
-        dest: Symmetric array, of any dtype of dpnp.
-        source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one element.
-        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
-        signal: Value to set or add, which the dtype of ``sig_addr`` can hold.
-        sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        nelems: Number of elements to move, from the start of both arrays; by default all of them.
-        index: The signal: the number of its element in C order, or a tuple of indices.
-
     Example:
         >>> box, flag = ishmem.zeros(4), ishmem.zeros(1, dtype="u8")
         >>> ishmem.put_signal_nbi(box, np.ones(4), flag, 1, ishmem.SIGNAL_ADD, right)
@@ -109,21 +100,15 @@ def put_signal_nbi(
 
     Source: OpenSHMEM 1.5, 9.8.4 (shmem_put_signal_nbi); ishmem_put_signal_nbi.
     """
-    if sig_op not in _ALLOWED or not _core.put_signal(
-        dest, source, sig_addr, signal, bool(sig_op), pe, nelems, index, True
-    ):
-        _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index)
+    _put_signal(_core.put_signal_nbi, dest, source, sig_addr, signal, sig_op, pe, nelems, index)
 
 
+@arguments_of(put_signal)
 def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
     """Return this PE's signal, read atomically.
 
     The data of a put whose signal has been seen are visible afterwards. Not collective, not blocking. Errors as for
     ``signal_set``.
-
-    Args:
-        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
-        index: The signal: the number of its element in C order, or a tuple of indices.
 
     Example:
         >>> flag = ishmem.zeros(1, dtype="u8")
@@ -138,16 +123,11 @@ def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
     return int(result[1])
 
 
+@arguments_of(put_signal)
 def signal_add(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> None:
     """Add ``signal`` to a signal on a PE, atomically; it wraps around at the ends of the dtype.
 
     Not collective; ``quiet`` waits for remote completion. Errors as for ``signal_set``.
-
-    Args:
-        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
-        signal: Value to set or add, which the dtype of ``sig_addr`` can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The signal: the number of its element in C order, or a tuple of indices.
 
     Example:
         >>> flag = ishmem.zeros(1, dtype="u8")
@@ -160,16 +140,11 @@ def signal_add(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
     _update("signal_add", sig_addr, signal, SignalOp.ADD, pe, index)
 
 
+@arguments_of(put_signal)
 def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> None:
     """Set a signal on a PE to ``signal``, atomically.
 
     Not collective; ``quiet`` waits for remote completion.
-
-    Args:
-        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
-        signal: Value to set or add, which the dtype of ``sig_addr`` can hold.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The signal: the number of its element in C order, or a tuple of indices.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -189,19 +164,13 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
     _update("signal_set", sig_addr, signal, SignalOp.SET, pe, index)
 
 
+@arguments_of(put_signal, **{name: arguments(wait.wait_until)[name] for name in ("cmp", "cmp_value", "timeout")})
 def signal_wait_until(
     sig_addr: ndarray, cmp: int, cmp_value: int, index: Index = 0, timeout: float | None = None
 ) -> int:
     """Wait until this PE's signal satisfies the comparison with ``cmp_value``; return its value.
 
     Not collective, blocking. Errors as for ``wait_until``, and ``TypeError`` for an array of no dtype of signals.
-
-    Args:
-        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: Value to compare with.
-        index: The signal: the number of its element in C order, or a tuple of indices.
-        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Example:
         >>> flag = ishmem.zeros(1, dtype="u8")
@@ -226,17 +195,14 @@ signal_wait_until_work_group = work_group_form(signal_wait_until)
 
 
 def _put_signal(
-    dest: Any, source: Any, sig_addr: Any, signal: Any, sig_op: Any, pe: Any, nelems: Any, index: Any
-) -> None:
-    """Put and signal one after the other, once the arguments of the signal are checked."""
+    put: Callable[..., Any], dest: Any, source: Any, sig_addr: Any, signal: Any, sig_op: Any, pe: Any, nelems: Any,
+    index: Any,
+) -> None:  # fmt: skip
+    """Raise the error of wrong arguments, or else put and signal by what the core knows in their place."""
     check_signal("put_signal", sig_addr, signal, sig_op, pe, index)
-    mark = _core.mark_late()
-    rma.put(dest, source, pe, nelems)
-    if not _core.signal_late(sig_addr, signal, bool(sig_op), pe, index, mark):
-        if not _core.is_far(job.current().heap.peers[pe]):  # the engine keeps the order between nodes
-            _core.fence()
-            rma.g(sig_addr, pe, index)  # a read from the peer's memory completes after earlier stores to it
-        _update("put_signal", sig_addr, signal, SignalOp(sig_op), pe, index)
+    to, origin, number, count = rma.known(dest, source, pe, nelems, is_put=True)
+    flag, place, value = _known("put_signal", sig_addr, signal, index)
+    check.again("put_signal", put, to, origin, flag, value, int(sig_op), number, count, place)
 
 
 def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any, index: Any) -> None:
@@ -245,13 +211,18 @@ def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any,
     if sig_op not in _ALLOWED:
         raise ValueError(no_member("sig_op", SignalOp, sig_op))
     check.pe(pe)
-    check.element(check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine), index)
-    check.as_element(sig_addr, signal)
+    _known(routine, sig_addr, signal, index)
+
+
+def _known(routine: str, sig_addr: Any, signal: Any, index: Any) -> tuple[Any, int, int]:
+    """Check a signal and its value; return array, position and value as the core takes them."""
+    array = check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine)
+    check.element(array, index)
+    return array.array, check.position(array, index), check.as_element(sig_addr, signal)[0].item()
 
 
 def _update(routine: str, sig_addr: Any, signal: Any, sig_op: SignalOp, pe: Any, index: Any) -> None:
     """Update a signal by the same operation as the other atomics."""
     if _core.atomic(_CODES[sig_op], sig_addr, pe, index, signal, None, 0) is NotImplemented:
-        check.pe(pe)
-        check.element(check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine), index)
-        amo.run(_ATOMIC[sig_op], sig_addr, pe, index, signal)
+        number, (array, place, value) = check.pe(pe), _known(routine, sig_addr, signal, index)
+        check.again(routine, _core.atomic, _CODES[sig_op], array, number, place, value, None, 0)

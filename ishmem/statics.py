@@ -141,7 +141,7 @@ class Statics:
         finally:
             wire.close_fds(fds)
         addresses = [maps[pe].ctypes.data if pe in maps else 0 for pe in range(this.n_pes)]
-        _core.add_static(addresses[this.pe], nbytes, addresses, False)
+        _core.add_static(addresses[this.pe], nbytes, addresses, [])
         self._maps[addresses[this.pe]] = maps
         if this.network:
             this.barrier("static")  # else a PE of another node may put into what is not known here

@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from ishmem import _core
 from ishmem.common.routines import exported
-from ishmem.runtime import boxes, check, job
+from ishmem.runtime import boxes, check
+from ishmem.runtime.docstrings import arguments, arguments_of
 from ishmem.runtime.stubs import work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
 
 __all__ = exported(__name__)
+
+_THEIRS = "Symmetric C-contiguous array of the dtype of ``dest``."
+_DST = "Stride of ``dest`` in elements, at least ``bsize`` and at least 1."
+_BSIZE = "Number of elements of a block."
 
 
 def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -> None:
@@ -54,19 +59,12 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
     run("iput", dest, source, dst, sst, 1, nelems, pe, True)
 
 
+@arguments_of(iput, dest="C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.", source=_THEIRS)
 def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -> None:
     """Get ``nelems`` elements with stride ``sst`` in ``source`` on a PE into elements with stride ``dst`` in ``dest``.
 
     Element ``i * sst`` of ``source`` goes to element ``i * dst`` of ``dest``. Not collective, blocking: returns when
     the data are in ``dest``. Errors as for ``iput``.
-
-    Args:
-        dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
-        source: Symmetric C-contiguous array of the dtype of ``dest``.
-        dst: Stride of ``dest`` in elements, at least 1.
-        sst: Stride of ``source`` in elements, with the same limits.
-        nelems: Number of elements.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
     Example:
         >>> matrix, column = ishmem.full((3, 4), me, dtype="i4"), np.empty(3, "i4")
@@ -79,20 +77,12 @@ def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -
     run("iget", dest, source, dst, sst, 1, nelems, pe, False)
 
 
+@arguments_of(iput, dst=_DST, bsize=_BSIZE, nblocks="Number of blocks.")
 def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
     """Put ``nblocks`` blocks of ``bsize`` elements at regular strides to a PE.
 
     Block ``i`` goes from element ``i * sst`` of ``source`` to element ``i * dst`` of ``dest``. Not collective;
     completion and errors as for ``iput``.
-
-    Args:
-        dest: Symmetric C-contiguous array, of any dtype of dpnp.
-        source: C-contiguous dpnp or numpy array of the dtype of ``dest``.
-        dst: Stride of ``dest`` in elements, at least ``bsize`` and at least 1.
-        sst: Stride of ``source`` in elements, with the same limits.
-        bsize: Number of elements of a block.
-        nblocks: Number of blocks.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
     Example:
         >>> matrix, tile = ishmem.zeros((3, 4), dtype="i4"), np.ones(6, "i4")
@@ -106,20 +96,12 @@ def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: i
     run("ibput", dest, source, dst, sst, bsize, nblocks, pe, True)
 
 
+@arguments_of(ibput, dest=arguments(iget)["dest"], source=_THEIRS)
 def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
     """Get ``nblocks`` blocks of ``bsize`` elements at regular strides from a PE.
 
     Block ``i`` goes from element ``i * sst`` of ``source`` to element ``i * dst`` of ``dest``. Not collective;
     completion and errors as for ``iget``.
-
-    Args:
-        dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
-        source: Symmetric C-contiguous array of the dtype of ``dest``.
-        dst: Stride of ``dest`` in elements, at least ``bsize`` and at least 1.
-        sst: Stride of ``source`` in elements, with the same limits.
-        bsize: Number of elements of a block.
-        nblocks: Number of blocks.
-        pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
     Example:
         >>> matrix, tile = ishmem.full((3, 4), me, dtype="i4"), np.empty(6, "i4")
@@ -142,11 +124,10 @@ def run(
     routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
 ) -> None:
     """Do a strided operation, blocking until local completion."""
-    if _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put):
-        return
-    plan = plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put)
-    if not plan.run(_core.strided, dest, source, dst, sst, bsize, nblocks, pe, is_put):
-        job.current().engine.quiet()
+    if _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put) is NotImplemented:
+        plan = plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put)
+        arrays = plan.dest.array, plan.source.array
+        check.again(routine, _core.strided, *arrays, dst, sst, bsize, nblocks, plan.pe, is_put)
 
 
 def plan_blocks(

@@ -25,7 +25,8 @@ def finish(verdict: int, routine: str, dest: Any, source: Any, team: Members, **
         Exception: As documented at the routines.
     """
     orders = [facts and facts[3] for facts in map(_core.describe, (dest, source))]
-    if verdict != _core.NOT_PLAIN or None in orders or all(orders) or {dest.ndim, source.ndim} != {2}:
+    axes = {getattr(each, "ndim", 1) for each in (dest, source)}
+    if verdict != _core.NOT_PLAIN or None in orders or all(orders) or axes != {2}:
         fallback.explain(verdict, routine, dest, source, team, **arguments)
     team.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
     try:

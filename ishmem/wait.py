@@ -14,6 +14,7 @@ from ishmem.common.routines import exported
 from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.rma import g
 from ishmem.runtime import check, job
+from ishmem.runtime.docstrings import arguments_of
 from ishmem.runtime.stubs import fast_path, work_group_form
 
 if TYPE_CHECKING:
@@ -56,23 +57,18 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
     Source: OpenSHMEM 1.5, 9.10.1 (shmem_wait_until); ishmem_wait_until.
     """
     outcome = _core.wait_until(ivar, cmp, cmp_value, index, check.seconds(timeout))
-    if outcome == _core.BAD_ARGUMENTS:
+    if outcome is NotImplemented:
         explain("wait_until", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
     if outcome != _core.SATISFIED:
         seen = f"element {index} is {g(ivar, job.current().pe, index)}"
         give_up("wait_until", outcome, seen, cmp, cmp_value, timeout)
 
 
+@arguments_of(wait_until)
 def test(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0) -> bool:
     """Return whether element ``index`` of the symmetric array ``ivar`` satisfies the comparison with ``cmp_value``.
 
     Errors as for ``wait_until``. Not collective, not blocking.
-
-    Args:
-        ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
-        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
-        cmp_value: A number that the dtype can hold.
-        index: The element: its number in C order, or a tuple of indices.
 
     Example:
         >>> word = ishmem.zeros(1, dtype="i8")
@@ -82,7 +78,7 @@ def test(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0) -> bool:
     Source: OpenSHMEM 1.5, 9.10.8 (shmem_test); ishmem_test.
     """
     outcome = _core.test(ivar, cmp, cmp_value, index)
-    if outcome == _core.BAD_ARGUMENTS:
+    if outcome is NotImplemented:
         explain("test", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
     return bool(outcome == _core.SATISFIED)
 

@@ -5,7 +5,8 @@
 #include <type_traits>
 
 #include "late_delivery.hpp"
-#include "remote.hpp"
+#include "python_help.hpp"
+#include "reach.hpp"
 
 namespace ishmem {
 namespace {
@@ -91,33 +92,24 @@ int of_type(int rmw, Type type) {
     return is_float ? rmw + MinFloat - Min : type == U32 || type == U64 ? rmw + MinUnsigned - Min : rmw;
 }
 
-PyObject *run_far(int rmw, bool result, char *at, Type type, size_t item, uint64_t value, uint64_t cond) {
+PyObject *run_far(int rmw, bool result, char *at, const View &view, uint64_t value, uint64_t cond) {
     uint64_t old = 0;
-    if (is_held(at) && !result) {
-        late->update(at, rmw, item, value, late->where("atomic"));
-        Py_RETURN_NONE;
-    }
-    if (is_held(at)) at = late->fetch(at, rmw);
-    if (!is_far(at)) return update_element(rmw, at, item, value, cond, &old) ? load_scalar(&old, type) : not_implemented();
-    const bool done = result ? remote_atomic(at, rmw, item, value, cond, old) : remote_update(at, rmw, item, value);
+    const Reach &reach = reach_of(at);
+    const bool done = result ? reach.fetch(at, rmw, view.item, value, cond, old) : reach.update(at, rmw, view.item, value);
     if (!done) return PyErr_Occurred() ? nullptr : not_implemented();
-    if (result) return load_scalar(&old, type);
+    if (result) return load_scalar(&old, view.type);
     Py_RETURN_NONE;
 }
 
 // Works on the bit pattern, so one implementation serves signed, unsigned and floating-point types.
 template <class Word>
-PyObject *run(int rmw, bool result, char *at, Type type, PyObject *value, PyObject *cond) {
-    alignas(16) Word operand = 0, expected = 0;
-    if (rmw != Fetch && !store_scalar(value, type, &operand)) return not_implemented();
-    if (rmw == CompareSwap && !store_scalar(cond, type, &expected)) return not_implemented();
-    if (is_far(at)) return run_far(rmw, result, at, type, sizeof(Word), operand, expected);
+PyObject *run(int rmw, bool result, char *at, Type type, uint64_t operand, uint64_t expected) {
     if (!heap().host_atomics || !heap().locks.empty()) {
         uint64_t old = 0;
         const bool done = update_element(rmw, at, sizeof(Word), operand, expected, result ? &old : nullptr);
         return done ? load_scalar(&old, type) : not_implemented();
     }
-    const Word old = apply(rmw, reinterpret_cast<Word *>(at), operand, expected);
+    const Word old = apply(rmw, reinterpret_cast<Word *>(at), static_cast<Word>(operand), static_cast<Word>(expected));
     return load_scalar(&old, type);
 }
 
@@ -147,10 +139,14 @@ PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyO
     View view;
     char *at = heap().element(target, pe, index, view);
     if (!at || view.type == Other || !(types >> view.type & 1)) return not_implemented();
-    const int rmw = of_type(static_cast<int>(code & (NO_RESULT - 1)), view.type);
-    if (!host_updates(view, at, rmw, result)) return not_implemented();
-    return view.item == 8 ? run<uint64_t>(rmw, result, at, view.type, value, cond)
-                          : run<uint32_t>(rmw, result, at, view.type, value, cond);
+    const int asked = static_cast<int>(code & (NO_RESULT - 1)), rmw = of_type(asked, view.type);
+    uint64_t operand = 0, expected = 0;
+    if (rmw != Fetch && !store_scalar(value, view.type, &operand)) return not_implemented();
+    if (rmw == CompareSwap && !store_scalar(cond, view.type, &expected)) return not_implemented();
+    if (!host_updates(view, at, rmw, result)) return atomic_by_kernel(asked, target, pe, index, value, cond);
+    if (is_far(at)) return run_far(rmw, result, at, view, operand, expected);
+    return view.item == 8 ? run<uint64_t>(rmw, result, at, view.type, operand, expected)
+                          : run<uint32_t>(rmw, result, at, view.type, operand, expected);
 }
 
 }  // namespace ishmem

@@ -42,10 +42,6 @@ void bind_late(nb::module_ &m) {
     m.def("reseed_late", [](uint64_t seed) { if (late) late->reseed(seed); });
     m.def("store_directly", [] { if (late) late->store_directly(); });
     m.def("complete_late", [] { if (late) late->complete(); });
-    m.def("mark_late", [] { return late ? late->mark() : 0; });
-    m.def("signal_late", [](nb::handle sig_addr, nb::handle signal, bool add, nb::handle pe, nb::handle index, uint64_t since) {
-        return signal_late(sig_addr.ptr(), signal.ptr(), add, pe.ptr(), index.ptr(), since);
-    });
     m.def("late_changed", [] { return late ? late->changed() : std::vector<std::string>(); });
     m.def("late_notes", [] { return late ? late->notes() : std::vector<std::string>(); });
 }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "late_delivery.hpp"
+#include "reach.hpp"
 #include "remote.hpp"
 
 namespace ishmem {
@@ -21,7 +22,7 @@ bool has_core_for_each(size_t n_pes) {
     return sched_getaffinity(0, sizeof cores, &cores) == 0 && n_pes <= static_cast<size_t>(CPU_COUNT(&cores));
 }
 
-void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t> &mapped, size_t cutover, bool host_atomics, const std::vector<uintptr_t> &locks) {
+void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t> &mapped, const std::vector<uintptr_t> &engine, size_t cutover, bool host_atomics, const std::vector<uintptr_t> &locks) {
     if (!arrays_known()) throw std::runtime_error("usm_ndarray is not that of dpctl 0.17 or dpnp 0.20, which ishmem needs");
     Heap &h = heap();
     h.me = me;
@@ -30,6 +31,10 @@ void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t>
     h.mapped.clear();
     for (uintptr_t address : mapped) h.mapped.push_back(reinterpret_cast<char *>(address));
     h.targets = h.mapped;
+    h.engine.clear();
+    for (uintptr_t address : engine) h.engine.push_back(reinterpret_cast<char *>(address));
+    h.reaches.clear();
+    for (const char *at : h.mapped) h.reaches.push_back(is_far(at) ? &by_engine : nullptr);
     const auto near = std::count_if(h.mapped.begin(), h.mapped.end(), [](char *at) { return !is_far(at); });
     h.status.left = std::vector<std::atomic<bool>>(mapped.size());
     h.status.dead = std::vector<std::atomic<bool>>(mapped.size());
@@ -129,7 +134,7 @@ void set_freed_arrays(const nb::list &origins, const std::vector<size_t> &offset
 }
 
 void bind_set_up(nb::module_ &m) {
-    m.def("configure", &configure, nb::kw_only(), nb::arg("me"), nb::arg("base"), nb::arg("size"), nb::arg("mapped"), nb::arg("cutover"), nb::arg("host_atomics"), nb::arg("locks"));
+    m.def("configure", &configure, nb::kw_only(), nb::arg("me"), nb::arg("base"), nb::arg("size"), nb::arg("mapped"), nb::arg("engine"), nb::arg("cutover"), nb::arg("host_atomics"), nb::arg("locks"));
     m.def("configure_parts", [](size_t sync, size_t sync_bytes, size_t barriers_begun, size_t begun) {
         heap().parts = {sync, sync_bytes, barriers_begun, begun};
     }, nb::kw_only(), nb::arg("sync"), nb::arg("sync_bytes"), nb::arg("barriers_begun"), nb::arg("begun"));
@@ -171,12 +176,12 @@ void bind_memory(nb::module_ &m) {
     m.def("add_live", [](size_t offset, size_t bytes) { heap().add_live(offset, bytes); });
     m.def("remove_live", [](size_t offset) { heap().remove_live(offset); });
     m.def("offset_of", [](uintptr_t address, size_t bytes) { return heap().offset_of(pointer<const char *>(address), bytes); });
-    m.def("add_static", [](uintptr_t own, size_t bytes, const std::vector<uintptr_t> &mapped, bool device) {
-        heap().add_static(pointer<char *>(own), bytes, mapped, device);
+    m.def("add_static", [](uintptr_t own, size_t bytes, const std::vector<uintptr_t> &mapped, const std::vector<uintptr_t> &engine) {
+        heap().add_static(pointer<char *>(own), bytes, mapped, engine);
     });
     m.def("remove_static", [](uintptr_t own) { heap().remove_static(pointer<const char *>(own)); });
-    m.def("static_address", [](uintptr_t address, size_t bytes, int pe) {
-        return reinterpret_cast<uintptr_t>(heap().static_of(pointer<const char *>(address), bytes, pe));
+    m.def("address_on", [](int pe, uintptr_t address, size_t bytes, bool device) {
+        return reinterpret_cast<uintptr_t>(heap().for_engine({pointer<char *>(address), bytes, 1, U8, 1, true, device}, bytes, pe));
     });
     m.def("write", &write_bytes);
     m.def("read", &read_bytes);

@@ -21,7 +21,6 @@ void bind_waits(nb::module_ &m) {
     m.attr("TIMED_OUT") = static_cast<int>(TimedOut);
     m.attr("LOST") = static_cast<int>(Lost);
     m.attr("MIXED") = static_cast<int>(Mixed);
-    m.attr("BAD_ARGUMENTS") = static_cast<int>(BadArguments);
 }
 
 }  // namespace ishmem

@@ -15,6 +15,7 @@ void bind_collectives(nb::module_ &m);
 void bind_completion(nb::module_ &m);
 void bind_graph(nb::module_ &m);
 void bind_heap(nb::module_ &m);
+void bind_help(nb::module_ &m);
 void bind_late(nb::module_ &m);
 void bind_network(nb::module_ &m);
 void bind_on_queue(nb::module_ &m);

@@ -26,7 +26,10 @@ inline PyObject *result_of(Done result) {
     Py_INCREF(object);
     return object;
 }
-inline PyObject *result_of(Outcome outcome) { return outcome == Interrupted ? nullptr : PyLong_FromLong(outcome); }
+inline PyObject *result_of(Outcome outcome) {
+    if (outcome == BadArguments) return not_implemented();
+    return outcome == Interrupted ? nullptr : PyLong_FromLong(outcome);
+}
 
 template <class... T>
 constexpr bool has_numbers = (... || (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>));

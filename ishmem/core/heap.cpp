@@ -78,18 +78,20 @@ char *Heap::static_target(const char *address, size_t bytes, Py_ssize_t pe) cons
     return number ? far_address(static_cast<int>(pe), STATICS_AT + static_objects[number - 1]->place + offset) : nullptr;
 }
 
-void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others, bool device) {
+void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others, const std::vector<uintptr_t> &engine_addresses) {
     const std::lock_guard<std::mutex> lock(statics_mutex_);
     const Static *last = static_objects.empty() ? nullptr : static_objects.back();
     Static &object = statics[own];
     object.size = bytes;
-    object.device = device;
+    object.device = !engine_addresses.empty();
     object.place = last ? last->place + (last->size + 63) / 64 * 64 : 0;
     static_objects.push_back(&object);
     object.number = static_objects.size();
     for (size_t pe = 0; pe < others.size(); ++pe)
         object.mapped.push_back(others[pe] ? reinterpret_cast<char *>(others[pe])
                                            : far_address(static_cast<int>(pe), STATICS_AT + object.place));
+    for (size_t pe = 0; pe < engine_addresses.size(); ++pe)
+        object.engine.push_back(engine_addresses[pe] ? reinterpret_cast<char *>(engine_addresses[pe]) : object.mapped[pe]);
 }
 
 void Heap::remove_static(const char *own) {
@@ -118,10 +120,19 @@ char *Heap::local(const View &view, size_t bytes) const {
 
 char *Heap::remote(const View &view, size_t bytes, Py_ssize_t pe) const {
     if (pe < 0 || pe >= n_pes) return nullptr;
-    if (!view.device) return static_target(view.address, bytes, pe);
-    const ptrdiff_t offset = offset_of(view.address, bytes);
+    const ptrdiff_t offset = view.device ? offset_of(view.address, bytes) : -1;
+    if (offset < 0) return static_target(view.address, bytes, pe);
     char *const target = target_of(pe);
-    return offset < 0 || !target ? nullptr : target + offset;
+    return target ? target + offset : nullptr;
+}
+
+char *Heap::for_engine(const View &view, size_t bytes, Py_ssize_t pe) const {
+    const auto place = static_cast<size_t>(pe);
+    if (const ptrdiff_t offset = view.device ? offset_of(view.address, bytes) : -1; offset >= 0) return engine[place] + offset;
+    const auto [number, offset] = static_place(view.address, bytes);
+    if (!number) return nullptr;
+    const Static &object = *static_objects[number - 1];
+    return (object.device ? object.engine : object.mapped)[place] + offset;
 }
 
 char *Heap::element(PyObject *array, PyObject *pe_object, PyObject *index, View &view) const {
@@ -131,13 +142,15 @@ char *Heap::element(PyObject *array, PyObject *pe_object, PyObject *index, View 
 
 namespace {
 
-// The number in C order of the element at a tuple of indices; false for other objects and where there is none.
-bool number_of(PyObject *array, PyObject *indices, Py_ssize_t &number) {
+// The number in memory of the element at a tuple of indices; false for other objects and where there is none.
+bool number_of(PyObject *array, PyObject *indices, bool c_order, Py_ssize_t &number) {
     if (!PyTuple_Check(indices)) return false;
     PyObject *shape = PyObject_GetAttrString(array, "shape");
-    bool found = shape && PyTuple_Check(shape) && PyTuple_GET_SIZE(shape) == PyTuple_GET_SIZE(indices);
+    const Py_ssize_t axes = PyTuple_GET_SIZE(indices);
+    bool found = shape && PyTuple_Check(shape) && PyTuple_GET_SIZE(shape) == axes;
     number = 0;
-    for (Py_ssize_t axis = 0, index = 0, extent = 0; found && axis < PyTuple_GET_SIZE(indices); ++axis) {
+    for (Py_ssize_t i = 0, index = 0, extent = 0; found && i < axes; ++i) {
+        const Py_ssize_t axis = c_order ? i : axes - 1 - i;
         found = integer_of(PyTuple_GET_ITEM(indices, axis), index) && integer_of(PyTuple_GET_ITEM(shape, axis), extent);
         found = found && index >= 0 && index < extent;
         number = number * extent + index;
@@ -151,8 +164,8 @@ bool number_of(PyObject *array, PyObject *indices, Py_ssize_t &number) {
 
 char *Heap::element(PyObject *array, Py_ssize_t pe, PyObject *index_object, View &view) const {
     Py_ssize_t index;
-    if (!view_of(array, view) || (!integer_of(index_object, index) && !number_of(array, index_object, index))) return nullptr;
-    if (!(view.order & 1) || index < 0 || static_cast<size_t>(index) >= view.count) return nullptr;
+    if (!view_of(array, view) || (!integer_of(index_object, index) && !number_of(array, index_object, view.order & 1, index))) return nullptr;
+    if (!view.order || index < 0 || static_cast<size_t>(index) >= view.count) return nullptr;
     char *first = remote(view, view.bytes(), pe);
     return first ? first + static_cast<size_t>(index) * view.item : nullptr;
 }

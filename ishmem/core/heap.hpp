@@ -14,6 +14,8 @@
 
 namespace ishmem {
 
+class Reach;
+
 // A team: its members are PEs start, start + stride, ..., or those listed; size 0: the handle is free.
 struct Team {
     int start = 0, stride = 1, size = 0;
@@ -42,6 +44,7 @@ struct Static {
     uint64_t place; // offset from STATICS_AT, by which other nodes address it
     bool device;    // whether it is device memory
     std::vector<char *> mapped;
+    std::vector<char *> engine;  // of registered memory: the addresses that the copy engine takes
 };
 
 // Offsets in a heap of the internal parts that the core accesses: see ishmem/common/layout.py.
@@ -85,6 +88,8 @@ struct Heap {
     size_t size = 0;
     std::vector<char *> mapped;     // host address of each PE's heap; a far address on other nodes: see far.hpp
     std::vector<char *> targets;    // the same for calls of the program: far addresses also where late_delivery.hpp holds them
+    std::vector<const Reach *> reaches;  // how calls of the program reach PEs with far addresses: see reach.hpp; null for others
+    std::vector<char *> engine;     // the address of each PE's heap that the copy engine takes: of the device where that reaches it
     size_t cutover = 0;             // the copy engine copies from this many bytes on
     std::vector<int> nodes;         // node of each PE; empty in a job on one node
     std::vector<bool> unreachable;  // PEs whose memory only the host reaches, not this device
@@ -136,6 +141,9 @@ struct Heap {
     // Host address on `pe` of the symmetric range `view`; null when an argument is invalid.
     char *remote(const View &view, size_t bytes, Py_ssize_t pe) const;
 
+    // The address on `pe` that the copy engine takes; null for memory that is not symmetric.
+    char *for_engine(const View &view, size_t bytes, Py_ssize_t pe) const;
+
     // Host address on `pe` of one element of a symmetric array; null when an argument is invalid.
     char *element(PyObject *array, PyObject *pe, PyObject *index, View &view) const;
     char *element(PyObject *array, Py_ssize_t pe, PyObject *index, View &view) const;
@@ -156,7 +164,8 @@ struct Heap {
     // `number` is that of this PE in the team, -1 if it is not a member; `members` is empty for a team with a stride.
     void set_team(unsigned handle, const Team &shape, int number, uint64_t sequence, PyObject *identity);
 
-    void add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others, bool device);
+    // `engine` is empty for an object of the host.
+    void add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others, const std::vector<uintptr_t> &engine);
     void remove_static(const char *own);
 
     void add_live(size_t offset, size_t bytes);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "polling.hpp"
+#include "reach.hpp"
 #include "remote.hpp"
 
 namespace ishmem {
@@ -412,7 +413,7 @@ void Late::run() {
 void start_late(uint64_t seed, PyObject *where) {
     Heap &h = heap();
     for (int pe = 0; pe < h.n_pes; ++pe)
-        if (pe != h.me) h.targets[static_cast<size_t>(pe)] = far_address(pe, 0);
+        if (pe != h.me) h.targets[static_cast<size_t>(pe)] = far_address(pe, 0), h.reaches[static_cast<size_t>(pe)] = &by_late;
     late = new Late(seed, where);
 }
 

@@ -125,9 +125,6 @@ class Late {
 
 inline Late *late = nullptr;
 
-// Whether operations on an address are held: on the heap or a static object of another PE.
-inline bool is_held(const void *address) { return late && is_far(address) && far_place(address) < MIRRORS_AT; }
-
 // Whether the host reaches an address, though operations on it may be held.
 inline bool is_near(const void *address) {
     return !is_far(address) || !is_far(heap().mapped[static_cast<size_t>(far_pe(address))]);

@@ -16,6 +16,9 @@ PyMethodDef hot[] = {
     method<&g>("g"),
     method<&strided>("strided"),
     method<&put_signal>("put_signal"),
+    method<&put_signal_nbi>("put_signal_nbi"),
+    method<&put_element>("put_element"),
+    method<&get_element>("get_element"),
     method<&atomic>("atomic"),
     method<&wait_until>("wait_until"),
     method<&wait_briefly>("wait_briefly"),
@@ -34,6 +37,7 @@ NB_MODULE(_core, m) {
     if (PyModule_AddFunctions(m.ptr(), hot) != 0 || !add_routine_type(m.ptr())) throw nb::python_error();
     bind_graph(m);
     bind_heap(m);
+    bind_help(m);
     bind_waits(m);
     bind_completion(m);
     bind_late(m);

@@ -23,7 +23,13 @@ struct Copy {
     char *to;
     const char *from;
     size_t bytes, item;
-    bool is_far() const { return ishmem::is_far(to) || ishmem::is_far(from); }
+};
+
+// What a call of the program says of its copy.
+struct Caller {
+    PyObject *local;      // this PE's array
+    bool nbi;
+    const char *routine;  // for reports
 };
 
 // Whether the types of two arrays allow a copy of their elements, and `dest` is writable.
@@ -37,8 +43,6 @@ inline bool are_contiguous(const View &dest, const View &source) { return dest.o
 // Computes the number of elements to copy: `nelems`, or all where it is None. False where the arrays do not have them.
 bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &count);
 
-bool plan_put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, Copy &copy);  // of contiguous arrays
-bool run(const Copy &copy, PyObject *local, bool nbi = false);  // `local`: this PE's array
 Done put(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 Done get(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
 Done put_nbi(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems);
@@ -56,9 +60,16 @@ struct ArrayRange {
     size_t bytes;
 };
 
-// Finds the addresses of a put or get in `messages` of `size` bytes; false when one of the ranges has none.
-bool find_ends(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, char *&target,
-               const char *&origin);
+// The addresses of a copy: of the host, or those that the copy engine takes.
+struct Ends {
+    char *to;
+    const char *from;
+    bool of_engine;
+};
+
+// Finds the addresses of a put or get in `messages` of `size` bytes; false when the range on the other PE has none, or with
+// a Python exception.
+bool find_ends(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, Ends &ends);
 
 // The arguments of a put or get, of arrays that `fit` and have the elements.
 struct Operands {
@@ -68,8 +79,20 @@ struct Operands {
     Py_ssize_t pe;
 };
 
-// Copies between arrays that are not both contiguous in one memory order.
-bool move_views(const Operands &operands, bool is_put);
+// Reads the arguments of a put or get; false where they do not fit each other.
+bool read(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, Operands &operands);
+
+// How a copy was made. NotMade: an argument is invalid, or a PE is lost. ByEngine: by the copy engine, which may not be
+// done.
+enum class Made { NotMade, ByHost, ByEngine };
+
+Made move(const Operands &operands, bool is_put, const Caller &caller);
+
+// The same of arrays that are not both contiguous in one memory order.
+Made move_views(const Operands &operands, bool is_put, const Caller &caller);
+
+// Waits for the copy engine where that has copied for a blocking call.
+bool complete(Made made, bool nbi);
 
 // `count` blocks of `size` elements; the steps are the distances between the starts of consecutive blocks, in elements.
 struct Blocks {
@@ -80,16 +103,18 @@ struct Blocks {
     bool reach(Py_ssize_t step, size_t &elements) const;
 };
 
-bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe,
+Done strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe,
              bool is_put);
 
-// Copies, then updates the uint64 at `sig_addr`: stores `signal`, or adds it if `add`. A PE that sees the signal sees
-// the data.
-bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
-                PyObject *nelems, PyObject *index, bool nbi);
+// Copies, then updates the word at `sig_addr`: stores `signal`, or adds it. A PE that sees the signal sees the data.
+Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
+                PyObject *nelems, PyObject *index);
+Done put_signal_nbi(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
+                    PyObject *nelems, PyObject *index);
 
-// Updates the signal of a put; late_delivery.hpp delivers it after what this PE has put there since a mark. False: nothing is held.
-bool signal_late(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, PyObject *index, uint64_t since);
+// Move one element from or to an array of the host that has the bytes of one, for types without a scalar in the core.
+Done put_element(PyObject *dest, PyObject *host, PyObject *pe, PyObject *index);
+Done get_element(PyObject *source, PyObject *host, PyObject *pe, PyObject *index);
 
 Done p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index);
 PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
@@ -98,7 +123,7 @@ PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 // result. Bit 8 + t is set when the operation accepts Type t. `order` is 0, relaxed; others are declined.
 PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond, PyObject *order);
 
-// How a wait ended. BadArguments: the fast path does not support the arguments. Mixed: a barrier in which PEs made
+// How a wait ended. BadArguments, which Python sees as NotImplemented: the core does not support the arguments. Mixed: a barrier in which PEs made
 // different calls.
 enum Outcome { BadArguments = -1, Failed, Satisfied, TimedOut, Lost, Interrupted, Mixed };
 
@@ -139,6 +164,12 @@ inline void store_element(char *to, const void *from, size_t item) {
         case 8: return store_word<uint64_t>(to, from);
         default: std::memcpy(to, from, item);
     }
+}
+
+// Copies a block of memory; a reader of one element never sees a torn value.
+inline void move_block(char *to, const char *from, size_t bytes, size_t item) {
+    if (bytes == item) store_element(to, from, item);
+    else std::memmove(to, from, bytes);
 }
 
 constexpr size_t LONG = 256 << 10;  // from this many bytes on, some microseconds, the GIL is released during a copy

@@ -88,6 +88,7 @@ def _numbers() -> list[str]:
         f"constexpr long NO_RESULT = {shared.NO_RESULT};",
         *map(enumeration, (type_tables.Rmw, shared.Mode, shared.Algorithm)),
         enumeration(constants.Cmp, "Compare"),
+        f"constexpr int SIGNAL_SET = {constants.SignalOp.SET:d}, SIGNAL_ADD = {constants.SignalOp.ADD:d};",
         "",
         "namespace requests {",
         f"constexpr int64_t HELD = {shared.HELD}, NBI = {shared.NBI};",

@@ -1,49 +1,65 @@
 // put_signal on mapped memory; the other signal operations are atomics and waits.
 #include "late_delivery.hpp"
-#include "remote.hpp"
+#include "python_help.hpp"
+#include "reach.hpp"
 
 namespace ishmem {
 namespace {
 
-// The address of a signal on `pe`, and the value of its update; null when an argument is invalid or the host cannot
-// update it.
-char *signal_at(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, PyObject *index, View &view, uint64_t &value) {
-    char *at = heap().element(sig_addr, pe, index, view);
-    if (!at || !is_word(view.type) || !host_updates(view, at, add ? Add : Swap, false)) return nullptr;
-    value = 0;
-    return store_scalar(signal, view.type, &value) ? at : nullptr;
+// The update of a signal, with checked arguments.
+struct Signal {
+    View view;
+    char *at;
+    uint64_t value = 0;
+    Py_ssize_t rmw;
+};
+
+bool signal_of(PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe, PyObject *index, Signal &s) {
+    s.at = heap().element(sig_addr, pe, index, s.view);
+    if (!s.at || !is_word(s.view.type) || !integer_of(sig_op, s.rmw) || (s.rmw != SIGNAL_SET && s.rmw != SIGNAL_ADD)) return false;
+    s.rmw = s.rmw == SIGNAL_ADD ? Add : Swap;
+    return store_scalar(signal, s.view.type, &s.value);
+}
+
+// Stores of the copy engine may be on their way to the other device: a read from its memory completes after them.
+void read_back(const char *at) { static_cast<void>(*const_cast<const volatile char *>(at)); }
+
+// Model: tests/models/signal.pml.
+Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
+                PyObject *nelems, PyObject *index, bool nbi) {
+    Operands t;
+    Signal s;
+    if (!signal_of(sig_addr, signal, sig_op, pe, index, s) || !read(dest, source, pe, nelems, t)) return {false};
+    const int rmw = static_cast<int>(s.rmw);
+    const Reach *reach = is_far(s.at) ? &reach_of(s.at) : nullptr;
+    const uint64_t mark = reach ? reach->mark() : 0;
+    nbi = nbi && reach;
+    const Made made = move(t, true, {source, nbi, nbi ? "put_nbi" : "put"});
+    if (!complete(made, false)) return {false};
+    if (!host_updates(s.view, s.at, rmw, false)) {
+        fence();
+        if (late) late->complete();
+        PyObject *old = atomic_by_kernel(rmw, sig_addr, pe, index, signal, Py_None);
+        Py_XDECREF(old);
+        return {old != nullptr};
+    }
+    if (reach) return {reach->signal(s.at, rmw, s.view.item, s.value, mark)};
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (made == Made::ByEngine) read_back(s.at);
+    update_element(rmw, s.at, s.view.item, s.value, 0, nullptr);  // in vain when a PE is lost: the next wait tells
+    return {true};
 }
 
 }  // namespace
 
-// Model: tests/models/signal.pml.
-bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
-                PyObject *nelems, PyObject *index, bool nbi) {
-    Copy copy;
-    View view;
-    uint64_t value;
-    char *at = signal_at(sig_addr, signal, add, pe, index, view, value);
-    if (!at || !plan_put(dest, source, pe, nelems, copy)) return false;
-    if (is_held(at)) {
-        const uint64_t mark = late->mark();
-        if (!run(copy, source, nbi)) return false;
-        late->signal(at, add ? Add : Swap, view.item, value, mark, late->where("put_signal"));
-        return true;
-    }
-    if (is_far(at)) return run(copy, source, nbi) && remote_update(at, add ? Add : Swap, view.item, value);
-    run(copy, source);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    update_element(add ? Add : Swap, at, view.item, value, 0, nullptr);  // in vain when a PE is lost: the next wait tells
-    return true;
+Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
+                PyObject *nelems, PyObject *index) {
+    return put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index, false);
 }
 
-bool signal_late(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, PyObject *index, uint64_t since) {
-    View view;
-    uint64_t value;
-    char *at = signal_at(sig_addr, signal, add, pe, index, view, value);
-    if (!at || !is_held(at)) return false;
-    late->signal(at, add ? Add : Swap, view.item, value, since, late->where("put_signal"));
-    return true;
+Done put_signal_nbi(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
+                    PyObject *nelems, PyObject *index) {
+    return put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index, true);
 }
 
 }  // namespace ishmem

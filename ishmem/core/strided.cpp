@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "bindings.hpp"
-#include "late_delivery.hpp"
-#include "private_memory.hpp"
+#include "python_help.hpp"
+#include "reach.hpp"
 #include "remote.hpp"
 
 namespace ishmem {
@@ -28,6 +28,12 @@ struct Box {
     Py_ssize_t to, from;  // the first elements
     Py_ssize_t block = 1;
     Axes axes;            // of the blocks
+
+    Py_ssize_t count() const {
+        Py_ssize_t elements = block;
+        for (int i = 0; i < axes.count; ++i) elements *= axes.at[i].length;
+        return elements;
+    }
 };
 
 // The elements of a box in one of its arrays: the offset of the lowest, and the number up to the highest.
@@ -180,20 +186,37 @@ void move_row(char *to, const char *from, const Steps &steps, size_t bytes, size
     }
 }
 
-bool copy_far(const Box &box, char *to, const char *from, size_t item) {
+bool put_far(const Box &box, char *to, const char *from, size_t item) {
+    const Reach &reach = reach_of(to);
+    const size_t bytes = static_cast<size_t>(box.block) * item;
+    const auto row = [&](char *at, const char *of, const Steps &steps) { return reach.put_row(at, of, bytes, item, steps); };
+    return each_row(box, box.axes.count - 1, to, from, static_cast<Py_ssize_t>(item), row);
+}
+
+bool get_far(const Box &box, char *to, const char *from, size_t item) {
+    const Reach &reach = reach_of(from);
     Gets gets;
     const size_t bytes = static_cast<size_t>(box.block) * item;
-    const auto move = [&](char *at, const char *of) {
-        if (is_held(of)) of = late->read(of, bytes, "get with steps");
-        return is_far(at) ? remote_put(at, of, bytes) : gets.start(at, of, bytes);
-    };
-    const auto row = [&](char *target, const char *origin, const Steps &steps) {
-        if (is_held(target)) return late->put_blocks(target, origin, bytes, item, steps, late->where("put with steps")), true;
-        bool moved = true;
-        move_each(target, origin, steps, [&](char *at, const char *of) { moved = moved && move(at, of); });
-        return moved;
+    const auto row = [&](char *at, const char *of, const Steps &steps) {
+        bool started = true;
+        move_each(at, of, steps, [&](char *into, const char *source) {
+            started = started && gets.start(into, reach.source(source, bytes, "get with steps"), bytes);
+        });
+        return started;
     };
     return each_row(box, box.axes.count - 1, to, from, static_cast<Py_ssize_t>(item), row) && gets.await() == Satisfied;
+}
+
+bool copy_blocks_by_engine(const Box &box, char *to, const char *from, size_t item, PyObject *local) {
+    const size_t bytes = static_cast<size_t>(box.block) * item;
+    const auto row = [&](char *at, const char *of, const Steps &steps) {
+        bool started = true;
+        move_each(at, of, steps, [&](char *into, const char *source) {
+            started = started && copy_by_engine(into, source, bytes, local);
+        });
+        return started;
+    };
+    return each_row(box, box.axes.count - 1, to, from, static_cast<Py_ssize_t>(item), row);
 }
 
 void copy_near(const Box &box, char *to, const char *from, size_t item) {
@@ -216,35 +239,45 @@ View from_element(View view, Py_ssize_t first) {
     return view;
 }
 
-// Copies a box; false when the copy engine should, or an end has no address.
-bool copy(const Operands &t, const Box &box, bool is_put) {
-    const size_t item = t.to.item, bytes = static_cast<size_t>(box.block) * item;
-    if ((t.to.device || t.from.device) && bytes >= heap().cutover_to(t.pe)) return false;
-    const Extent to = extent(box, box.to, &Axis::to), from = extent(box, box.from, &Axis::from);
-    const View dest = from_element(t.to, to.low), source = from_element(t.from, from.low);
-    size_t blocks = 1;
-    for (int i = 0; i < box.axes.count; ++i) blocks *= static_cast<size_t>(box.axes.at[i].length);
-    const ArrayRange target = {dest, static_cast<size_t>(to.count) * item}, origin = {source, static_cast<size_t>(from.count) * item};
-    char *at;
-    const char *of;
-    if (!find_ends(target, origin, t.pe, is_put, bytes, blocks, at, of)) return false;
-    at += (box.to - to.low) * static_cast<Py_ssize_t>(item);
-    of += (box.from - from.low) * static_cast<Py_ssize_t>(item);
-    if (is_far(at) || is_far(of)) return copy_far(box, at, of, item);
-    if (bytes * blocks < LONG) copy_near(box, at, of, item);
+bool copy(const Box &box, char *at, const char *of, size_t item) {
+    if (is_far(at)) return put_far(box, at, of, item);
+    if (is_far(of)) return get_far(box, at, of, item);
+    if (static_cast<size_t>(box.count()) * item < LONG) copy_near(box, at, of, item);
     else copy_without_gil(box, at, of, item);
     return true;
 }
 
-// Whether the symmetric array of a copy of no elements is one.
-bool is_symmetric(const Operands &t, bool is_put) { return heap().remote(is_put ? t.to : t.from, 0, t.pe); }
+Made copy(const Operands &t, const Box &box, bool is_put, PyObject *local) {
+    const size_t item = t.to.item, bytes = static_cast<size_t>(box.block) * item;
+    const Extent to = extent(box, box.to, &Axis::to), from = extent(box, box.from, &Axis::from);
+    const View dest = from_element(t.to, to.low), source = from_element(t.from, from.low);
+    const ArrayRange target = {dest, static_cast<size_t>(to.count) * item}, origin = {source, static_cast<size_t>(from.count) * item};
+    Ends ends;
+    if (!find_ends(target, origin, t.pe, is_put, bytes, static_cast<size_t>(box.count() / box.block), ends)) return Made::NotMade;
+    char *at = ends.to + (box.to - to.low) * static_cast<Py_ssize_t>(item);
+    const char *of = ends.from + (box.from - from.low) * static_cast<Py_ssize_t>(item);
+    if (ends.of_engine) return copy_blocks_by_engine(box, at, of, item, local) ? Made::ByEngine : Made::NotMade;
+    return copy(box, at, of, item) ? Made::ByHost : Made::NotMade;
+}
+
+// A copy of no elements: whether the symmetric array is one.
+Made copy_nothing(const Operands &t, bool is_put) {
+    return heap().remote(is_put ? t.to : t.from, 0, t.pe) ? Made::ByHost : Made::NotMade;
+}
 
 }  // namespace
 
-bool move_views(const Operands &t, bool is_put) {
+Made move_views(const Operands &t, bool is_put, const Caller &caller) {
     Axes axes;
-    if (!t.count) return is_symmetric(t, is_put);
-    return !divide(t, axes) && each_box(axes, t.count, [&](const Box &box) { return !overlaps(box) && copy(t, box, is_put); });
+    Made all = Made::ByHost;
+    if (!t.count) return copy_nothing(t, is_put);
+    if (divide(t, axes)) return Made::NotMade;
+    const bool good = each_box(axes, t.count, [&](const Box &box) {
+        const Made made = overlaps(box) ? Made::NotMade : copy(t, box, is_put, caller.local);
+        if (made == Made::ByEngine) all = made;
+        return made != Made::NotMade;
+    });
+    return good ? all : Made::NotMade;
 }
 
 bool Blocks::reach(Py_ssize_t step, size_t &elements) const {
@@ -256,22 +289,22 @@ bool Blocks::reach(Py_ssize_t step, size_t &elements) const {
     return !__builtin_add_overflow(last, static_cast<size_t>(size), &elements);
 }
 
-bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks,
+Done strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks,
              PyObject *pe, bool is_put) {
     Operands t;
     Blocks blocks;
-    if (!integer_of(dst, blocks.to_step) || !integer_of(sst, blocks.from_step)) return false;
-    if (!integer_of(bsize, blocks.size) || !integer_of(nblocks, blocks.count)) return false;
-    if (!view_of(dest, t.to) || !view_of(source, t.from) || !integer_of(pe, t.pe)) return false;
-    if (!fit(t.to, t.from) || !(t.to.order & t.from.order & 1)) return false;
+    if (!integer_of(dst, blocks.to_step) || !integer_of(sst, blocks.from_step)) return {false};
+    if (!integer_of(bsize, blocks.size) || !integer_of(nblocks, blocks.count)) return {false};
+    if (!view_of(dest, t.to) || !view_of(source, t.from) || !integer_of(pe, t.pe)) return {false};
+    if (!fit(t.to, t.from) || !(t.to.order & t.from.order & 1)) return {false};
     size_t reach_to, reach_from;
-    if (!blocks.reach(blocks.to_step, reach_to) || !blocks.reach(blocks.from_step, reach_from)) return false;
-    if (reach_to > t.to.count || reach_from > t.from.count) return false;
-    if (!reach_to) return is_symmetric(t, is_put);
+    if (!blocks.reach(blocks.to_step, reach_to) || !blocks.reach(blocks.from_step, reach_from)) return {false};
+    if (reach_to > t.to.count || reach_from > t.from.count) return {false};
+    if (!reach_to) return {complete(copy_nothing(t, is_put), false)};
     const bool dense = blocks.to_step == blocks.size && blocks.from_step == blocks.size;
     Box box{0, 0, dense ? blocks.size * blocks.count : blocks.size, {}};
     if (!dense && blocks.count > 1) box.axes.add({blocks.count, blocks.to_step, blocks.from_step});
-    return copy(t, box, is_put);
+    return {complete(copy(t, box, is_put, is_put ? source : dest), false)};
 }
 
 namespace {

@@ -1,17 +1,15 @@
-"""Plans of strided copies for the copy engine and for queues, and the errors of copies that are impossible.
+"""Plans of strided copies for queues, and the errors of copies that are impossible.
 
 The core divides a copy into boxes: blocks of consecutive elements at regular distances along some axes.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ishmem import _core
-from ishmem.runtime import check, job
+from ishmem.runtime import check
 
 Axis = tuple[int, int, int]
 """The length of an axis of blocks, and the distances from each block to the next in dest and source, in elements."""
@@ -41,14 +39,6 @@ class Box:
         for axis in self.axes:
             count *= axis[0]
         return count
-
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """Return the offsets of each block in dest and source."""
-        for place in itertools.product(*(range(length) for length, _, _ in self.axes)):
-            yield self._offset(place, self.to, 1), self._offset(place, self.origin, 2)
-
-    def _offset(self, place: tuple[int, ...], first: int, which: int) -> int:
-        return first + sum(index * axis[which] for index, axis in zip(place, self.axes))
 
     def extents(self) -> tuple[Extent, Extent]:
         """Return the extents in dest and source."""
@@ -80,32 +70,6 @@ class Plan:
     def origin(self) -> int:
         """Return the address of the first element of ``source``."""
         return self.source.address if self.is_put else self.remote
-
-    def run(self, by_core: Callable[..., Any], *arguments: Any) -> bool:
-        """Copy by the core, with the memory of this PE's array registered; else start copies in the copy engine.
-
-        Returns:
-            Whether the core has made the copy.
-        """
-        self._learn()
-        done = by_core(*arguments) not in (NotImplemented, False)
-        if not done:
-            self.start()
-        return done
-
-    def _learn(self) -> None:
-        if not (self.boxes and (self.source if self.is_put else self.dest).device):
-            return
-        box, item = self.boxes[0], self.dest.itemsize
-        address = self.origin + box.origin * item if self.is_put else self.to + box.to * item
-        job.current().heap.private_memory.register(address, box.block * item, write=not self.is_put)
-
-    def start(self) -> None:
-        """Start the copies in the copy engine."""
-        engine, item, kept = job.current().engine, self.dest.itemsize, (self.dest.array, self.source.array)
-        for box in self.boxes:
-            for to, origin in box.blocks():
-                engine.copy(self.to + to * item, self.origin + origin * item, box.block * item, kept)
 
 
 def of_arrays(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool) -> Plan:

@@ -6,6 +6,7 @@ The compiled core checks the same conditions on the fast path and declines calls
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from ishmem import _core
 from ishmem.common import array_sizes
-from ishmem.common.errors import SymmetryError
+from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.type_tables import OPAQUE, RMA_TYPES, misfit, movable, refusal
 from ishmem.environment import arrays
 from ishmem.runtime import foreign, job
@@ -194,16 +195,13 @@ def remote(array: View, pe: int) -> int:
     Raises:
         SymmetryError: Neither on the symmetric heap, nor a static object, nor registered.
     """
-    nbytes = array.count * array.itemsize
-    if not array.device and (address := _core.static_address(array.address, nbytes, pe)):
+    if address := _core.address_on(pe, array.address, array.count * array.itemsize, array.device):
         return int(address)
-    if region := job.current().registered.find(array.address, nbytes):
-        return int(region.peers[pe]) + array.address - int(region.address)
     return job.current().heap.peers[pe] + symmetric(array)
 
 
 def position(array: View, index: Any) -> int:
-    """Return the number in C order of an element, given by that or by a tuple of indices.
+    """Return the number in memory of an element, given by that or by a tuple of indices.
 
     Raises:
         IndexError: A tuple of another length, or an index that its axis does not have.
@@ -215,23 +213,21 @@ def position(array: View, index: Any) -> int:
     numbers = [integer(each, "index") for each in index]
     if len(numbers) != len(shape) or not all(0 <= each < extent for each, extent in zip(numbers, shape)):
         raise IndexError(f"index is {index}; {array.name} has the shape {shape}")
-    for each, extent in zip(numbers, shape):
+    for each, extent in list(zip(numbers, shape))[:: 1 if array.order & 1 else -1]:
         number = number * extent + each
     return number
 
 
-def element(array: View, index: Any, pe: int | None = None, *, registered: bool = False) -> int:
-    """Return the address of one element of a symmetric array on a PE, by default this one; or of a ``registered`` one.
+def element(array: View, index: Any, pe: int | None = None) -> int:
+    """Return the address of one element of a symmetric array on a PE, by default this one.
 
     Raises:
-        SymmetryError: Not on the symmetric heap.
+        SymmetryError: Neither on the symmetric heap, nor a static object, nor registered.
         IndexError: There is no such element.
         ValueError: Not C-contiguous.
     """
     number = position(array, index)
     contiguous(array)
-    if array.device and not registered:
-        symmetric(array)
     first = remote(array, job.current().pe if pe is None else pe)
     if not array.count:
         raise IndexError(f"index is {number}; {array.name} has no elements")
@@ -297,6 +293,22 @@ def count(nelems: Any, dest: View, source: View) -> int:
     if not 0 <= number <= min(dest.count, source.count):
         raise ValueError(array_sizes.too_many(number, dest.count, source.count))
     return number
+
+
+def again(routine: str, operation: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of an operation of the core that has declined others than these arguments, which are checked.
+
+    Raises:
+        PeerLost: A PE is lost.
+        IshmemError: The core does not support the arguments.
+    """
+    result, this = operation(*arguments), job.current()
+    if result is NotImplemented:
+        this.note_far()
+        if this.links.lost or this.gone or _core.lost_pe() >= 0:
+            this.raise_lost(routine)
+        raise IshmemError(f"{routine} cannot handle {', '.join(map(repr, arguments))}")
+    return result
 
 
 def is_scalar(value: Any) -> bool:

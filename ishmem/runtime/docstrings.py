@@ -58,6 +58,19 @@ def as_on_queue(routine: Any) -> Callable[[Any], Any]:
     return decorate
 
 
+def arguments_of(routine: Any, **own: str) -> Callable[[F], F]:
+    """Return a decorator that describes the arguments of a form as ``routine`` does, but for ``own``."""
+
+    def decorate(form: F) -> F:
+        table = {**arguments(routine), **own}
+        lines = [_filled(f"    {name}: {table[name]}") for name in inspect.signature(form).parameters]
+        first, mark, rest = re.split(r"^(Raises|Example):$", inspect.getdoc(form) or "", maxsplit=1, flags=re.MULTILINE)
+        form.__doc__ = f"{first}Args:\n" + "\n".join(lines) + f"\n\n{mark}:{rest}\n"
+        return form
+
+    return decorate
+
+
 def completed(form: F, words: dict[str, str], example: str, source: str) -> F:
     """Add the sections on the arguments, the example and the source to the docstring of a routine."""
     form.__signature__ = inspect.signature(form)  # type: ignore[attr-defined]

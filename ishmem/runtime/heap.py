@@ -378,8 +378,8 @@ class SymmetricHeap:
         device_bytes = self.queue.sycl_device.global_mem_size
         self.private_memory = PrivateMemory(self.context, self.base, device_bytes, cutovers)
         _core.configure(
-            me=self.pe, base=self.base, size=self.size, mapped=addresses, cutover=cutover, host_atomics=mapped_atomics,
-            locks=self._atomic_locks() if any(self.atomics_by_host) else [],
+            me=self.pe, base=self.base, size=self.size, mapped=addresses, engine=self.peers, cutover=cutover,
+            host_atomics=mapped_atomics, locks=self._atomic_locks() if any(self.atomics_by_host) else [],
         )  # fmt: skip
         _core.watch_violations(settings.check or self.late, self.layout.violation + Violation.at("complete"))
         configure_layout(self.layout)

@@ -122,9 +122,8 @@ class Registered:
     def _add(self, region: Region) -> None:
         this, pes = job.current(), range(job.current().n_pes)
         mapped = [region.maps[pe].address if pe in region.maps else 0 for pe in pes]
-        _core.add_static(region.address, region.nbytes, mapped, True)
-        far = {pe: _core.static_address(region.address, region.nbytes, pe) for pe in pes if pe not in region.maps}
-        region.peers.update(far)
+        _core.add_static(region.address, region.nbytes, mapped, [region.peers.get(pe, 0) for pe in pes])
+        region.peers = {pe: _core.address_on(pe, region.address, region.nbytes, True) for pe in pes}
         this.heap.host_only += region.ranges()
         self._regions[region.address], self._count = region, region.number
         self._tell_kernels(region)

@@ -74,6 +74,15 @@ def check_signals(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
 
 
 @pytest.mark.ishmem
+def test_fortran_order() -> None:
+    a: Any = ishmem.zeros((3, 5), dtype="i8", order="F")
+    ishmem.p(a, 7, (ishmem.my_pe() + 1) % ishmem.n_pes(), (2, 1))
+    ishmem.atomic_add(a, 1, (ishmem.my_pe() + 1) % ishmem.n_pes(), (2, 1))
+    ishmem.barrier_all()
+    assert a[2, 1] == 8 and a.sum() == 8
+
+
+@pytest.mark.ishmem
 @pytest.mark.parametrize(("shape", "at"), list(zip(SHAPES, PLACES)), ids=str)
 def test_host(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
     check_elements(shape, at)

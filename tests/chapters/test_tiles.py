@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import collective_model as model
@@ -197,6 +198,7 @@ def test_errors() -> None:
         (ValueError, "rows of consecutive elements", lambda: ishmem.sum_reduce(good[0], a[:2, 0:6:2])),
         (ValueError, "dest is not contiguous", lambda: ishmem.sum_reduce(a[0, :12:2], a[1, :12:2])),
         (ishmem.SymmetryError, "not on the symmetric heap", lambda: ishmem.sum_reduce(good[0], private[:2, :3])),
+        (TypeError, "dest has dtype uint8", lambda: ishmem.sum_reduce((ctypes.c_int * 2)(), a[0, :4:2])),
         (TypeError, "float32", lambda: ishmem.and_reduce(ishmem.ptr(a, me).view("f4")[:2, :3], good[1])),
         (IndexError, "root", lambda: ishmem.broadcast(*good, 2)),
         (ValueError, "not contiguous", lambda: ishmem.alltoall(*good)),

@@ -1,4 +1,4 @@
-"""Registered memory in kernels, also of peers: the checks of the chapters with it in place of the symmetric heap."""
+"""Registered memory, in kernels and on the host: the checks of the chapters with it in place of the symmetric heap."""
 
 from __future__ import annotations
 
@@ -39,6 +39,15 @@ CHECKS = {
     "wait sets": (test_wait_sets.check_kernel_gather, (3, (24,))),
     "collectives": (test_kernels_collectives.check_all, ("int32", "group", (0, 1, 33, 4099))),
     "reductions": (test_kernels_reductions.check_all, ("float64", "few by group", (0, 1, 33, 4099))),
+    "host rma": (test_rma.check_host_cases, ("int16", test_rma.SAMPLE)),
+    "host amo": (test_amo.check_host, ("int64",)),
+    "host amo, float32": (test_amo.check_host, ("float32",)),
+    "host signals": (test_signals.check_payload, ("int16",)),
+    "host signals of int32": (test_signals.check_routes, ("int32",)),
+    "host signals and views": (test_signals.test_sources, ()),
+    "host wait": (test_wait.test_host_comparisons, ("uint32",)),
+    "host wait for others": (test_wait.test_host_ring, ()),
+    "host wait sets": (test_wait_sets.test_host_gather, ()),
 }
 
 
@@ -105,7 +114,8 @@ MODES: dict[str, dict[str, Any]] = {
     "late": {"env": {"ISHMEM_SIM_ORDER": "late:5"}},
     "nodes": {"nodes": [1, 2]},
 }
-BY_PROXY = ["rma", "amo", "signals by group", "strided", "collectives", "reductions"]
+ON_HOST = [name for name in CHECKS if name.startswith("host")]
+BY_PROXY = ["rma", "amo", "signals by group", "strided", "collectives", "reductions", *ON_HOST]
 
 
 @pytest.mark.slow("test_tiles.py::test_by_the_proxy, whose tiles are registered, too")

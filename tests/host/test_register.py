@@ -59,6 +59,14 @@ def check_moves(count: int) -> None:
         ishmem.barrier_all()
         a[:] = 0
         ishmem.barrier_all()
+    flag = private(2, "uint64")
+    ishmem.register(flag)
+    ishmem.put_signal_on_queue(a[GUARD:-GUARD], data, flag, 1, ishmem.SIGNAL_SET, right, index=1)
+    ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1, index=1).wait()
+    same(a, wanted)
+    a[:] = 0
+    ishmem.barrier_all()
+    ishmem.deregister(flag)
     ishmem.p(a, 7 + me, right, 1)
     ishmem.barrier_all()
     assert ishmem.g(a, me, 1) == 7 + left and ishmem.g(a, right, 1) == 7 + me
@@ -125,9 +133,6 @@ def test_errors() -> None:
     with pytest.raises(ValueError, match="shares memory with registered memory"):
         ishmem.register(a[4:])
     for call in (
-        lambda: ishmem.atomic_add(a, 1, 0),
-        lambda: ishmem.wait_until(a, ishmem.CMP_EQ, 0),
-        lambda: ishmem.put_signal(heap, heap, a, 1, ishmem.SIGNAL_SET, 0),
         lambda: ishmem.set_lock(a),
         lambda: ishmem.host_view(a),
     ):

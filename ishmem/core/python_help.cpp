@@ -1,0 +1,44 @@
+#include "python_help.hpp"
+
+#include "bindings.hpp"
+
+namespace ishmem {
+namespace {
+
+struct Help {
+    PyObject *copy = nullptr, *complete = nullptr, *map = nullptr, *atomic = nullptr;
+} help;
+
+bool done(PyObject *result) {
+    Py_XDECREF(result);
+    return result;
+}
+
+unsigned long long number(const void *address) { return reinterpret_cast<uintptr_t>(address); }
+
+}  // namespace
+
+bool copy_by_engine(char *to, const char *from, size_t bytes, PyObject *local) {
+    return done(PyObject_CallFunction(help.copy, "KKnO", number(to), number(from), static_cast<Py_ssize_t>(bytes), local));
+}
+
+bool complete_engine() { return done(PyObject_CallNoArgs(help.complete)); }
+
+bool map_private(const char *address, size_t bytes, Access access) {
+    PyObject *is_write = access == Access::Write ? Py_True : Py_False;
+    PyObject *mapped = PyObject_CallFunction(help.map, "KnO", number(address), static_cast<Py_ssize_t>(bytes), is_write);
+    Py_XDECREF(mapped);
+    return mapped == Py_True;
+}
+
+PyObject *atomic_by_kernel(int rmw, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond) {
+    return PyObject_CallFunction(help.atomic, "iOOOOO", rmw, target, pe, index, value, cond);
+}
+
+void bind_help(nb::module_ &m) {
+    m.def("help_by", [](nb::object copy, nb::object complete, nb::object map, nb::object atomic) {
+        help = {copy.release().ptr(), complete.release().ptr(), map.release().ptr(), atomic.release().ptr()};
+    }, nb::kw_only(), nb::arg("copy"), nb::arg("complete"), nb::arg("map"), nb::arg("atomic"));
+}
+
+}  // namespace ishmem
