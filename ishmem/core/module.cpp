@@ -16,6 +16,7 @@ PyMethodDef hot[] = {
     method<&g>("g"),
     method<&strided>("strided"),
     method<&put_signal>("put_signal"),
+    method<&host_signals>("host_signals"),
     method<&atomic>("atomic"),
     method<&wait_until>("wait_until"),
     method<&wait_briefly>("wait_briefly"),

@@ -88,6 +88,9 @@ bool strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
 bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
                 PyObject *nelems, PyObject *index, bool nbi);
 
+// Whether the arguments of a signal are right and the host updates it by itself.
+bool host_signals(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, PyObject *index);
+
 // Updates the signal of a put; late_delivery.hpp delivers it after what this PE has put there since a mark. False: nothing is held.
 bool signal_late(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, PyObject *index, uint64_t since);
 

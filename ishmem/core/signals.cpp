@@ -16,6 +16,12 @@ char *signal_at(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, Py
 
 }  // namespace
 
+bool host_signals(PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe, PyObject *index) {
+    View view;
+    uint64_t value;
+    return signal_at(sig_addr, signal, add, pe, index, view, value);
+}
+
 // Model: tests/models/signal.pml.
 bool put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, bool add, PyObject *pe,
                 PyObject *nelems, PyObject *index, bool nbi) {
