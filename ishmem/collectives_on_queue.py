@@ -17,7 +17,7 @@ from typing import Any, Callable
 
 import dpctl
 
-from ishmem import collectives, reductions, vcollectives
+from ishmem import collectives, reductions, tiles, vcollectives
 from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.host_collectives import fallback
@@ -64,7 +64,7 @@ def _call(
     lists = tuple(value for each, value in arguments.items() if each not in facts)
     try:
         events, worker = events_of(depends), this.queue_workers.of(sycl_queue)
-        call = fallback.checked(name, group, dest, source, **facts, lists=lists)
+        call = tiles.checked(name, group, dest, source, lists, **facts)
     except Exception as error:
         refusal = error  # "error" does not outlive this clause
         if not isinstance(worker, Recorder):
@@ -87,7 +87,8 @@ def _record(
     if not all(each.device for each in views):
         recording.refuse(worker.queue, f"{name}_on_queue with an array in host memory")
     root = [int(facts["root"])] if "root" in facts else []
-    numbers: list[Any] = [call.count, *root, *(call.steps if "dst" in facts else ())]
+    sizes = [call.count] if call.count >= 0 else []
+    numbers: list[Any] = [*sizes, *root, *(call.steps if "dst" in facts else ())]
     if call.lists:
         queue = job.current().heap.own_queue  # a copy to the queue of the recording would be recorded
         lists = [arrays.tensor.asarray(each, dtype="int64", sycl_queue=queue) for each in call.lists]

@@ -553,15 +553,15 @@ def _update_signal(
     worker: QueueWorker, events: Events, sig_op: int, sig_addr: ndarray, signal: int, pe: int, index: Index
 ) -> dpctl.SyclEvent:
     """Submit the update of a signal, which the host does if it can."""
-    heap, flag = job.current().heap, check.view(sig_addr, "sig_addr")
-    if isinstance(worker, Recorder) and flag.device:
-        name, position = "signal_add" if sig_op == SignalOp.ADD else "signal_set", check.position(flag, index)
-        return recorded(worker, name, events, flag.array, check.as_element(sig_addr, signal)[0], int(pe), position)
-    if sig_op == SignalOp.ADD and flag.device and heap.reaches(pe) and not heap.host_adds(pe):
-        # A step of the host would wait for a kernel of its own where a command that waits for the step is before it.
+    heap, name = job.current().heap, "signal_add" if sig_op == SignalOp.ADD else "signal_set"
+    if isinstance(worker, Recorder) or (sig_op == SignalOp.ADD and heap.reaches(pe) and not heap.host_adds(pe)):
+        flag = check.view(sig_addr, "sig_addr")
         given = flag.array, check.as_element(sig_addr, signal)[0], int(pe), check.position(flag, index)
-        start = functools.partial(_submit_kernel, "signal_add", heap.own_queue, given)
-        return worker.beside(events, start, sig_addr)
+        if flag.device and isinstance(worker, Recorder):
+            return recorded(worker, name, events, *given)
+        if flag.device:
+            # A step of the host would wait for its own kernel where a command that waits for the step is before it.
+            return worker.beside(events, functools.partial(_submit_kernel, name, heap.own_queue, given), sig_addr)
     update = signals.signal_add if sig_op == SignalOp.ADD else signals.signal_set
     if heap.reaches(pe):
         return worker.step(events, functools.partial(update, sig_addr, signal, pe, index), keep=sig_addr)

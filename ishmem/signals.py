@@ -208,6 +208,8 @@ def _put_signal(
 def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any, index: Any) -> None:
     """Raise the error of wrong arguments of the signal of a put."""
     job.current()
+    if sig_op in _ALLOWED and _core.host_signals(sig_addr, signal, sig_op, pe, index):
+        return
     if sig_op not in _ALLOWED:
         raise ValueError(no_member("sig_op", SignalOp, sig_op))
     check.pe(pe)

@@ -1,4 +1,4 @@
-"""Host collectives of 2-D tiles, views whose rows are not adjacent: no array is copied.
+"""Collectives of 2-D tiles on the host and on queues, views whose rows are not adjacent: no array is copied.
 
 Data move by puts of whole tiles; a reduction is one of contiguous arrays for each row.
 """
@@ -14,7 +14,7 @@ from ishmem import _core, memory, order, rma
 from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.errors import SymmetryError
 from ishmem.host_collectives import fallback
-from ishmem.host_collectives.collective_call import ROUTINES, Members
+from ishmem.host_collectives.collective_call import ROUTINES, Call, Members
 from ishmem.runtime import check, job
 
 
@@ -24,9 +24,7 @@ def finish(verdict: int, routine: str, dest: Any, source: Any, team: Members, **
     Raises:
         Exception: As documented at the routines.
     """
-    orders = [facts and facts[3] for facts in map(_core.describe, (dest, source))]
-    axes = {getattr(each, "ndim", 1) for each in (dest, source)}
-    if verdict != _core.NOT_PLAIN or None in orders or all(orders) or axes != {2}:
+    if verdict != _core.NOT_PLAIN or not _are_tiles(dest, source):
         fallback.explain(verdict, routine, dest, source, team, **arguments)
     team.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
     try:
@@ -42,6 +40,23 @@ def finish(verdict: int, routine: str, dest: Any, source: Any, team: Members, **
     else:
         for row in range(len(source)):
             _call(routine, dest[row], source[row], team, **{**arguments, "nelems": None})
+
+
+def checked(routine: str, team: Members, dest: Any, source: Any, lists: tuple[Any, ...], **arguments: Any) -> Call:
+    """Check the arguments of a call of tiles or of contiguous arrays, which `Call` has no numbers of for tiles.
+
+    Raises:
+        Exception: As documented at the routines.
+    """
+    if not (COLLECTIVES[routine].tiles and _are_tiles(dest, source)):
+        return fallback.checked(routine, team, dest, source, lists=lists, **arguments)
+    _checked(routine, dest, source, team, **arguments)
+    return Call(-1)
+
+
+def _are_tiles(dest: Any, source: Any) -> bool:
+    orders = [facts and facts[3] for facts in map(_core.describe, (dest, source))]
+    return None not in orders and not all(orders) and {dest.ndim, source.ndim} == {2}
 
 
 def _call(routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> None:

@@ -44,9 +44,18 @@ def _kernel(name: str) -> Any:
 
 
 @functools.cache
-def _collective_kernel(name: str, dtype: str | None) -> Any:
-    """Return the kernel of one work-group that calls a collective routine."""
+def _collective_kernel(name: str, dtype: str | None, counted: bool) -> Any:
+    """Return the kernel of one work-group that calls a collective routine, of tiles if elements are not counted."""
     traits, routine = COLLECTIVES[name], getattr(ishmem, f"{name}_work_group")
+
+    def tiles(item: kapi.NdItem, dest, source, team):
+        routine(dest, source, item.get_group(), team)
+
+    def tiles_of_bits(item: kapi.NdItem, dest, source, team):
+        routine(dest.view(kapi.bfloat16), source.view(kapi.bfloat16), item.get_group(), team)
+
+    def rooted_tiles(item: kapi.NdItem, dest, source, team, root):
+        routine(dest, source, root, item.get_group(), team)
 
     def plain(item: kapi.NdItem, dest, source, team, nelems):
         routine(dest, source, item.get_group(), team, nelems)
@@ -68,6 +77,8 @@ def _collective_kernel(name: str, dtype: str | None) -> Any:
 
     if traits.counted:
         return kernel(rooted_lists if traits.has_root else two_lists)
+    if not counted:
+        return kernel(tiles_of_bits if dtype else rooted_tiles if traits.has_root else tiles)
     return kernel(of_bits if dtype else strided if traits.strided else rooted if traits.has_root else plain)
 
 
@@ -78,7 +89,8 @@ def submit(
     given = [arrays.usm_array(each).to_device(queue) if arrays.on_device(each) else each for each in arguments]
     if name in COLLECTIVES:
         items = 16 if max(each.nbytes for each in given[:2]) <= SMALL else 256
-        found, space = _collective_kernel(name, dtype), NdRange((items,), (items,))
+        counted = len(given) > 3 + COLLECTIVES[name].has_root
+        found, space = _collective_kernel(name, dtype, counted), NdRange((items,), (items,))
     else:
         found, space = _kernel(name), Range(1)
     if len(given) < 2:  # a barrier, a sync or an order, of a team or without arguments

@@ -19,6 +19,7 @@ PyMethodDef hot[] = {
     method<&put_signal_nbi>("put_signal_nbi"),
     method<&put_element>("put_element"),
     method<&get_element>("get_element"),
+    method<&host_signals>("host_signals"),
     method<&atomic>("atomic"),
     method<&wait_until>("wait_until"),
     method<&wait_briefly>("wait_briefly"),

@@ -115,6 +115,8 @@ Done put_signal_nbi(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObje
 // Move one element from or to an array of the host that has the bytes of one, for types without a scalar in the core.
 Done put_element(PyObject *dest, PyObject *host, PyObject *pe, PyObject *index);
 Done get_element(PyObject *source, PyObject *host, PyObject *pe, PyObject *index);
+// Whether the arguments of a signal are right and the host updates it by itself.
+bool host_signals(PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe, PyObject *index);
 
 Done p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index);
 PyObject *g(PyObject *source, PyObject *pe, PyObject *index);

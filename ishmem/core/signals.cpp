@@ -52,6 +52,11 @@ Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
 
 }  // namespace
 
+bool host_signals(PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe, PyObject *index) {
+    Signal s;
+    return signal_of(sig_addr, signal, sig_op, pe, index, s) && host_updates(s.view, s.at, static_cast<int>(s.rmw), false);
+}
+
 Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
                 PyObject *nelems, PyObject *index) {
     return put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index, false);

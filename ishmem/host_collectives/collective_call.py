@@ -36,7 +36,7 @@ class Call:
     """What the core takes of a call, checked.
 
     Attributes:
-        count: Elements of a block.
+        count: Elements of a block; -1 of tiles.
         steps: The strides ``dst`` and ``sst``.
         lists: Counts and displacements of the blocks of ``dest``, then of ``source``, for routines that take them.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from typing import Any
 
@@ -9,7 +10,7 @@ import collective_model as model
 import halves
 import numpy as np
 import pytest
-from common import CHECKING, dpex, dpnp, kapi, pattern, same
+from common import CHECKING, dpctl, dpex, dpnp, kapi, pattern, same
 from test_kernels_collectives import KERNEL_TYPES
 from test_kernels_reductions import shapes, values
 from test_registered_memory import registered_arrays
@@ -17,10 +18,17 @@ from test_registered_memory import registered_arrays
 import ishmem
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.type_tables import HALVES, REDUCTIONS, RMA_TYPES
+from ishmem.graph import Graph
+from ishmem.runtime import recording
 from ishmem.testing import Pes
 
 ROUTINES = [name for name, routine in COLLECTIVES.items() if routine.tiles]
 SIZES = [(0, 5), (3, 0), (1, 1), (5, 1), (1, 7), (3, 7), (33, 129)]
+
+
+@dpex.kernel
+def add_one(item: kapi.Item, a):
+    a[1:4, 2:7][item.get_id(0), item.get_id(1)] += 1
 
 
 @dpex.kernel
@@ -144,12 +152,17 @@ def test_reductions(routine: str) -> None:
     same(a, wanted)
 
 
+@pytest.mark.slow_cases("bfloat16", *(f"3pes-{form}-float16" for form in ("queue", "graph")))
 @pytest.mark.ishmem(3)
 @pytest.mark.parametrize("dtype", HALVES)
-def test_halves(dtype: str) -> None:
+@pytest.mark.parametrize("form", ["host", "queue", "graph"])
+def test_halves(form: str, dtype: str) -> None:
     numbers = [halves.values(dtype, 60, pe).reshape(6, 10) for pe in range(3)]
     a, wanted = ishmem.array(numbers[ishmem.my_pe()]), numbers[ishmem.my_pe()].copy()
-    ishmem.sum_reduce(a[1:4, 2:7], a[1:4, 2:7], **halves.named(dtype))
+    tile, graph = a[1:4, 2:7], Graph() if form == "graph" else None
+    with graph.record() if graph else contextlib.nullcontext():
+        (ishmem.sum_reduce if form == "host" else ishmem.sum_reduce_on_queue)(tile, tile, **halves.named(dtype))
+    (graph.replay() if graph else ishmem.quiet_on_queue()).wait()
     tiles = [each[1:4, 2:7].ravel() for each in numbers]
     wanted[1:4, 2:7] = halves.combined("sum_reduce", tiles, 0, dtype).reshape(3, 5)
     halves.same(a, wanted, dtype)
@@ -243,3 +256,46 @@ def test_checked() -> None:
         with pytest.raises((ishmem.SymmetryError, IndexError), match=r"disagree|not on the symmetric heap"):
             ishmem.quiet()
         ishmem.sync_all()
+
+
+@pytest.mark.ishmem([1, 2, 3])
+@pytest.mark.parametrize("kind", [(), ("in_order",)])
+def test_on_queues(kind: tuple[str, ...]) -> None:
+    """Between kernels, and one after the other in a graph that is replayed."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    made = [np.arange(60, dtype="i4").reshape(6, 10) * (pe + 1) for pe in range(n)]
+    a, b, c = ishmem.array(made[me]), ishmem.zeros((6 * n, 10), dtype="i4"), ishmem.zeros((6, 10), dtype="i4")
+    queue = dpctl.SyclQueue(a.sycl_queue.sycl_context, a.sycl_device, property=kind)
+
+    def calls(*depends: Any) -> Any:
+        event = ishmem.broadcast_on_queue(c[1:4, 2:7], a[1:4, 2:7], n - 1, sycl_queue=queue, depends=depends)
+        ishmem.fcollect_on_queue(b[: 3 * n, 1:6], c[1:4, 2:7], sycl_queue=queue)
+        return event, ishmem.sum_reduce_on_queue(a[1:4, 2:7], c[1:4, 2:7], sycl_queue=queue)
+
+    def check(turns: int) -> None:
+        """Compare with the tile of the last PE, which each call but the first has multiplied by the number of PEs."""
+        wanted, tile = np.zeros((6 * n, 10), "i4"), (made[n - 1][1:4, 2:7] + 1) * n ** (turns - 1)
+        wanted[: 3 * n, 1:6] = np.tile(tile, (n, 1))
+        same(b, wanted)
+        mine = made[me].copy()
+        mine[1:4, 2:7] = tile * n
+        same(a, mine)
+        ishmem.barrier_all()
+
+    ready = dpex.call_kernel_async(add_one, kapi.Range(3, 5), (), a)[1]
+    for event in calls(ready):
+        event.wait()
+    check(1)
+    if recording.HAS_GRAPHS:
+        graph = Graph()
+        with graph.record(queue):
+            calls()
+        graph.replay(queue)
+        graph.replay(queue).wait()
+        check(3)
+    with pytest.raises(ValueError, match="has the shape"):
+        ishmem.sum_reduce_on_queue(a[1:4, 2:7], c[1:3, 2:7], sycl_queue=queue)
+    width = 3 if me else 2
+    ishmem.fcollect_on_queue(b[:n, 1 : 1 + width], a[:1, :width], sycl_queue=queue).wait()
+    with pytest.raises(ishmem.SymmetryError, match="disagree") if n > 1 else contextlib.nullcontext():
+        ishmem.quiet_on_queue(queue)

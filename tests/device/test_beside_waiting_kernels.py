@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpctl, dpex, dpnp, kapi
+from common import dpctl, dpex, dpnp, kapi, tensor
 
 import ishmem
 from ishmem.testing import Pes
@@ -136,6 +136,29 @@ def check_call(name: str) -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_call(one_engine: Pes, name: str) -> None:
     one_engine.run(check_call, name)
+
+
+def check_signals_beside_waits() -> None:
+    """Two queues of each PE wait, a kernel follows a wait, and the signal follows a kernel on a third queue."""
+    flags, box, source = (ishmem.zeros(1, dtype=dtype) for dtype in ("uint64", "int64", "int64"))
+    context, device = flags.sycl_queue.sycl_context, flags.sycl_device
+    queues = [dpctl.SyclQueue(context, device, property=kind) for kind in ((), ("in_order",), ())]
+    own = [[tensor.asarray(each).to_device(queue) for each in (box, source)] for queue in queues[1:]]
+    dpex.call_kernel(answer, kapi.Range(1), *own[0], 1, 0)  # compiled before a queue waits
+    ishmem.barrier_all()
+    for turn in range(1, ROUNDS + 1):
+        events = [ishmem.wait_until_on_queue(flags, ishmem.CMP_GE, turn, queue) for queue in queues[:2]]
+        events.append(dpex.call_kernel_async(answer, kapi.Range(1), (), *own[0], 1, 0)[1])
+        before = dpex.call_kernel_async(answer, kapi.Range(1), (), *own[1], 1, 0)[1]
+        to, given = (ishmem.my_pe() + 1) % ishmem.n_pes(), (turn, ishmem.SIGNAL_SET)
+        events.append(ishmem.put_signal_on_queue(box, source, flags, *given, to, queues[2], [before]))
+        for event in events:
+            event.wait()
+        ishmem.barrier_all()
+
+
+def test_signals_beside_waits(one_engine: Pes) -> None:
+    one_engine.run(check_signals_beside_waits)
 
 
 def check_outstanding_wait() -> None:

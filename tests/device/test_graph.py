@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collective_calls as calls
 import dpctl
+import halves
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
@@ -14,7 +15,7 @@ from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.graph import Graph
 from ishmem.inference import Communicator
 from ishmem.moe import Buffer
-from ishmem.runtime import recording
+from ishmem.runtime import job, recording
 from ishmem.testing import Pes
 
 pytestmark = pytest.mark.skipif(not recording.HAS_GRAPHS, reason="this SYCL has no graphs")
@@ -125,12 +126,13 @@ def test_replays_of_experts() -> None:
 
 @pytest.mark.ishmem([2, 3])
 def test_replays_of_on_queue_forms() -> None:
-    """A ring: each PE puts to the next one and signals, and waits for the signal of the one before."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
+    """A ring of a node: each PE puts to the next one and signals, and waits for the signal of the one before."""
+    me, near = ishmem.my_pe(), job.current().heap.near
+    right, left = (near[(near.index(me) + step) % len(near)] for step in (1, -1))
     source, inbox, got = (ishmem.zeros(5, dtype="int64") for _ in range(3))
     flags, graph, queue = ishmem.zeros(2, dtype="uint64"), Graph(), source.sycl_queue
     with graph.record(queue):
-        ishmem.put_signal_on_queue(inbox, source, flags, 1, ishmem.SIGNAL_ADD, (me + 1) % n, queue)
+        ishmem.put_signal_on_queue(inbox, source, flags, 1, ishmem.SIGNAL_ADD, right, queue)
         ishmem.wait_until_on_queue(flags, ishmem.CMP_EQ, 1, queue)
         ishmem.get_on_queue(got, inbox, me, queue)
         ishmem.signal_set_on_queue(flags, 0, me, queue)
@@ -139,10 +141,13 @@ def test_replays_of_on_queue_forms() -> None:
     for i in range(20):
         source[...] = 10 * i + me
         graph.replay(queue)
-        assert got.tolist() == [10 * i + (me - 1) % n] * 5
+        assert got.tolist() == [10 * i + left] * 5
     ishmem.barrier_all()
     with Graph().record(queue), pytest.raises(ishmem.IshmemError, match="this on-queue operation needs the host"):
         ishmem.iput_on_queue(inbox, source, 2, 1, 2, me, queue)
+    for far in set(range(ishmem.n_pes())) - set(near):
+        with Graph().record(queue), pytest.raises(ishmem.IshmemError, match="needs the host"):
+            ishmem.put_signal_on_queue(inbox, source, flags, 1, ishmem.SIGNAL_ADD, far, queue)
     for each in (source, inbox, flags, got):
         ishmem.free(each)
 
@@ -270,6 +275,23 @@ def test_recorded_types(routine: str) -> None:
 def test_recorded_types_of_waits(form: str) -> None:
     for dtype in WAIT_TYPES:
         check_recorded_wait(form, dtype)
+
+
+@pytest.mark.slow_cases("sum_reduce", *(f"2pes-{each}" for each in halves.ROUTINES if each != "sum_reduce"))
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("routine", halves.ROUTINES)
+def test_recorded_bfloat16(routine: str) -> None:
+    """16-bit integers whose bits are of a bfloat16, with new numbers for each replay."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    dest, source, graph = (*(ishmem.zeros(40, dtype="int16") for _ in range(2)), Graph())
+    with graph.record():
+        getattr(ishmem, f"{routine}_on_queue")(dest, source, dtype="bfloat16")
+    for seed in range(3):
+        given = [halves.values("bfloat16", 40, seed, pe) for pe in range(n)]
+        ishmem.put(source, given[me], me)
+        graph.replay().wait()
+        halves.same(dest, halves.combined(routine, given, me, "bfloat16"), "bfloat16", f"{routine} {seed}")
+        ishmem.barrier_all()
 
 
 @pytest.mark.ishmem([1])
