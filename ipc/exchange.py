@@ -200,6 +200,11 @@ class Links:
         with self._changed:
             self._send(Message(Kind.EXIT, self.pe, status))
 
+    def fail(self, how: str) -> None:
+        """Let the other PEs count this one as lost, whose program has failed; does not wait for them."""
+        with self._changed:
+            self._send(Message(Kind.FAILED, self.pe, 0, how.encode(errors="replace")[: wire.MAX_PAYLOAD]))
+
     def close(self) -> None:
         """Close all connections, without waiting for any PE; a second call does nothing.
 

@@ -217,6 +217,8 @@ class Hub:
             session.left.add(sender)
             self._forward(session, message)  # also to that PE, which may end when it gets it
             self._count_those_left(session)
+        elif message.kind == Kind.FAILED:
+            self._lose(session, sender, message.payload.decode(errors="replace"))
         elif message.kind == Kind.SHRINK:
             census = Census.unpack(message.payload)
             session.asked.setdefault(census.pes, {})[sender] = message.sequence, census

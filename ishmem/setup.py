@@ -64,6 +64,8 @@ LEAKS_SHOWN = 10
 log = logging.getLogger("ishmem")
 _record: Record | None = None
 """The record of this process on the status board."""
+_mpi: mpi_job.MpiJob | None = None
+"""The exit handling of this process in a job over MPI."""
 T = TypeVar("T")
 
 
@@ -718,8 +720,7 @@ def abandon(how: str = "it left after an error", status: int = 1) -> None:
     if job.running():
         this = job.current()
         this.board[this.node.place].exiting = time.monotonic()  # before the other PEs learn of it, and fail
-        if watched := this.monitor:
-            watched.fail(how, status)
+        _report(this, how, status)
         if observer := this.observer:
             observer.how = how
         _core.publish_barriers_begun(True)
@@ -728,8 +729,8 @@ def abandon(how: str = "it left after an error", status: int = 1) -> None:
 
 def _watch_end(board: StatusBoard, member: Membership, is_brief: bool) -> None:
     """Tell the other PEs and ``ishmem run`` when the program fails, whose threads may keep the process for long."""
-    global _record
-    _record = board[member.node.place]
+    global _record, _mpi
+    _record, _mpi = board[member.node.place], member.mpi
     uncaught.install(board, member.pe, is_brief, _give_up)
 
 
@@ -737,6 +738,8 @@ def _give_up(how: str, status: int) -> None:
     if _record is None or _record.gave_up:
         return
     _record.status, _record.gave_up = status, time.monotonic()
+    if _mpi:
+        _mpi.end_later(status)
     if job.running():
         _tell_failure(job.current(), how, status)
 
@@ -758,10 +761,17 @@ def _end_main_thread(process: int) -> None:
 def _tell_failure(this: job.Job, how: str, status: int) -> None:
     """Let the other PEs count this one as lost; its threads may still use its memory."""
     this.board[this.node.place].exiting = time.monotonic()
-    if this.monitor:
-        this.monitor.fail(how, status)
+    _report(this, how, status)
     this.board[this.node.place].state = PeState.ABANDONED
     this.links.close()
+
+
+def _report(this: job.Job, how: str, status: int) -> None:
+    """Tell those who watch this PE on several nodes that its program has failed; on one node the board does."""
+    if this.monitor:
+        this.monitor.fail(how, status)
+    elif this.losses.hub and this.network:
+        this.links.fail(f"{how}, on {this.network.where(this.pe)}")
 
 
 def _at_exit() -> None:

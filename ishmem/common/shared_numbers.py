@@ -97,6 +97,8 @@ class Kind(IntEnum):
     """This PE ends the job (sequence: the exit status)."""
     SHRINK = 9
     """This PE asks who of a team is left, or is told (sequence: of its question; payload: a `Census`)."""
+    FAILED = 10
+    """The program of this PE has failed, and threads may keep its process (payload: how)."""
 
 
 class CallFlag(IntEnum):

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,8 @@ from ishmem.runtime import exit_status
 
 REPORT = 0.5
 """Seconds after a failure in which the other PEs may report it, before MPI ends them."""
+LINGER = 5.0
+"""Seconds that a program which has failed may keep its process in a job that goes on, as on one node."""
 
 
 class MpiJob:
@@ -66,6 +69,13 @@ class MpiJob:
             key = self._key
             self._mpi.COMM_SELF.Delete_attr(key)
             self._mpi.Comm.Free_keyval(key)
+
+    def end_later(self, status: int) -> None:
+        """End this process, whose program has failed, if threads or exit handlers keep it in a job that goes on."""
+        if self._goes_on:
+            timer = threading.Timer(LINGER, os._exit, (status,))
+            timer.daemon = True
+            timer.start()
 
     def abort(self, status: int) -> None:
         """End all processes of the MPI job with a status, or this one if the job goes on.

@@ -433,7 +433,7 @@ class SpanningLinks:
         self._near, self._whole = near, whole
         self.pe, self.n_pes, self.lost = near.pe, near.n_pes, whole.lost
         self.allgather, self.gather_all = near.allgather, whole.allgather
-        self.exit, self.leave, self.awaited = whole.exit, whole.leave, whole.awaited
+        self.exit, self.leave, self.awaited, self.fail = whole.exit, whole.leave, whole.awaited, whole.fail
         self.count_those_left, self.stream = whole.count_those_left, whole.stream
 
     def __setattr__(self, name: str, value: Any) -> None:

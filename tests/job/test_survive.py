@@ -66,6 +66,13 @@ def test_serving_after_many_kills(trial: trials.Trial) -> None:
         serve(chance.randrange(4), chance.random(), chance.choice(["reroute", "drop"]))
 
 
+@pytest.mark.parametrize(("when", "told"), [("inside", 3), ("after", 0)])
+def test_threads_of_a_failed_program_do_not_keep_the_job(trial: trials.Trial, when: str, told: int) -> None:
+    done = run_program(program("fails_with_a_thread"), 4, when, options=(*SURVIVE, "--timeout", "60"))
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == told, done
+    assert "timed out" not in done.stderr, done
+
+
 def test_a_job_where_all_die(trial: trials.Trial) -> None:
     text = "import ishmem, sys\nishmem.init(on_loss='continue')\nishmem.barrier_all()\nsys.exit(7)"
     done = run_program(text, 2)

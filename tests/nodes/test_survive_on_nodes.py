@@ -45,6 +45,15 @@ def test_waits_of_kernels_end(login: Login, trial: trials.Trial) -> None:
     assert done.returncode == 0, done
 
 
+@pytest.mark.parametrize(("when", "told"), [("inside", 3), ("after", 0)])
+def test_threads_of_a_failed_program_do_not_keep_the_job(
+    login: Login, trial: trials.Trial, when: str, told: int
+) -> None:
+    done = run(login, trial, "fails_with_a_thread", when)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == told, done
+    assert "timed out" not in done.stderr, done
+
+
 def test_a_signal_of_the_user_ends_the_job(login: Login, trial: trials.Trial) -> None:
     done = run(login, trial, "lost_node", signal=signal.SIGINT, after="begun")
     assert done.returncode == 1 and "SIGINT passed on to the PEs" in done.stderr, done
