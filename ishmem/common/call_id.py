@@ -7,12 +7,12 @@ bits   field
 =====  ==============================================
 0-7    routine, from ``violations.number``
 8-15   dtype, from `dtype_number`
-16-27  ``sst`` of ``alltoalls``
-28-39  ``dst`` of ``alltoalls``
-40-63  root; 0 for routines without one
+16-39  root; 0 for routines without one
+40-63  a number made from ``dst`` and ``sst``
 =====  ==============================================
 
-Large strides carry into the next field, so they are compared but not unpacked.
+``dst`` and ``sst``, the strides of ``alltoalls`` and the row distances of tiles, have no limit. Their field is the last
+one, so what does not fit is lost and changes no other field; ids compare it, and no error names it.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def dtype_number(dtype: object) -> int:
 
 
 def pack(routine, dtype, root, dst, sst):  # type: ignore[no-untyped-def]  # kernels compile it
-    """Return the id of a call."""
-    return routine + (dtype << 8) + (sst << 16) + (dst << 28) + (root << 40)
+    """Return the id of a call; in Python it may have more than 64 bits, which kernels cut off."""
+    return routine + (dtype << 8) + (root << 16) + ((dst + (dst << 12) + sst) << 40)
 
 
 def routine_of(call_id):  # type: ignore[no-untyped-def]  # kernels compile it
@@ -59,4 +59,4 @@ def routine_of(call_id):  # type: ignore[no-untyped-def]  # kernels compile it
 
 def unpack(call_id: int) -> CallId:
     """Return the fields of an id that is not `REFUSED`."""
-    return CallId(routine_of(call_id), call_id >> 8 & 255, call_id >> 40)
+    return CallId(routine_of(call_id), call_id >> 8 & 255, call_id >> 16 & 0xFFFFFF)

@@ -299,3 +299,32 @@ def test_on_queues(kind: tuple[str, ...]) -> None:
     ishmem.fcollect_on_queue(b[:n, 1 : 1 + width], a[:1, :width], sycl_queue=queue).wait()
     with pytest.raises(ishmem.SymmetryError, match="disagree") if n > 1 else contextlib.nullcontext():
         ishmem.quiet_on_queue(queue)
+
+
+@dpex.kernel
+def broadcast(item: kapi.Item, dest, source, root):  # type: ignore
+    ishmem.broadcast(dest, source, root)
+
+
+@dpex.kernel
+def exchange(item: kapi.Item, dest, source, dst, sst):  # type: ignore
+    ishmem.alltoalls(dest, source, dst, sst, 1)
+
+
+@CHECKING
+def test_roots_and_distances() -> None:
+    """Errors name the roots of calls, also where rows are thousands of elements apart; ids differ where those do."""
+    me, a = ishmem.my_pe(), ishmem.zeros((4, 1 << 13), dtype="int32")
+    flat = ishmem.zeros(1 << 16, dtype="int32")
+    calls = ["PE 0: broadcast of 8 elements of dtype int32", "PE 1: broadcast of 8 elements of dtype int32 with root 1"]
+    dpex.call_kernel(broadcast, kapi.Range(1), a[:2, :4], a[2:, :4], me)
+    with pytest.raises(ishmem.SymmetryError, match=rf"disagree; {calls[me]}; {calls[1 - me]} \("):
+        ishmem.quiet()
+    ishmem.sync_all()
+    with pytest.raises(ishmem.SymmetryError, match="root"):
+        ishmem.broadcast(a[:2, :4], a[2:, :4], me)
+    for dst, sst in ((4096 + 4096 * me, 1), (1, 4096 + 4096 * me), (1 + me, 1 + 4096 * (1 - me))):
+        dpex.call_kernel(exchange, kapi.Range(1), flat, flat, dst, sst)
+        with pytest.raises(ishmem.SymmetryError, match=r"PEs disagree.*alltoalls"):
+            ishmem.quiet()
+        ishmem.sync_all()
