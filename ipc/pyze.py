@@ -297,11 +297,6 @@ def gpus() -> list[int]:
     return [device for device in found if device_properties(device).type == DEVICE_TYPE_GPU]
 
 
-def sub_devices(device: int) -> list[int]:
-    """Return the handles of a device's tiles; none for a tile or a device of one tile."""
-    return _handles("zeDeviceGetSubDevices", device)
-
-
 def api_version(driver: int) -> tuple[int, int]:
     """Return the version of the Level Zero API that a driver supports, such as (1, 3)."""
     version = U32()
@@ -348,11 +343,6 @@ def xe_cores(device: int) -> int:
     return int(properties.numSlices * properties.numSubslicesPerSlice)
 
 
-def compute_properties(device: int) -> Structure:
-    """Return a device's limits on work-groups."""
-    return _properties("zeDeviceGetComputeProperties", "ze_device_compute_properties_t", device)
-
-
 def memory_properties(device: int) -> list[Structure]:
     """Return the properties of each memory of a device."""
     return _property_list("zeDeviceGetMemoryProperties", "ze_device_memory_properties_t", device)
@@ -394,25 +384,9 @@ def can_access_peer(device: int, peer: int) -> bool:
 # ---- contexts and memory
 
 
-def create_context(driver: int) -> int:
-    """Return a new context; destroy it with ``zeContextDestroy``."""
-    return _handle("zeContextCreate", driver, _desc("context"))
-
-
-def alloc_device(context: int, device: int, size: int, alignment: int = 64) -> int:
-    """Return the address of new device memory; free it with ``zeMemFree``."""
-    return _handle("zeMemAllocDevice", context, _desc("device_mem_alloc"), size, alignment, device)
-
-
 def alloc_host(context: int, size: int, alignment: int = 64) -> int:
     """Return the address of new host memory that devices can access; free it with ``zeMemFree``."""
     return _handle("zeMemAllocHost", context, _desc("host_mem_alloc"), size, alignment)
-
-
-def alloc_shared(context: int, device: int, size: int, alignment: int = 64) -> int:
-    """Return the address of new shared memory; free it with ``zeMemFree``."""
-    desc = (_desc("device_mem_alloc"), _desc("host_mem_alloc"))
-    return _handle("zeMemAllocShared", context, *desc, size, alignment, device)
 
 
 def address_range(context: int, pointer: int) -> tuple[int, int]:
@@ -502,15 +476,6 @@ def append_copy(
     call(clist, dest, source, size, signal, len(waits), _array(waits))
 
 
-def append_fill(
-    clist: int, dest: int, pattern: bytes, size: int, signal: int | None = None, waits: Sequence[int] = ()
-) -> None:
-    """Append a fill of ``size`` bytes with a pattern, whose length is a power of two."""
-    value = ctypes.create_string_buffer(pattern, len(pattern))
-    call = _bind("zeCommandListAppendMemoryFill")
-    call(clist, dest, ctypes.addressof(value), len(pattern), size, signal, len(waits), _array(waits))
-
-
 def append_barrier(clist: int, signal: int | None = None, waits: Sequence[int] = ()) -> None:
     """Append a barrier: later commands start after all earlier ones have completed."""
     _bind("zeCommandListAppendBarrier")(clist, signal, len(waits), _array(waits))
@@ -526,11 +491,6 @@ def append_launch(
     """Append the launch of a kernel over a 3-D range of work-groups."""
     call = _bind("zeCommandListAppendLaunchKernel")
     call(clist, kernel, byref(structure("ze_group_count_t")(*groups)), signal, len(waits), _array(waits))
-
-
-def create_fence(queue: int) -> int:
-    """Return a new fence of a queue; destroy it with ``zeFenceDestroy``."""
-    return _handle("zeFenceCreate", queue, _desc("fence"))
 
 
 def create_event_pool(context: int, count: int, flags: int = EVENT_POOL_HOST_VISIBLE) -> int:
@@ -577,23 +537,9 @@ def create_module(context: int, device: int, spirv: bytes, flags: str = "") -> i
     return module.value or 0
 
 
-def kernel_names(module: int) -> list[str]:
-    """Return the names of a module's kernels."""
-    count = U32()
-    _bind("zeModuleGetKernelNames")(module, byref(count), None)
-    names = (c_char_p * count.value)()
-    _bind("zeModuleGetKernelNames")(module, byref(count), names)
-    return [name.decode() for name in names[: count.value] if name]
-
-
 def create_kernel(module: int, name: str) -> int:
     """Return a kernel of a module; destroy it with ``zeKernelDestroy``."""
     return _handle("zeKernelCreate", module, _desc("kernel", pKernelName=name.encode()))
-
-
-def kernel_properties(kernel: int) -> Structure:
-    """Return number of arguments and sizes of a kernel."""
-    return _properties("zeKernelGetProperties", "ze_kernel_properties_t", kernel)
 
 
 def set_argument(kernel: int, index: int, value: Any) -> None:

@@ -64,18 +64,12 @@ char *Heap::symmetric(int pe, int64_t offset, size_t bytes, bool held) const {
     return (held ? far_address(pe, STATICS_AT + object.place) : object.mapped[index]) + within;
 }
 
-char *Heap::static_of(const char *address, size_t bytes, Py_ssize_t pe) const {
-    if (pe < 0 || pe >= n_pes) return nullptr;
-    const auto [number, offset] = static_place(address, bytes);
-    return number ? static_objects[number - 1]->mapped[static_cast<size_t>(pe)] + offset : nullptr;
-}
-
 char *Heap::static_target(const char *address, size_t bytes, Py_ssize_t pe) const {
     char *const target = target_of(pe);
-    if (!target) return nullptr;
-    if (!is_far(target)) return static_of(address, bytes, pe);
     const auto [number, offset] = static_place(address, bytes);
-    return number ? far_address(static_cast<int>(pe), STATICS_AT + static_objects[number - 1]->place + offset) : nullptr;
+    if (!target || !number) return nullptr;
+    const Static &object = *static_objects[number - 1];
+    return (is_far(target) ? far_address(static_cast<int>(pe), STATICS_AT + object.place) : object.mapped[static_cast<size_t>(pe)]) + offset;
 }
 
 void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others, const std::vector<uintptr_t> &engine_addresses) {

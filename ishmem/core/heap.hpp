@@ -116,10 +116,8 @@ struct Heap {
     // Where calls of the program reach a PE; null when it is lost in a job that goes on.
     char *target_of(Py_ssize_t pe) const { return __atomic_load_n(&targets[static_cast<size_t>(pe)], __ATOMIC_RELAXED); }
 
-    // Translates a range in a static host object of this PE into its address on `pe`; null when it is in none.
-    char *static_of(const char *address, size_t bytes, Py_ssize_t pe) const;
-
-    // The same for calls of the program: far addresses also where late_delivery.hpp holds them.
+    // Translates a range in a static object of this PE into its address on `pe` for calls of the program, which is far also
+    // where late_delivery.hpp holds operations; null when it is in none.
     char *static_target(const char *address, size_t bytes, Py_ssize_t pe) const;
 
     // Translates an offset from this PE's heap, as kernels give it, into the place of the range in the symmetric memory of

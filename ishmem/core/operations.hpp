@@ -107,10 +107,9 @@ Done strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
              bool is_put);
 
 // Copies, then updates the word at `sig_addr`: stores `signal`, or adds it. A PE that sees the signal sees the data.
+template <bool nbi>
 Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
                 PyObject *nelems, PyObject *index);
-Done put_signal_nbi(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
-                    PyObject *nelems, PyObject *index);
 
 // Move one element from or to an array of the host that has the bytes of one, for types without a scalar in the core.
 Done put_element(PyObject *dest, PyObject *host, PyObject *pe, PyObject *index);

@@ -24,21 +24,24 @@ bool signal_of(PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject 
 // Stores of the copy engine may be on their way to the other device: a read from its memory completes after them.
 void read_back(const char *at) { static_cast<void>(*const_cast<const volatile char *>(at)); }
 
+}  // namespace
+
 // Model: tests/models/signal.pml.
+template <bool nbi>
 Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
-                PyObject *nelems, PyObject *index, bool nbi) {
+                PyObject *nelems, PyObject *index) {
     Operands t;
     Signal s;
     if (!signal_of(sig_addr, signal, sig_op, pe, index, s) || !read(dest, source, pe, nelems, t)) return {false};
     const int rmw = static_cast<int>(s.rmw);
     const Reach *reach = is_far(s.at) ? &reach_of(s.at) : nullptr;
     const uint64_t mark = reach ? reach->mark() : 0;
-    nbi = nbi && reach;
-    const Made made = move(t, true, {source, nbi, nbi ? "put_nbi" : "put"});
+    const bool pending = nbi && reach;
+    const Made made = move(t, true, {source, pending, pending ? "put_nbi" : "put"});
     if (!complete(made, false)) return {false};
     if (!host_updates(s.view, s.at, rmw, false)) {
         fence();
-        if (late) late->complete();
+        if (late) late->complete();  // the kernel acts on memory at once
         PyObject *old = atomic_by_kernel(rmw, sig_addr, pe, index, signal, Py_None);
         Py_XDECREF(old);
         return {old != nullptr};
@@ -50,21 +53,12 @@ Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
     return {true};
 }
 
-}  // namespace
+template Done put_signal<false>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
+template Done put_signal<true>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
 
 bool host_signals(PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe, PyObject *index) {
     Signal s;
     return signal_of(sig_addr, signal, sig_op, pe, index, s) && host_updates(s.view, s.at, static_cast<int>(s.rmw), false);
-}
-
-Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
-                PyObject *nelems, PyObject *index) {
-    return put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index, false);
-}
-
-Done put_signal_nbi(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
-                    PyObject *nelems, PyObject *index) {
-    return put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems, index, true);
 }
 
 }  // namespace ishmem

@@ -193,30 +193,28 @@ bool put_far(const Box &box, char *to, const char *from, size_t item) {
     return each_row(box, box.axes.count - 1, to, from, static_cast<Py_ssize_t>(item), row);
 }
 
-bool get_far(const Box &box, char *to, const char *from, size_t item) {
-    const Reach &reach = reach_of(from);
-    Gets gets;
-    const size_t bytes = static_cast<size_t>(box.block) * item;
+// Calls `act` for each block; ends when it returns false.
+template <class Act>
+bool each_block(const Box &box, char *to, const char *from, size_t item, const Act &act) {
     const auto row = [&](char *at, const char *of, const Steps &steps) {
-        bool started = true;
-        move_each(at, of, steps, [&](char *into, const char *source) {
-            started = started && gets.start(into, reach.source(source, bytes, "get with steps"), bytes);
-        });
-        return started;
-    };
-    return each_row(box, box.axes.count - 1, to, from, static_cast<Py_ssize_t>(item), row) && gets.await() == Satisfied;
-}
-
-bool copy_blocks_by_engine(const Box &box, char *to, const char *from, size_t item, PyObject *local) {
-    const size_t bytes = static_cast<size_t>(box.block) * item;
-    const auto row = [&](char *at, const char *of, const Steps &steps) {
-        bool started = true;
-        move_each(at, of, steps, [&](char *into, const char *source) {
-            started = started && copy_by_engine(into, source, bytes, local);
-        });
-        return started;
+        bool goes_on = true;
+        for (size_t i = 0; i < steps.count && goes_on; ++i, at += steps.to, of += steps.from) goes_on = act(at, of);
+        return goes_on;
     };
     return each_row(box, box.axes.count - 1, to, from, static_cast<Py_ssize_t>(item), row);
+}
+
+bool get_far(const Box &box, char *to, const char *from, size_t item) {
+    Gets gets;
+    const Reach &reach = reach_of(from);
+    const size_t bytes = static_cast<size_t>(box.block) * item;
+    const auto get = [&](char *at, const char *of) { return gets.start(at, reach.source(of, bytes, "get with steps"), bytes); };
+    return each_block(box, to, from, item, get) && gets.await() == Satisfied;
+}
+
+bool copy_by_engine(const Box &box, char *to, const char *from, size_t item, PyObject *local) {
+    const size_t bytes = static_cast<size_t>(box.block) * item;
+    return each_block(box, to, from, item, [&](char *at, const char *of) { return ishmem::copy_by_engine(at, of, bytes, local); });
 }
 
 void copy_near(const Box &box, char *to, const char *from, size_t item) {
@@ -256,7 +254,7 @@ Made copy(const Operands &t, const Box &box, bool is_put, PyObject *local) {
     if (!find_ends(target, origin, t.pe, is_put, bytes, static_cast<size_t>(box.count() / box.block), ends)) return Made::NotMade;
     char *at = ends.to + (box.to - to.low) * static_cast<Py_ssize_t>(item);
     const char *of = ends.from + (box.from - from.low) * static_cast<Py_ssize_t>(item);
-    if (ends.of_engine) return copy_blocks_by_engine(box, at, of, item, local) ? Made::ByEngine : Made::NotMade;
+    if (ends.of_engine) return copy_by_engine(box, at, of, item, local) ? Made::ByEngine : Made::NotMade;
     return copy(box, at, of, item) ? Made::ByHost : Made::NotMade;
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 
+import level_zero
 import pytest
 
 import ishmem  # noqa: F401
@@ -50,14 +51,14 @@ def device(driver):
 
 @pytest.fixture(scope="module")
 def context(driver):
-    context = pyze.create_context(driver)
+    context = level_zero.create_context(driver)
     yield context
     pyze.zeContextDestroy(context)
 
 
 @pytest.fixture
 def memory(context, device):
-    pointer = pyze.alloc_device(context, device, 8192)
+    pointer = level_zero.alloc_device(context, device, 8192)
     yield pointer
     pyze.zeMemFree(context, pointer)
 
@@ -101,8 +102,8 @@ def test_device(driver, device):
     assert sum(memory.totalSize for memory in pyze.memory_properties(device)) > 1 << 20
     assert pyze.memory_access_properties(device).deviceAllocCapabilities & pyze.ACCESS_RW
     assert pyze.queue_groups(device)[0].flags & pyze.QUEUE_COMPUTE
-    assert pyze.compute_properties(device).maxTotalGroupSize >= 64
-    for sub_device in pyze.sub_devices(device):
+    assert level_zero.compute_properties(device).maxTotalGroupSize >= 64
+    for sub_device in level_zero.sub_devices(device):
         assert pyze.device_properties(sub_device).flags & pyze.DEVICE_SUBDEVICE
 
 
@@ -115,8 +116,8 @@ def test_peers(driver):
 
 def test_memory_kinds(context, device):
     kinds = {
-        pyze.MEMORY_DEVICE: pyze.alloc_device(context, device, 4096),
-        pyze.MEMORY_SHARED: pyze.alloc_shared(context, device, 4096),
+        pyze.MEMORY_DEVICE: level_zero.alloc_device(context, device, 4096),
+        pyze.MEMORY_SHARED: level_zero.alloc_shared(context, device, 4096),
         pyze.MEMORY_HOST: pyze.alloc_host(context, 4096),
     }
     for kind, pointer in kinds.items():
@@ -134,7 +135,7 @@ def test_memory_kinds(context, device):
 def test_copy_and_fill_through_an_immediate_list(context, device, memory):
     clist = pyze.create_immediate(context, device)
     source, result = ctypes.create_string_buffer(bytes(range(256)), 256), (ctypes.c_uint8 * 512)()
-    pyze.append_fill(clist, memory, b"\x01\x02\x03\x04", 512)
+    level_zero.append_fill(clist, memory, b"\x01\x02\x03\x04", 512)
     pyze.append_copy(clist, memory + 64, address(source), 256)
     pyze.append_barrier(clist)
     pyze.append_copy(clist, address(result), memory, 512)
@@ -145,7 +146,7 @@ def test_copy_and_fill_through_an_immediate_list(context, device, memory):
 
 def test_copy_through_a_queue_with_fence_and_event(context, device, memory):
     queue, clist = pyze.create_queue(context, device), pyze.create_list(context, device)
-    pool, fence = pyze.create_event_pool(context, 1), pyze.create_fence(queue)
+    pool, fence = pyze.create_event_pool(context, 1), level_zero.create_fence(queue)
     event = pyze.create_event(pool, 0)
     source, result = ctypes.create_string_buffer(b"twelve bytes", 12), ctypes.create_string_buffer(12)
     assert pyze.zeEventQueryStatus(event) == pyze.NOT_READY

@@ -4,12 +4,13 @@ import ctypes
 import os
 import sys
 
+import level_zero
 import test_simulator as t
 
 from ishmem.ipc import pyze
 
 ze = t.Level0()
-address = pyze.alloc_device(ze.context, ze.device, 100)
+address = level_zero.alloc_device(ze.context, ze.device, 100)
 os.dup2(os.open("/dev/null", os.O_RDONLY), 700)  # numbers that the importer does not have
 for _ in range(300):
     os.dup(0)

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 
+import level_zero
 import test_simulator as t
 
 from ishmem.ipc import pyze
@@ -13,6 +14,6 @@ if sys.argv[1:]:
     signal.signal(number, lambda *_: print("mine"))
 ze = t.Level0()
 kernel = pyze.create_kernel(pyze.create_module(ze.context, ze.device, t.spirv()), "store")
-print(ze.store(kernel, pyze.alloc_device(ze.context, ze.device, 100))[0])
+print(ze.store(kernel, level_zero.alloc_device(ze.context, ze.device, 100))[0])
 os.kill(os.getpid(), number)
 print("alive")

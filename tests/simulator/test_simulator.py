@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import level_zero
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
@@ -114,7 +115,7 @@ class Level0:
         self.lib = ctypes.CDLL(pyze.LIBRARY)
         self.driver = pyze.drivers()[0]
         self.device = pyze.devices(self.driver)[0]
-        self.context = pyze.create_context(self.driver)
+        self.context = level_zero.create_context(self.driver)
         self.list = pyze.create_immediate(self.context, self.device)
 
     def read(self, address: int, size: int) -> bytes:
@@ -124,7 +125,7 @@ class Level0:
 
     def store(self, kernel: int, out: int, value=5, more=UINT_2, groups=1) -> list[int]:
         """Run the kernel made by hand on groups of 4; return the 8 numbers that out holds afterwards."""
-        pyze.append_fill(self.list, out, b"\0", 64)
+        level_zero.append_fill(self.list, out, b"\0", 64)
         pyze.set_argument(kernel, 0, out)
         number = ctypes.c_uint64(value)
         pyze.zeKernelSetArgumentValue(kernel, 1, 8, ctypes.addressof(number) if value else None)
@@ -154,7 +155,7 @@ def kernel(module):
 
 @pytest.fixture
 def memory(ze):
-    address = pyze.alloc_device(ze.context, ze.device, 8192)
+    address = level_zero.alloc_device(ze.context, ze.device, 8192)
     yield address
     pyze.zeMemFree(ze.context, address)
 
@@ -180,8 +181,8 @@ def test_arguments_are_those_of_the_append(ze, kernel, memory):
     assert code_of(pyze.execute, queue, [commands]).endswith("INVALID_COMMAND_LIST_TYPE"), "not closed"
     pyze.zeCommandListClose(commands)
     for _ in range(2):
-        pyze.append_fill(ze.list, memory, b"\0", 64)
-        fence = pyze.create_fence(queue)
+        level_zero.append_fill(ze.list, memory, b"\0", 64)
+        fence = level_zero.create_fence(queue)
         assert pyze.zeFenceQueryStatus(fence) == pyze.NOT_READY
         pyze.execute(queue, [commands], fence)
         assert pyze.zeFenceHostSynchronize(fence, pyze.FOREVER) == pyze.SUCCESS
@@ -193,8 +194,8 @@ def test_arguments_are_those_of_the_append(ze, kernel, memory):
 
 
 def test_kernel_is_described(ze, module, kernel):
-    assert pyze.kernel_names(module) == ["store"]
-    assert pyze.kernel_properties(kernel).numKernelArgs == 4
+    assert level_zero.kernel_names(module) == ["store"]
+    assert level_zero.kernel_properties(kernel).numKernelArgs == 4
     size = [ctypes.c_uint32() for _ in range(3)]
     pyze.zeKernelSuggestGroupSize(kernel, 1000, 3, 1, *map(ctypes.byref, size))
     assert [n.value for n in size] == [250, 1, 1]
@@ -250,7 +251,7 @@ def test_program_of_several_modules(ze, memory):
     words = (ctypes.c_uint64 * 7)(0x20002, 0, 2, ctypes.addressof(sizes), ctypes.addressof(inputs), 0, 0)
     # As SYCL does: a validation layer wants a module where the extension has them.
     program = build(ze, pNext=ctypes.addressof(words), inputSize=1, pInputModule=b"\x01")
-    assert pyze.kernel_names(program) == ["first", "second"]
+    assert level_zero.kernel_names(program) == ["first", "second"]
     for name in "first", "second":
         assert ze.store(pyze.create_kernel(program, name), memory)[0] == 107
 
@@ -285,34 +286,34 @@ def test_memory(ze, memory):
     assert (properties.type, device) == (pyze.MEMORY_DEVICE, ze.device)
     assert pyze.alloc_properties(ze.context, ctypes.addressof(properties))[0].type == pyze.MEMORY_UNKNOWN
     for alignment in 1, 4096, 1 << 22:
-        address = pyze.alloc_device(ze.context, ze.device, 100, alignment)
+        address = level_zero.alloc_device(ze.context, ze.device, 100, alignment)
         assert address % alignment == 0
         pyze.zeMemFree(ze.context, address)
     assert code_of(pyze.zeMemFree, ze.context, memory + 1).endswith("INVALID_ARGUMENT")
     assert code_of(pyze.zeMemFree, ze.context, None).endswith("NULL_POINTER")
     assert code_of(pyze.zeMemFree, None, memory).endswith("NULL_HANDLE")
-    assert code_of(pyze.alloc_device, ze.context, ze.device, 0).endswith("UNSUPPORTED_SIZE")
-    assert code_of(pyze.alloc_device, ze.context, ze.device, 64, 3).endswith("UNSUPPORTED_ALIGNMENT")
-    assert code_of(pyze.alloc_device, ze.context, ze.device, 1 << 50).endswith("OUT_OF_DEVICE_MEMORY")
+    assert code_of(level_zero.alloc_device, ze.context, ze.device, 0).endswith("UNSUPPORTED_SIZE")
+    assert code_of(level_zero.alloc_device, ze.context, ze.device, 64, 3).endswith("UNSUPPORTED_ALIGNMENT")
+    assert code_of(level_zero.alloc_device, ze.context, ze.device, 1 << 50).endswith("OUT_OF_DEVICE_MEMORY")
     assert code_of(pyze.address_range, ze.context, 4096).endswith("INVALID_ARGUMENT")
 
 
 def test_copies_and_fills(ze, memory):
-    pyze.append_fill(ze.list, memory, b"abcd", 8192)
-    pyze.append_fill(ze.list, memory + 3, b"xy", 5)
+    level_zero.append_fill(ze.list, memory, b"abcd", 8192)
+    level_zero.append_fill(ze.list, memory + 3, b"xy", 5)
     pyze.append_copy(ze.list, memory + 100, memory, 9)
     pyze.append_copy(ze.list, memory, memory + 50, 0)
     assert ze.read(memory, 12) == b"abcxyxyxabcd"
     assert ze.read(memory + 99, 11) == b"dabcxyxyxab"[:11]
     assert ze.read(memory + 8188, 4) == b"abcd"
-    assert code_of(pyze.append_fill, ze.list, memory, b"abc", 8).endswith("INVALID_SIZE")
+    assert code_of(level_zero.append_fill, ze.list, memory, b"abc", 8).endswith("INVALID_SIZE")
     assert code_of(pyze.append_copy, ze.list, 0, memory, 8).endswith("NULL_POINTER")
 
 
 def test_region_copy(ze, memory):
     source = ctypes.create_string_buffer(bytes(range(64)))
     regions = [(ctypes.c_uint32 * 6)(*numbers) for numbers in ((1, 2, 0, 3, 2, 1), (4, 1, 0, 3, 2, 1))]
-    pyze.append_fill(ze.list, memory, b"\0", 64)
+    level_zero.append_fill(ze.list, memory, b"\0", 64)
     copy = ze.lib.zeCommandListAppendMemoryCopyRegion
     pointers = [ctypes.c_void_p(ze.list), ctypes.c_void_p(memory), regions[0], 16, 0, source, regions[1], 8, 0]
     assert copy(*pointers, None, 0, None) == 0
@@ -433,8 +434,8 @@ class FreeDesc(pyze.Tagged):
 def test_memory_that_is_freed_while_it_is_used(ze, in_order, policy):
     pool, size = pyze.create_event_pool(ze.context, 1), 1 << 20
     gate, host = pyze.create_event(pool, 0), ctypes.create_string_buffer(b"x" * size, size)
-    used = pyze.alloc_device(ze.context, ze.device, size)
-    pyze.append_fill(in_order, used, b"y", size, None, [gate])
+    used = level_zero.alloc_device(ze.context, ze.device, size)
+    level_zero.append_fill(in_order, used, b"y", size, None, [gate])
     pyze.append_copy(in_order, ctypes.addressof(host), used, size)
     free = ze.lib.zeMemFreeExt
     desc = ctypes.byref(FreeDesc(freePolicy=policy))

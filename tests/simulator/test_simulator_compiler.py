@@ -9,6 +9,7 @@ import struct
 import time
 from pathlib import Path
 
+import level_zero
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
@@ -135,7 +136,7 @@ def ze():
 
 def run_select(ze: Level0, module: int, value: int) -> int:
     kernel = pyze.create_kernel(module, "select")
-    out = pyze.alloc_device(ze.context, ze.device, 64)
+    out = level_zero.alloc_device(ze.context, ze.device, 64)
     pyze.set_argument(kernel, 0, out)
     pyze.set_argument(kernel, 1, ctypes.c_uint64(value))
     pyze.zeKernelSetGroupSize(kernel, 1, 1, 1)
