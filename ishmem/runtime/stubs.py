@@ -64,6 +64,34 @@ def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[...
     return named(refuse, name, routine.__module__, text, source or f"ishmemx_{name}")
 
 
+def on_queue_form(
+    routine: Callable[..., Any], call: Callable[..., R], words: str, source: str = "", results: tuple[str, ...] = ()
+) -> Callable[..., R]:
+    """Return ``<routine>_on_queue``, which passes ``routine`` and its arguments by name to ``call``.
+
+    ``dtype`` and ``status`` come last, after ``results``, ``sycl_queue`` and ``depends``. ``words`` end the sentence
+    that begins the docstring.
+    """
+    name, host = f"{routine.__name__}_on_queue", inspect.signature(routine)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    added = [inspect.Parameter(each, kind, annotation="Any") for each in results]
+    for each, annotation in (("sycl_queue", "Queue"), ("depends", "Depends")):
+        added.append(inspect.Parameter(each, kind, default=None, annotation=annotation))
+    given = [each for each in host.parameters.values() if each.name != "timeout"]
+    parameters = sorted([*given, *added], key=lambda each: each.name in ("dtype", "status"))
+    signature = host.replace(parameters=parameters, return_annotation="dpctl.SyclEvent")
+
+    def form(*arguments: Any, **keywords: Any) -> R:
+        given = signature.bind(*arguments, **keywords)
+        given.apply_defaults()
+        return call(routine, **given.arguments)
+
+    form.__signature__ = signature  # type: ignore[attr-defined]
+    form.__name__ = name
+    text = f"Submit ``{routine.__name__}`` to a queue{words}\n\n{docstrings.on_queue_sections(form, routine)}"
+    return named(form, name, call.__module__, text, source or f"ishmemx_{name}")
+
+
 def function_of(
     method: Callable[..., R], parameter: str, checked: Callable[[Any], Any], words: dict[str, str], example: str
 ) -> Callable[..., R]:
