@@ -80,17 +80,12 @@ from .memory import (
     view as view,
 )
 from .on_queue import (
-    barrier_all_on_queue as barrier_all_on_queue,
-    fence_on_queue as fence_on_queue,
     get_on_queue as get_on_queue,
     put_on_queue as put_on_queue,
     put_signal_on_queue as put_signal_on_queue,
-    quiet_on_queue as quiet_on_queue,
     signal_add_on_queue as signal_add_on_queue,
     signal_set_on_queue as signal_set_on_queue,
     signal_wait_until_on_queue as signal_wait_until_on_queue,
-    sync_all_on_queue as sync_all_on_queue,
-    team_sync_on_queue as team_sync_on_queue,
     wait_until_on_queue as wait_until_on_queue,
 )
 from .order import fence as fence, flush as flush, pe_quiet as pe_quiet, quiet as quiet
@@ -529,6 +524,46 @@ def team_sync_work_group(team: int, group: typing.Any) -> int:
     Source: ishmemx_team_sync_work_group.
     """
 
+def barrier_all_on_queue(
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``barrier_all`` to a queue, as a kernel of one work-item.
+
+    Collective, not blocking: all PEs call such forms in one order.
+
+    Args:
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.barrier_all_on_queue()
+            event.wait()
+
+    Source: ishmemx_barrier_all_on_queue.
+    """
+
+def fence_on_queue(
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``fence`` to a queue: it orders what was started before its turn and what starts after.
+
+    The on-queue operations of one queue are in order without it. Not collective, not blocking.
+
+    Args:
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.fence_on_queue()
+            event.wait()
+
+    Source: shmem_fence, in the manner of ishmemx_quiet_on_queue.
+    """
+
 def get_nbi_on_queue(
     dest: typing.Any, source: dpnp.ndarray, pe: int, sycl_queue: dpctl.SyclQueue | None = None,
     depends: list[dpctl.SyclEvent] | None = None, nelems: int | None = None,
@@ -719,6 +754,71 @@ def put_signal_nbi_on_queue(
             event.wait()
 
     Source: ishmemx_put_signal_nbi_on_queue.
+    """
+
+def quiet_on_queue(
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``quiet`` to a queue: it completes all operations that were started before its turn.
+
+    Not collective, not blocking.
+
+    Args:
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.quiet_on_queue()
+            event.wait()
+
+    Source: ishmemx_quiet_on_queue.
+    """
+
+def sync_all_on_queue(
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``sync_all`` to a queue, as a kernel of one work-item.
+
+    Collective, not blocking: all PEs call such forms in one order.
+
+    Args:
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.sync_all_on_queue()
+            event.wait()
+
+    Source: ishmemx_sync_all_on_queue.
+    """
+
+def team_sync_on_queue(
+    team: Team, sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``team_sync`` to a queue, as a kernel of one work-item.
+
+    Collective over the team, not blocking: all PEs call such forms in one order.
+
+    Raises:
+        ValueError: This PE is not in the team.
+        StateError: Destroyed, or not between ``init`` and ``finalize``.
+
+    Args:
+        team: A team.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.team_sync_on_queue(team)
+            event.wait()
+
+    Source: ishmemx_team_sync_on_queue.
     """
 
 def wait_until_all_on_queue(

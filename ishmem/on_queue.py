@@ -126,28 +126,6 @@ def signal_set_on_queue(
     return _signal("signal_set", SignalOp.SET, sig_addr, signal, pe, sycl_queue, depends, index)
 
 
-@as_on_queue(order.fence)
-def fence_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """Submit ``fence`` to a queue: it orders what was started before its turn and what starts after.
-
-    The on-queue operations of one queue are in order without it. Not collective, not blocking.
-
-    Source: shmem_fence, in the manner of ishmemx_quiet_on_queue.
-    """
-    return _order("fence", order.fence, sycl_queue, depends)
-
-
-@as_on_queue(order.quiet)
-def quiet_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """Submit ``quiet`` to a queue: it completes all operations that were started before its turn.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_quiet_on_queue.
-    """
-    return _order("quiet", order.quiet, sycl_queue, depends)
-
-
 @as_on_queue(wait.wait_until)
 def wait_until_on_queue(
     ivar: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
@@ -188,49 +166,9 @@ def signal_wait_until_on_queue(
     )
 
 
-@as_on_queue(collectives.barrier_all)
-def barrier_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """Submit ``barrier_all`` to a queue, as a kernel of one work-item.
-
-    Collective, not blocking: all PEs make their on-queue collectives in the same order.
-
-    Source: ishmemx_barrier_all_on_queue.
-    """
-    job.current().engine.quiet()
-    return _collective("barrier_all", 0, sycl_queue, depends)
-
-
-@as_on_queue(collectives.sync_all)
-def sync_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """Submit ``sync_all`` to a queue, as a kernel of one work-item.
-
-    Collective, not blocking, as ``barrier_all_on_queue``.
-
-    Source: ishmemx_sync_all_on_queue.
-    """
-    return _collective("sync_all", 0, sycl_queue, depends)
-
-
-@as_on_queue(collectives.team_sync)
-def team_sync_on_queue(team: Team, sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """Submit ``team_sync`` to a queue, as a kernel of one work-item.
-
-    Collective over the team, not blocking, as ``barrier_all_on_queue``.
-
-    Raises:
-        ValueError: This PE is not in the team.
-        StateError: Destroyed, or not between ``init`` and ``finalize``.
-
-    Source: ishmemx_team_sync_on_queue.
-    """
-    member = teams.find(team)
-    member.shape  # noqa: B018  # raises unless this PE is in it
-    return _collective("team_sync", member.handle, sycl_queue, depends)
-
-
-def _order(name: str, routine: Callable[[], None], queue: Queue, depends: Depends) -> dpctl.SyclEvent:
-    worker, events = _worker(queue), events_of(depends)
-    return recorded(worker, name, events) if isinstance(worker, Recorder) else worker.step(events, routine)
+def _order(routine: Callable[[], None], sycl_queue: Queue, depends: Depends) -> dpctl.SyclEvent:
+    worker, events = _worker(sycl_queue), events_of(depends)
+    return recorded(worker, routine.__name__, events) if isinstance(worker, Recorder) else worker.step(events, routine)
 
 
 def recorded(
@@ -514,18 +452,25 @@ def _result_view(ret: Any) -> check.View:
     return array
 
 
-def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.SyclEvent:
+def _collective(
+    routine: Callable[..., Any], sycl_queue: Queue, depends: Depends, team: Team | None = None
+) -> dpctl.SyclEvent:
+    name, workers, handle = routine.__name__, job.current().queue_workers, 0
+    if team is not None:
+        handle = teams.find(team).handle
+        teams.find(team).shape  # noqa: B018  # raises unless this PE is in it
+    if routine is collectives.barrier_all:
+        job.current().engine.quiet()
     check_waits(name)
-    workers = job.current().queue_workers
     try:
-        worker, events = workers.of(queue), events_of(depends)
+        worker, events = workers.of(sycl_queue), events_of(depends)
     except Exception:
-        _submit_collective(name, team, workers.of(None), [])  # the kernels of the other PEs wait for it
+        _submit_collective(name, handle, workers.of(None), [])  # the kernels of the other PEs wait for it
         raise
     if isinstance(worker, Recorder):
-        return recorded(worker, name, events, team, team=team)
+        return recorded(worker, name, events, handle, team=handle)
     problem = worker.take_problem()
-    event = _submit_collective(name, team, worker, events)
+    event = _submit_collective(name, handle, worker, events)
     if problem:
         raise problem
     return event
@@ -562,6 +507,7 @@ _ALONE = ".\n\nNot collective, not blocking."
 _FROM = f", as a kernel; ``dest`` in host memory must have {{}}{_ALONE}"
 _TO = f", as a kernel; ``dest`` in static memory must have {{}}{_ALONE}"
 _RESULT = f"; the {{}} is stored in ``ret[0]``, of dtype int64 or uint64{_ALONE}"
+_KERNEL = ", as a kernel of one work-item.\n\nCollective{}, not blocking: all PEs call such forms in one order."
 _BY_HOST = f"; the host waits, not a kernel{_ALONE}"
 
 put_nbi_on_queue = _nonblocking(put_on_queue, rma.put_nbi)
@@ -573,13 +519,21 @@ ibput_on_queue = on_queue_form(strided.ibput, _call_strided, _TO.format("no gaps
 ibget_on_queue = on_queue_form(strided.ibget, _call_strided, _FROM.format("no gaps between blocks"))
 wait_until_all_on_queue = on_queue_form(wait_sets.wait_until_all, _wait_set, _BY_HOST)
 wait_until_all_vector_on_queue = on_queue_form(wait_sets.wait_until_all_vector, _wait_set, _BY_HOST)
-
-
-def _with_result(routine: Callable[..., int], result: str) -> Callable[..., dpctl.SyclEvent]:
-    return on_queue_form(routine, _wait_set, _RESULT.format(result), results=("ret",))
-
-
-wait_until_any_on_queue = _with_result(wait_sets.wait_until_any, "index")
-wait_until_any_vector_on_queue = _with_result(wait_sets.wait_until_any_vector, "index")
-wait_until_some_on_queue = _with_result(wait_sets.wait_until_some, "count")
-wait_until_some_vector_on_queue = _with_result(wait_sets.wait_until_some_vector, "count")
+wait_until_any_on_queue = on_queue_form(wait_sets.wait_until_any, _wait_set, _RESULT.format("index"))
+wait_until_any_vector_on_queue = on_queue_form(wait_sets.wait_until_any_vector, _wait_set, _RESULT.format("index"))
+wait_until_some_on_queue = on_queue_form(wait_sets.wait_until_some, _wait_set, _RESULT.format("count"))
+wait_until_some_vector_on_queue = on_queue_form(wait_sets.wait_until_some_vector, _wait_set, _RESULT.format("count"))
+fence_on_queue = on_queue_form(
+    order.fence, _order, ": it orders what was started before its turn and what starts after.\n\n"
+    "The on-queue operations of one queue are in order without it. Not collective, not blocking.",
+    "shmem_fence, in the manner of ishmemx_quiet_on_queue",
+)  # fmt: skip
+quiet_on_queue = on_queue_form(
+    order.quiet, _order, f": it completes all operations that were started before its turn{_ALONE}"
+)
+barrier_all_on_queue = on_queue_form(collectives.barrier_all, _collective, _KERNEL.format(""))
+sync_all_on_queue = on_queue_form(collectives.sync_all, _collective, _KERNEL.format(""))
+team_sync_on_queue = on_queue_form(
+    collectives.team_sync, _collective, _KERNEL.format(" over the team") + "\n\nRaises:\n"
+    "    ValueError: This PE is not in the team.\n    StateError: Destroyed, or not between ``init`` and ``finalize``.",
+)  # fmt: skip

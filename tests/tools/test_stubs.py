@@ -44,6 +44,15 @@ def test_a_derived_routine_has_the_parameters_of_its_base(routine) -> None:
     assert "Source:" in routine.__doc__
 
 
+@pytest.mark.parametrize(
+    ("given", "named", "words"),
+    [(5, {}, "missing.*'pe'"), (9, {}, "too many"), (6, {"dst": 1}, "multiple.*'dst'"), (5, {"to": 1}, "'pe'|'to'")],
+)
+def test_wrong_arguments_of_a_form_on_queues(given: int, named: dict[str, int], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        ishmem.iput_on_queue(*range(given), **named)
+
+
 def test_a_work_group_form_is_refused_on_the_host() -> None:
     with pytest.raises(TypeError, match="put_work_group is called inside kernels only"):
         ishmem.put_work_group(None, None, 0, None)
