@@ -80,31 +80,13 @@ from .memory import (
     view as view,
 )
 from .on_queue import (
-    barrier_all_on_queue as barrier_all_on_queue,
-    fence_on_queue as fence_on_queue,
-    get_nbi_on_queue as get_nbi_on_queue,
     get_on_queue as get_on_queue,
-    ibget_on_queue as ibget_on_queue,
-    ibput_on_queue as ibput_on_queue,
-    iget_on_queue as iget_on_queue,
-    iput_on_queue as iput_on_queue,
-    put_nbi_on_queue as put_nbi_on_queue,
     put_on_queue as put_on_queue,
-    put_signal_nbi_on_queue as put_signal_nbi_on_queue,
     put_signal_on_queue as put_signal_on_queue,
-    quiet_on_queue as quiet_on_queue,
     signal_add_on_queue as signal_add_on_queue,
     signal_set_on_queue as signal_set_on_queue,
     signal_wait_until_on_queue as signal_wait_until_on_queue,
-    sync_all_on_queue as sync_all_on_queue,
-    team_sync_on_queue as team_sync_on_queue,
-    wait_until_all_on_queue as wait_until_all_on_queue,
-    wait_until_all_vector_on_queue as wait_until_all_vector_on_queue,
-    wait_until_any_on_queue as wait_until_any_on_queue,
-    wait_until_any_vector_on_queue as wait_until_any_vector_on_queue,
     wait_until_on_queue as wait_until_on_queue,
-    wait_until_some_on_queue as wait_until_some_on_queue,
-    wait_until_some_vector_on_queue as wait_until_some_vector_on_queue,
 )
 from .order import fence as fence, flush as flush, pe_quiet as pe_quiet, quiet as quiet
 from .query import (
@@ -540,6 +522,475 @@ def team_sync_work_group(team: int, group: typing.Any) -> int:
             ishmem.team_sync_work_group(team, group)
 
     Source: ishmemx_team_sync_work_group.
+    """
+
+def barrier_all_on_queue(
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``barrier_all`` to a queue, as a kernel of one work-item.
+
+    Collective, not blocking: all PEs call such forms in one order.
+
+    Args:
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.barrier_all_on_queue()
+            event.wait()
+
+    Source: ishmemx_barrier_all_on_queue.
+    """
+
+def fence_on_queue(
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``fence`` to a queue: it orders what was started before its turn and what starts after.
+
+    The on-queue operations of one queue are in order without it. Not collective, not blocking.
+
+    Args:
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.fence_on_queue()
+            event.wait()
+
+    Source: shmem_fence, in the manner of ishmemx_quiet_on_queue.
+    """
+
+def get_nbi_on_queue(
+    dest: typing.Any, source: dpnp.ndarray, pe: int, sycl_queue: dpctl.SyclQueue | None = None,
+    depends: list[dpctl.SyclEvent] | None = None, nelems: int | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``get_nbi`` to a queue: the same as ``get_on_queue``, which is nonblocking too.
+
+    Not collective, not blocking.
+
+    Args:
+        dest: A dpnp or numpy array of this PE, of any dtype of dpnp.
+        source: Symmetric array with the dtype and number of elements of ``dest``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.get_nbi_on_queue(dest, source, pe)
+            event.wait()
+
+    Source: ishmemx_get_nbi_on_queue.
+    """
+
+def ibget_on_queue(
+    dest: typing.Any, source: dpnp.ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``ibget`` to a queue, as a kernel; ``dest`` in host memory must have no gaps between blocks.
+
+    Not collective, not blocking.
+
+    Args:
+        dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
+        source: Symmetric C-contiguous array of the dtype of ``dest``.
+        dst: Stride of ``dest`` in elements, at least ``bsize`` and at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
+        bsize: Number of elements of a block.
+        nblocks: Number of blocks.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.ibget_on_queue(dest, source, dst, sst, bsize, nblocks, pe)
+            event.wait()
+
+    Source: ishmemx_ibget_on_queue.
+    """
+
+def ibput_on_queue(
+    dest: dpnp.ndarray, source: typing.Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``ibput`` to a queue, as a kernel; ``dest`` in static memory must have no gaps between blocks.
+
+    Not collective, not blocking.
+
+    Args:
+        dest: Symmetric C-contiguous array, of any dtype of dpnp.
+        source: C-contiguous dpnp or numpy array of the dtype of ``dest``.
+        dst: Stride of ``dest`` in elements, at least ``bsize`` and at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
+        bsize: Number of elements of a block.
+        nblocks: Number of blocks.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.ibput_on_queue(dest, source, dst, sst, bsize, nblocks, pe)
+            event.wait()
+
+    Source: ishmemx_ibput_on_queue.
+    """
+
+def iget_on_queue(
+    dest: typing.Any, source: dpnp.ndarray, dst: int, sst: int, nelems: int, pe: int,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``iget`` to a queue, as a kernel; ``dest`` in host memory must have stride 1.
+
+    Not collective, not blocking.
+
+    Args:
+        dest: C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.
+        source: Symmetric C-contiguous array of the dtype of ``dest``.
+        dst: Stride of ``dest`` in elements, at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
+        nelems: Number of elements.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.iget_on_queue(dest, source, dst, sst, nelems, pe)
+            event.wait()
+
+    Source: ishmemx_iget_on_queue.
+    """
+
+def iput_on_queue(
+    dest: dpnp.ndarray, source: typing.Any, dst: int, sst: int, nelems: int, pe: int,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``iput`` to a queue, as a kernel; ``dest`` in static memory must have stride 1.
+
+    Not collective, not blocking.
+
+    Args:
+        dest: Symmetric C-contiguous array, of any dtype of dpnp.
+        source: C-contiguous dpnp or numpy array of the dtype of ``dest``.
+        dst: Stride of ``dest`` in elements, at least 1.
+        sst: Stride of ``source`` in elements, with the same limits.
+        nelems: Number of elements.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.iput_on_queue(dest, source, dst, sst, nelems, pe)
+            event.wait()
+
+    Source: ishmemx_iput_on_queue.
+    """
+
+def put_nbi_on_queue(
+    dest: dpnp.ndarray, source: typing.Any, pe: int, sycl_queue: dpctl.SyclQueue | None = None,
+    depends: list[dpctl.SyclEvent] | None = None, nelems: int | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``put_nbi`` to a queue: the same as ``put_on_queue``, which is nonblocking too.
+
+    Not collective, not blocking.
+
+    Args:
+        dest: Symmetric array, of any dtype of dpnp.
+        source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one
+            element.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.put_nbi_on_queue(dest, source, pe)
+            event.wait()
+
+    Source: ishmemx_put_nbi_on_queue.
+    """
+
+def put_signal_nbi_on_queue(
+    dest: dpnp.ndarray, source: typing.Any, sig_addr: dpnp.ndarray, signal: int, sig_op: int, pe: int,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    nelems: int | None = None, index: int | tuple[int, ...] = 0,
+) -> dpctl.SyclEvent:
+    """Submit ``put_signal_nbi`` to a queue: the same as ``put_signal_on_queue``, which is nonblocking too.
+
+    Not collective, not blocking.
+
+    Args:
+        dest: Symmetric array, of any dtype of dpnp.
+        source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one
+            element.
+        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
+        signal: Value to set or add, which the dtype of ``sig_addr`` can hold.
+        sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
+        pe: Number of the PE, from 0 to ``n_pes() - 1``.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+        nelems: Number of elements to move, from the start of both arrays; by default all of them.
+        index: The signal: the number of its element in C order, or a tuple of indices.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.put_signal_nbi_on_queue(dest, source, sig_addr, signal, sig_op, pe)
+            event.wait()
+
+    Source: ishmemx_put_signal_nbi_on_queue.
+    """
+
+def quiet_on_queue(
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``quiet`` to a queue: it completes all operations that were started before its turn.
+
+    Not collective, not blocking.
+
+    Args:
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.quiet_on_queue()
+            event.wait()
+
+    Source: ishmemx_quiet_on_queue.
+    """
+
+def sync_all_on_queue(
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``sync_all`` to a queue, as a kernel of one work-item.
+
+    Collective, not blocking: all PEs call such forms in one order.
+
+    Args:
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.sync_all_on_queue()
+            event.wait()
+
+    Source: ishmemx_sync_all_on_queue.
+    """
+
+def team_sync_on_queue(
+    team: Team, sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+) -> dpctl.SyclEvent:
+    """Submit ``team_sync`` to a queue, as a kernel of one work-item.
+
+    Collective over the team, not blocking: all PEs call such forms in one order.
+
+    Raises:
+        ValueError: This PE is not in the team.
+        StateError: Destroyed, or not between ``init`` and ``finalize``.
+
+    Args:
+        team: A team.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.team_sync_on_queue(team)
+            event.wait()
+
+    Source: ishmemx_team_sync_on_queue.
+    """
+
+def wait_until_all_on_queue(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, sycl_queue: dpctl.SyclQueue | None = None,
+    depends: list[dpctl.SyclEvent] | None = None, status: typing.Any = None,
+) -> dpctl.SyclEvent:
+    """Submit ``wait_until_all`` to a queue; the host waits, not a kernel.
+
+    Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.wait_until_all_on_queue(ivars, cmp, cmp_value)
+            event.wait()
+
+    Source: ishmemx_wait_until_all_on_queue.
+    """
+
+def wait_until_all_vector_on_queue(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, sycl_queue: dpctl.SyclQueue | None = None,
+    depends: list[dpctl.SyclEvent] | None = None, status: typing.Any = None,
+) -> dpctl.SyclEvent:
+    """Submit ``wait_until_all_vector`` to a queue; the host waits, not a kernel.
+
+    Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.wait_until_all_vector_on_queue(ivars, cmp, cmp_values)
+            event.wait()
+
+    Source: ishmemx_wait_until_all_vector_on_queue.
+    """
+
+def wait_until_any_on_queue(
+    ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, ret: typing.Any,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    status: typing.Any = None,
+) -> dpctl.SyclEvent:
+    """Submit ``wait_until_any`` to a queue; the index is stored in ``ret[0]``, of dtype int64 or uint64.
+
+    Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        ret: A dpnp or numpy array of int64 or uint64; the result goes to its first element.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.wait_until_any_on_queue(ivars, cmp, cmp_value, ret)
+            event.wait()
+
+    Source: ishmemx_wait_until_any_on_queue.
+    """
+
+def wait_until_any_vector_on_queue(
+    ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, ret: typing.Any,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    status: typing.Any = None,
+) -> dpctl.SyclEvent:
+    """Submit ``wait_until_any_vector`` to a queue; the index is stored in ``ret[0]``, of dtype int64 or uint64.
+
+    Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        ret: A dpnp or numpy array of int64 or uint64; the result goes to its first element.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.wait_until_any_vector_on_queue(ivars, cmp, cmp_values, ret)
+            event.wait()
+
+    Source: ishmemx_wait_until_any_vector_on_queue.
+    """
+
+def wait_until_some_on_queue(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_value: typing.Any, ret: typing.Any,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    status: typing.Any = None,
+) -> dpctl.SyclEvent:
+    """Submit ``wait_until_some`` to a queue; the count is stored in ``ret[0]``, of dtype int64 or uint64.
+
+    Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_value: A number that the dtype can hold, for all variables.
+        ret: A dpnp or numpy array of int64 or uint64; the result goes to its first element.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.wait_until_some_on_queue(ivars, indices, cmp, cmp_value, ret)
+            event.wait()
+
+    Source: ishmemx_wait_until_some_on_queue.
+    """
+
+def wait_until_some_vector_on_queue(
+    ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, ret: typing.Any,
+    sycl_queue: dpctl.SyclQueue | None = None, depends: list[dpctl.SyclEvent] | None = None,
+    status: typing.Any = None,
+) -> dpctl.SyclEvent:
+    """Submit ``wait_until_some_vector`` to a queue; the count is stored in ``ret[0]``, of dtype int64 or uint64.
+
+    Not collective, not blocking.
+
+    Args:
+        ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
+            PE's own copy is read.
+        indices: A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.
+        cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
+        cmp_values: A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.
+        ret: A dpnp or numpy array of int64 or uint64; the result goes to its first element.
+        sycl_queue: Queue of the heap's device and context; by default the heap's own.
+        depends: Events that must have completed before the operation starts; by default none.
+        status: A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by
+            default all are.
+
+    Example:
+        Between kernels, which take and give events::
+
+            event = ishmem.wait_until_some_vector_on_queue(ivars, indices, cmp, cmp_values, ret)
+            event.wait()
+
+    Source: ishmemx_wait_until_some_vector_on_queue.
     """
 
 def ctx_destroy(ctx: Ctx) -> None:

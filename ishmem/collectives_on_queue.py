@@ -12,7 +12,6 @@ of its on-queue collectives have completed.
 from __future__ import annotations
 
 import functools
-import inspect
 from typing import Any, Callable
 
 import dpctl
@@ -23,35 +22,16 @@ from ishmem.environment import arrays
 from ishmem.host_collectives import fallback
 from ishmem.host_collectives.collective_call import Call
 from ishmem.on_queue import Depends, Queue, check_waits, recorded
-from ishmem.runtime import check, docstrings, job, recording
+from ishmem.runtime import check, job, recording
 from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of
-from ishmem.runtime.stubs import named
+from ishmem.runtime.stubs import on_queue_form
 from ishmem.teams import Team, find
 
 __all__ = exported(__name__)
 
 
 def _on_queue_form(routine: Callable[..., None], source: str = "") -> Callable[..., dpctl.SyclEvent]:
-    """Return ``<routine>_on_queue``: its parameters, but ``dtype`` last, after ``sycl_queue`` and ``depends``."""
-    name = f"{routine.__name__}_on_queue"
-    host = inspect.signature(routine)
-    added = [
-        inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation)
-        for each, annotation in (("sycl_queue", "Queue"), ("depends", "Depends"))
-    ]
-    parameters = sorted([*host.parameters.values(), *added], key=lambda each: each.name == "dtype")
-    signature = host.replace(parameters=parameters, return_annotation="dpctl.SyclEvent")
-
-    def form(*arguments: Any, **keywords: Any) -> dpctl.SyclEvent:
-        given = signature.bind(*arguments, **keywords)
-        given.apply_defaults()
-        return _call(routine, **given.arguments)
-
-    form.__signature__ = signature  # type: ignore[attr-defined]
-    form.__name__ = name
-    text = f"Submit ``{routine.__name__}`` to a queue.\n\nCollective over the team, not blocking.\n\n"
-    text += docstrings.on_queue_sections(form, routine)
-    return named(form, name, __name__, text, source or f"ishmemx_{name}")
+    return on_queue_form(routine, _call, ".\n\nCollective over the team, not blocking.", source)
 
 
 def _call(

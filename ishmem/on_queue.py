@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import inspect
 from typing import TYPE_CHECKING, Any, Callable, Union
 
 import dpctl
@@ -31,9 +32,10 @@ from ishmem.common.routines import exported
 from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.environment import arrays
 from ishmem.runtime import boxes, check, foreign, job, recording
-from ishmem.runtime.docstrings import as_on_queue
+from ishmem.runtime.docstrings import as_on_queue, on_queue_sections
 from ishmem.runtime.heap import UsmRange
 from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of, in_slices
+from ishmem.runtime.stubs import named, on_queue_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -76,100 +78,6 @@ def get_on_queue(
     return _transfer("get_on_queue", dest, source, pe, nelems, False, _worker(sycl_queue), events_of(depends))
 
 
-@as_on_queue(rma.put_nbi)
-def put_nbi_on_queue(
-    dest: ndarray, source: Any, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
-) -> dpctl.SyclEvent:
-    """Submit ``put_nbi`` to a queue: the same as ``put_on_queue``, which is nonblocking too.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_put_nbi_on_queue.
-    """
-    return put_on_queue(dest, source, pe, sycl_queue, depends, nelems)
-
-
-@as_on_queue(rma.get_nbi)
-def get_nbi_on_queue(
-    dest: Any, source: ndarray, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
-) -> dpctl.SyclEvent:
-    """Submit ``get_nbi`` to a queue: the same as ``get_on_queue``, which is nonblocking too.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_get_nbi_on_queue.
-    """
-    return get_on_queue(dest, source, pe, sycl_queue, depends, nelems)
-
-
-@as_on_queue(strided.iput)
-def iput_on_queue(
-    dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int, sycl_queue: Queue = None,
-    depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``iput`` to a queue, as a kernel; ``dest`` in static memory must have stride 1.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_iput_on_queue.
-    """
-    worker, events = _worker(sycl_queue), events_of(depends)
-    plan = strided.plan_blocks("iput_on_queue", dest, source, dst, sst, 1, nelems, pe, True)
-    by_host = functools.partial(_complete, strided.iput, dest, source, dst, sst, nelems, pe)
-    return _strided("iput_on_queue", plan, by_host, worker, events)
-
-
-@as_on_queue(strided.iget)
-def iget_on_queue(
-    dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int, sycl_queue: Queue = None,
-    depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``iget`` to a queue, as a kernel; ``dest`` in host memory must have stride 1.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_iget_on_queue.
-    """
-    worker, events = _worker(sycl_queue), events_of(depends)
-    plan = strided.plan_blocks("iget_on_queue", dest, source, dst, sst, 1, nelems, pe, False)
-    by_host = functools.partial(_complete, strided.iget, dest, source, dst, sst, nelems, pe)
-    return _strided("iget_on_queue", plan, by_host, worker, events)
-
-
-@as_on_queue(strided.ibput)
-def ibput_on_queue(
-    dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int, sycl_queue: Queue = None,
-    depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``ibput`` to a queue, as a kernel; blocks of a ``dest`` in static memory must have no gaps.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_ibput_on_queue.
-    """
-    worker, events = _worker(sycl_queue), events_of(depends)
-    plan = strided.plan_blocks("ibput_on_queue", dest, source, dst, sst, bsize, nblocks, pe, True)
-    by_host = functools.partial(_complete, strided.ibput, dest, source, dst, sst, bsize, nblocks, pe)
-    return _strided("ibput_on_queue", plan, by_host, worker, events)
-
-
-@as_on_queue(strided.ibget)
-def ibget_on_queue(
-    dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int, sycl_queue: Queue = None,
-    depends: Depends = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``ibget`` to a queue, as a kernel; blocks of a ``dest`` in host memory must have no gaps.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_ibget_on_queue.
-    """
-    worker, events = _worker(sycl_queue), events_of(depends)
-    plan = strided.plan_blocks("ibget_on_queue", dest, source, dst, sst, bsize, nblocks, pe, False)
-    by_host = functools.partial(_complete, strided.ibget, dest, source, dst, sst, bsize, nblocks, pe)
-    return _strided("ibget_on_queue", plan, by_host, worker, events)
-
-
 @as_on_queue(signals.put_signal)
 def put_signal_on_queue(
     dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
@@ -190,20 +98,6 @@ def put_signal_on_queue(
     with worker.together():
         _transfer("put_signal_on_queue", dest, source, pe, nelems, True, worker, events)
         return _update_signal(worker, [], sig_op, sig_addr, signal, pe, index)
-
-
-@as_on_queue(signals.put_signal_nbi)
-def put_signal_nbi_on_queue(
-    dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
-    depends: Depends = None, nelems: int | None = None, index: Index = 0,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``put_signal_nbi`` to a queue: the same as ``put_signal_on_queue``, which is nonblocking too.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_put_signal_nbi_on_queue.
-    """
-    return put_signal_on_queue(dest, source, sig_addr, signal, sig_op, pe, sycl_queue, depends, nelems, index)
 
 
 @as_on_queue(signals.signal_add)
@@ -232,28 +126,6 @@ def signal_set_on_queue(
     return _signal("signal_set", SignalOp.SET, sig_addr, signal, pe, sycl_queue, depends, index)
 
 
-@as_on_queue(order.fence)
-def fence_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """Submit ``fence`` to a queue: it orders what was started before its turn and what starts after.
-
-    The on-queue operations of one queue are in order without it. Not collective, not blocking.
-
-    Source: shmem_fence, in the manner of ishmemx_quiet_on_queue.
-    """
-    return _order("fence", order.fence, sycl_queue, depends)
-
-
-@as_on_queue(order.quiet)
-def quiet_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """Submit ``quiet`` to a queue: it completes all operations that were started before its turn.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_quiet_on_queue.
-    """
-    return _order("quiet", order.quiet, sycl_queue, depends)
-
-
 @as_on_queue(wait.wait_until)
 def wait_until_on_queue(
     ivar: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
@@ -270,88 +142,6 @@ def wait_until_on_queue(
         position = check.position(check.view(ivar, "ivar"), index)
         return _recorded_wait(worker, "wait_until", events, (ivar, cmp, cmp_value), position)
     return _wait(lambda timeout: wait.wait_until(ivar, cmp, cmp_value, index, timeout), None, worker, events)
-
-
-@as_on_queue(wait_sets.wait_until_all)
-def wait_until_all_on_queue(
-    ivars: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, status: Any = None
-) -> dpctl.SyclEvent:
-    """Submit ``wait_until_all`` to a queue; the host waits, not a kernel.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_wait_until_all_on_queue.
-    """
-    return _wait_set("all", ivars, cmp, cmp_value, None, sycl_queue, depends, status)
-
-
-@as_on_queue(wait_sets.wait_until_any)
-def wait_until_any_on_queue(
-    ivars: ndarray, cmp: int, cmp_value: Any, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
-    status: Any = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``wait_until_any`` to a queue; the index is stored in ``ret[0]``, of dtype int64 or uint64.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_wait_until_any_on_queue.
-    """
-    return _wait_set("any", ivars, cmp, cmp_value, ret, sycl_queue, depends, status)
-
-
-@as_on_queue(wait_sets.wait_until_some)
-def wait_until_some_on_queue(
-    ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, ret: Any, sycl_queue: Queue = None,
-    depends: Depends = None, status: Any = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``wait_until_some`` to a queue; the count is stored in ``ret[0]``, of dtype int64 or uint64.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_wait_until_some_on_queue.
-    """
-    return _wait_set("some", ivars, cmp, cmp_value, ret, sycl_queue, depends, status, indices)
-
-
-@as_on_queue(wait_sets.wait_until_all_vector)
-def wait_until_all_vector_on_queue(
-    ivars: ndarray, cmp: int, cmp_values: Any, sycl_queue: Queue = None, depends: Depends = None, status: Any = None
-) -> dpctl.SyclEvent:
-    """Submit ``wait_until_all_vector`` to a queue; the host waits, not a kernel.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_wait_until_all_vector_on_queue.
-    """
-    return _wait_set("all_vector", ivars, cmp, cmp_values, None, sycl_queue, depends, status)
-
-
-@as_on_queue(wait_sets.wait_until_any_vector)
-def wait_until_any_vector_on_queue(
-    ivars: ndarray, cmp: int, cmp_values: Any, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
-    status: Any = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``wait_until_any_vector`` to a queue; the index is stored in ``ret[0]``, of dtype int64 or uint64.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_wait_until_any_vector_on_queue.
-    """
-    return _wait_set("any_vector", ivars, cmp, cmp_values, ret, sycl_queue, depends, status)
-
-
-@as_on_queue(wait_sets.wait_until_some_vector)
-def wait_until_some_vector_on_queue(
-    ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, ret: Any, sycl_queue: Queue = None,
-    depends: Depends = None, status: Any = None,
-) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``wait_until_some_vector`` to a queue; the count is stored in ``ret[0]``, of dtype int64 or uint64.
-
-    Not collective, not blocking.
-
-    Source: ishmemx_wait_until_some_vector_on_queue.
-    """
-    return _wait_set("some_vector", ivars, cmp, cmp_values, ret, sycl_queue, depends, status, indices)
 
 
 @as_on_queue(signals.signal_wait_until)
@@ -376,49 +166,9 @@ def signal_wait_until_on_queue(
     )
 
 
-@as_on_queue(collectives.barrier_all)
-def barrier_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """Submit ``barrier_all`` to a queue, as a kernel of one work-item.
-
-    Collective, not blocking: all PEs make their on-queue collectives in the same order.
-
-    Source: ishmemx_barrier_all_on_queue.
-    """
-    job.current().engine.quiet()
-    return _collective("barrier_all", 0, sycl_queue, depends)
-
-
-@as_on_queue(collectives.sync_all)
-def sync_all_on_queue(sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """Submit ``sync_all`` to a queue, as a kernel of one work-item.
-
-    Collective, not blocking, as ``barrier_all_on_queue``.
-
-    Source: ishmemx_sync_all_on_queue.
-    """
-    return _collective("sync_all", 0, sycl_queue, depends)
-
-
-@as_on_queue(collectives.team_sync)
-def team_sync_on_queue(team: Team, sycl_queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-    """Submit ``team_sync`` to a queue, as a kernel of one work-item.
-
-    Collective over the team, not blocking, as ``barrier_all_on_queue``.
-
-    Raises:
-        ValueError: This PE is not in the team.
-        StateError: Destroyed, or not between ``init`` and ``finalize``.
-
-    Source: ishmemx_team_sync_on_queue.
-    """
-    member = teams.find(team)
-    member.shape  # noqa: B018  # raises unless this PE is in it
-    return _collective("team_sync", member.handle, sycl_queue, depends)
-
-
-def _order(name: str, routine: Callable[[], None], queue: Queue, depends: Depends) -> dpctl.SyclEvent:
-    worker, events = _worker(queue), events_of(depends)
-    return recorded(worker, name, events) if isinstance(worker, Recorder) else worker.step(events, routine)
+def _order(routine: Callable[[], None], sycl_queue: Queue, depends: Depends) -> dpctl.SyclEvent:
+    worker, events = _worker(sycl_queue), events_of(depends)
+    return recorded(worker, routine.__name__, events) if isinstance(worker, Recorder) else worker.step(events, routine)
 
 
 def recorded(
@@ -568,6 +318,17 @@ def _update_signal(
     return worker.step(events, functools.partial(_complete, update, sig_addr, signal, pe, index), keep=sig_addr)
 
 
+def _call_strided(
+    routine: Callable[..., None], dest: Any, source: Any, pe: int, sycl_queue: Queue, depends: Depends, **blocks: int
+) -> dpctl.SyclEvent:
+    worker, events, name = _worker(sycl_queue), events_of(depends), f"{routine.__name__}_on_queue"
+    bsize, nblocks = blocks.get("bsize", 1), blocks.get("nblocks", blocks.get("nelems"))
+    is_put = routine in (strided.iput, strided.ibput)
+    plan = strided.plan_blocks(name, dest, source, blocks["dst"], blocks["sst"], bsize, nblocks, pe, is_put)
+    by_host = functools.partial(_complete, routine, dest, source, *blocks.values(), pe)
+    return _strided(name, plan, by_host, worker, events)
+
+
 def _strided(
     routine: str, plan: boxes.Plan, by_host: Callable[[], None], worker: QueueWorker, events: Events
 ) -> dpctl.SyclEvent:
@@ -657,22 +418,22 @@ def _wait(
 
 
 def _wait_set(
-    which: str, ivars: Any, cmp: Any, cmp_values: Any, ret: Any, queue: Queue, depends: Depends, status: Any,
-    indices: Any = None,
+    routine: Callable[..., Any], ivars: Any, cmp: Any, sycl_queue: Queue, depends: Depends, status: Any,
+    ret: Any = None, **others: Any,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    worker, events = _worker(queue), events_of(depends)
-    vector = "_vector" if which.endswith("_vector") else ""
-    getattr(wait_sets, f"test_any{vector}")(ivars, cmp, cmp_values, status)  # checks the arguments
-    result = None if which.startswith("all") else _result_view(ret)
-    arguments: tuple[Any, ...] = (ivars, cmp, cmp_values)
-    results = [ret] if result else []
-    if which.startswith("some"):
-        _check_indices(indices, ivars)
-        arguments, results = (ivars, indices, cmp, cmp_values), [ret, indices]
+    worker, events, name = _worker(sycl_queue), events_of(depends), routine.__name__
+    indices = [others.pop("indices")] if "indices" in others else []
+    (cmp_values,) = others.values()
+    test = wait_sets.test_any_vector if name.endswith("_vector") else wait_sets.test_any
+    test(ivars, cmp, cmp_values, status)  # checks the arguments
+    result = None if "all" in name else _result_view(ret)
+    if indices:
+        _check_indices(indices[0], ivars)
     if isinstance(worker, Recorder):
-        return _recorded_wait(worker, f"wait_until_{which}", events, (ivars, cmp, cmp_values), status, *results)
-    routine = getattr(wait_sets, f"wait_until_{which}")
-    return _wait(lambda timeout: routine(*arguments, status, timeout), result, worker, events)
+        results = [ret, *indices] if result else []
+        return _recorded_wait(worker, name, events, (ivars, cmp, cmp_values), status, *results)
+    arguments = ivars, *indices, cmp, cmp_values, status
+    return _wait(lambda timeout: routine(*arguments, timeout), result, worker, events)
 
 
 def _check_indices(indices: Any, ivars: Any) -> None:
@@ -691,18 +452,25 @@ def _result_view(ret: Any) -> check.View:
     return array
 
 
-def _collective(name: str, team: int, queue: Queue, depends: Depends) -> dpctl.SyclEvent:
+def _collective(
+    routine: Callable[..., Any], sycl_queue: Queue, depends: Depends, team: Team | None = None
+) -> dpctl.SyclEvent:
+    name, workers, handle = routine.__name__, job.current().queue_workers, 0
+    if team is not None:
+        handle = teams.find(team).handle
+        teams.find(team).shape  # noqa: B018  # raises unless this PE is in it
+    if routine is collectives.barrier_all:
+        job.current().engine.quiet()
     check_waits(name)
-    workers = job.current().queue_workers
     try:
-        worker, events = workers.of(queue), events_of(depends)
+        worker, events = workers.of(sycl_queue), events_of(depends)
     except Exception:
-        _submit_collective(name, team, workers.of(None), [])  # the kernels of the other PEs wait for it
+        _submit_collective(name, handle, workers.of(None), [])  # the kernels of the other PEs wait for it
         raise
     if isinstance(worker, Recorder):
-        return recorded(worker, name, events, team, team=team)
+        return recorded(worker, name, events, handle, team=handle)
     problem = worker.take_problem()
-    event = _submit_collective(name, team, worker, events)
+    event = _submit_collective(name, handle, worker, events)
     if problem:
         raise problem
     return event
@@ -720,3 +488,52 @@ def _submit_collective(name: str, team: int, worker: QueueWorker, events: Events
             return worker.nothing([done], collective=True)
 
     return workers.in_turn(team, events, submit)
+
+
+def _nonblocking(form: Callable[..., dpctl.SyclEvent], routine: Callable[..., None]) -> Callable[..., dpctl.SyclEvent]:
+    """Return the form of a nonblocking routine: ``form`` by another name."""
+    name = f"{routine.__name__}_on_queue"
+
+    def same(*arguments: Any, **keywords: Any) -> dpctl.SyclEvent:
+        return form(*arguments, **keywords)
+
+    same.__signature__, same.__name__ = inspect.signature(form), name  # type: ignore[attr-defined]
+    text = f"Submit ``{routine.__name__}`` to a queue: the same as ``{form.__name__}``, which is nonblocking too."
+    text += f"\n\nNot collective, not blocking.\n\n{on_queue_sections(same, routine)}"
+    return named(same, name, __name__, text, f"ishmemx_{name}")
+
+
+_ALONE = ".\n\nNot collective, not blocking."
+_FROM = f", as a kernel; ``dest`` in host memory must have {{}}{_ALONE}"
+_TO = f", as a kernel; ``dest`` in static memory must have {{}}{_ALONE}"
+_RESULT = f"; the {{}} is stored in ``ret[0]``, of dtype int64 or uint64{_ALONE}"
+_KERNEL = ", as a kernel of one work-item.\n\nCollective{}, not blocking: all PEs call such forms in one order."
+_BY_HOST = f"; the host waits, not a kernel{_ALONE}"
+
+put_nbi_on_queue = _nonblocking(put_on_queue, rma.put_nbi)
+get_nbi_on_queue = _nonblocking(get_on_queue, rma.get_nbi)
+put_signal_nbi_on_queue = _nonblocking(put_signal_on_queue, signals.put_signal_nbi)
+iput_on_queue = on_queue_form(strided.iput, _call_strided, _TO.format("stride 1"))
+iget_on_queue = on_queue_form(strided.iget, _call_strided, _FROM.format("stride 1"))
+ibput_on_queue = on_queue_form(strided.ibput, _call_strided, _TO.format("no gaps between blocks"))
+ibget_on_queue = on_queue_form(strided.ibget, _call_strided, _FROM.format("no gaps between blocks"))
+wait_until_all_on_queue = on_queue_form(wait_sets.wait_until_all, _wait_set, _BY_HOST)
+wait_until_all_vector_on_queue = on_queue_form(wait_sets.wait_until_all_vector, _wait_set, _BY_HOST)
+wait_until_any_on_queue = on_queue_form(wait_sets.wait_until_any, _wait_set, _RESULT.format("index"))
+wait_until_any_vector_on_queue = on_queue_form(wait_sets.wait_until_any_vector, _wait_set, _RESULT.format("index"))
+wait_until_some_on_queue = on_queue_form(wait_sets.wait_until_some, _wait_set, _RESULT.format("count"))
+wait_until_some_vector_on_queue = on_queue_form(wait_sets.wait_until_some_vector, _wait_set, _RESULT.format("count"))
+fence_on_queue = on_queue_form(
+    order.fence, _order, ": it orders what was started before its turn and what starts after.\n\n"
+    "The on-queue operations of one queue are in order without it. Not collective, not blocking.",
+    "shmem_fence, in the manner of ishmemx_quiet_on_queue",
+)  # fmt: skip
+quiet_on_queue = on_queue_form(
+    order.quiet, _order, f": it completes all operations that were started before its turn{_ALONE}"
+)
+barrier_all_on_queue = on_queue_form(collectives.barrier_all, _collective, _KERNEL.format(""))
+sync_all_on_queue = on_queue_form(collectives.sync_all, _collective, _KERNEL.format(""))
+team_sync_on_queue = on_queue_form(
+    collectives.team_sync, _collective, _KERNEL.format(" over the team") + "\n\nRaises:\n"
+    "    ValueError: This PE is not in the team.\n    StateError: Destroyed, or not between ``init`` and ``finalize``.",
+)  # fmt: skip

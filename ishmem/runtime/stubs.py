@@ -64,6 +64,38 @@ def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[...
     return named(refuse, name, routine.__module__, text, source or f"ishmemx_{name}")
 
 
+def on_queue_form(
+    routine: Callable[..., Any], call: Callable[..., R], words: str, source: str = ""
+) -> Callable[..., R]:
+    """Return ``<routine>_on_queue``, which passes ``routine`` and its arguments by name to ``call``.
+
+    The result of a routine goes to ``ret``. ``dtype`` and ``status`` come last, after ``sycl_queue`` and ``depends``.
+    ``words`` end the sentence that begins the docstring.
+    """
+    name, host = f"{routine.__name__}_on_queue", inspect.signature(routine)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    added = [inspect.Parameter("ret", kind, annotation="Any")] if host.return_annotation == "int" else []
+    for each, annotation in (("sycl_queue", "Queue"), ("depends", "Depends")):
+        added.append(inspect.Parameter(each, kind, default=None, annotation=annotation))
+    given = [each for each in host.parameters.values() if each.name != "timeout"]
+    parameters = sorted([*given, *added], key=lambda each: each.name in ("dtype", "status"))
+    signature = host.replace(parameters=parameters, return_annotation="dpctl.SyclEvent")
+    names = [each.name for each in parameters]
+    defaults = {each.name: each.default for each in parameters if each.default is not inspect.Parameter.empty}
+
+    def form(*arguments: Any, **keywords: Any) -> R:
+        given = {**defaults, **dict(zip(names, arguments)), **keywords}
+        first = names[: len(arguments)]
+        if len(first) < len(arguments) or given.keys() != signature.parameters.keys() or set(first) & set(keywords):
+            signature.bind(*arguments, **keywords)  # raises; it takes too long for each call
+        return call(routine, **{each: given[each] for each in names})
+
+    form.__signature__ = signature  # type: ignore[attr-defined]
+    form.__name__ = name
+    text = f"Submit ``{routine.__name__}`` to a queue{words}\n\n{docstrings.on_queue_sections(form, routine)}"
+    return named(form, name, call.__module__, text, source or f"ishmemx_{name}")
+
+
 def function_of(
     method: Callable[..., R], parameter: str, checked: Callable[[Any], Any], words: dict[str, str], example: str
 ) -> Callable[..., R]:

@@ -38,9 +38,19 @@ def test_a_derived_routine_has_the_parameters_of_its_base(routine) -> None:
     base = getattr(ishmem, routine.__name__.replace("_work_group", "").replace("_on_queue", ""))
     in_kernels = hasattr(routine, "kernel_only")
     expected = set(inspect.signature(base).parameters) - ({"timeout", "dtype"} if in_kernels else {"timeout"})
-    added = {"group"} if in_kernels else {"sycl_queue", "depends"}
-    assert set(inspect.signature(routine).parameters) - added == expected - added
+    has_result = inspect.signature(base).return_annotation == "int"
+    added = {"group"} if in_kernels else {"sycl_queue", "depends", *(["ret"] if has_result else [])}
+    assert set(inspect.signature(routine).parameters) == expected | added
     assert "Source:" in routine.__doc__
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "words"),
+    [(5, {}, "missing.*'pe'"), (9, {}, "too many"), (6, {"dst": 1}, "multiple.*'dst'"), (5, {"to": 1}, "'pe'|'to'")],
+)
+def test_wrong_arguments_of_a_form_on_queues(given: int, named: dict[str, int], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        ishmem.iput_on_queue(*range(given), **named)
 
 
 def test_a_work_group_form_is_refused_on_the_host() -> None:
