@@ -127,7 +127,8 @@ def end_children() -> None:
     with contextlib.suppress(ChildProcessError):
         while found := children():
             for pid in found:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # another thread has waited for it
+                    os.kill(pid, signal.SIGKILL)
             os.waitpid(-1, 0)
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -269,6 +269,9 @@ class MpiexecJob:
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(number)
+        if number == signal.SIGKILL:  # processes that mpiexec has started may keep our pipes open
+            self._process.wait()
+            processes.end_children()
 
 
 def _start_hub(n_pes: int) -> Hub:
