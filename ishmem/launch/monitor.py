@@ -27,7 +27,7 @@ from ishmem.common.monitor_tree import above, below
 from ishmem.common.status_board import describe_end
 from ishmem.ipc import hub, wire
 from ishmem.ipc.wire import Kind, Message
-from ishmem.launch.ending import MONITOR, REACTING, Ending, exit_status
+from ishmem.launch.ending import MONITOR, REACTING, Ending
 
 BEAT = 0.2
 """Seconds between two signs of life to another node."""
@@ -193,7 +193,7 @@ class Monitor(hub.Hub):
         if pe.done:
             self.ended(number, how)
         else:
-            self._lose_pe(number, how, exit_status(code or 1))
+            self._lose_pe(number, how, processes.exit_status(code or 1))
 
     def _lose_pe(self, pe: int, how: str, status: int) -> None:
         config = self._config
