@@ -25,6 +25,7 @@ log = logging.getLogger("ishmem")
 
 _VERDICT_TIMEOUT = 5.0  # seconds a PE waits for the hub's decision on a collective that has timed out
 _LONGEST_POLL = 1e6  # seconds; the kernel takes 32 bits of milliseconds
+_CAUSE = 0.5  # seconds that a PE which fails because of another one leaves for the report of that one
 _LOOK = 0.1  # seconds between two calls of what a PE that waits looks at
 
 Part = tuple[bytes, list[int]]
@@ -50,9 +51,10 @@ class Links:
     """This PE's connections to the others; every method may be called from any thread.
 
     Attributes:
-        pe: Number of this PE.
-        n_pes: Number of PEs.
+        pe, place: Number of this PE, and its place among those that are connected.
+        n_pes: How many PEs are connected.
         lost: The PEs lost so far, and how.
+        failure: In a job over MPI, when it has failed, and the exit status that it gets; None while it has not.
         left: The PEs that have left with ``leave``.
         on_lost: Called with the PE and how it was lost, from the reader thread, when a PE's connection
             ends without ``leave``.
@@ -60,19 +62,21 @@ class Links:
         on_exit: Called with the status, from the reader thread, when another PE ends the job.
     """
 
-    def __init__(self, job: str, pe: int, n_pes: int) -> None:
+    def __init__(self, job: str, place: int, n_pes: int, pes: Sequence[int]) -> None:
         """Set up without connecting; use ``Links.connect``."""
-        self.pe = pe
+        self.pe, self.place = pes[place], place
         self.n_pes = n_pes
         self.lost: dict[int, str] = {}
+        self.failure: tuple[float, int] | None = None
         self.left: set[int] = set()
         self.on_lost: Callable[[int, str], None] | None = None
         self.on_left: Callable[[int], None] | None = None
         self.on_exit: Callable[[int], None] | None = None
-        self._numbers: Sequence[int] = range(n_pes)
+        self._pes = pes
+        self._is_watched = self._has_raised = False
         self._job = job
         self._closed = self._leaving = False
-        self._look: Callable[[], None] | None = functools.partial(refusals.look, job, pe, n_pes)
+        self._look: Callable[[], None] | None = functools.partial(refusals.look, job, self.pe, n_pes)
         self._calling = threading.Lock()  # one collective at a time
         self._changed = threading.Condition()  # guards all below
         self._sequence = 0
@@ -100,8 +104,8 @@ class Links:
     ) -> Links:
         """Connect the PEs of a job; ``job`` is a name that only its PEs know.
 
-        ``numbers`` are the PE numbers for error messages, where the PEs of one node are part of a larger job.
-        ``start_hub`` is what PE 0 calls to start the hub, where it does not run yet; None: `hub.start`.
+        ``numbers`` are the PE numbers, of which ``pe`` is an index, where the PEs of one node are part of a larger job.
+        ``start_hub`` is what the first PE calls to start the hub, where it does not run yet; None: `hub.start`.
 
         Collective; blocks until all PEs have connected.
 
@@ -112,12 +116,12 @@ class Links:
         """
         if not 0 <= pe < n_pes <= wire.MAX_PES:
             raise ValueError(f"PE {pe} of {n_pes}: a job has 1 to {wire.MAX_PES} PEs, numbered from 0")
-        links = cls(job, pe, n_pes)
+        links = cls(job, pe, n_pes, numbers or range(n_pes))
         links.on_lost, links.on_left = on_lost, on_left
-        links._numbers = numbers or range(n_pes)
+        links._is_watched = isinstance(start_hub, hub.OfMonitor)
         deadline = time.monotonic() + timeout
         try:
-            if n_pes > 1:
+            if n_pes > 1 or links._is_watched:
                 links._start(timeout, deadline, start_hub or functools.partial(hub.start, job, n_pes))
             links._gather(b"", (), "init", timeout, deadline)
         except BaseException:
@@ -166,7 +170,7 @@ class Links:
             self._wait_for(lambda: number in self._answers or self._closed or not self._hub, None, look)
             if number not in self._answers:
                 self._check_open()
-                raise self._absence_of(0)
+                raise self._absence_of(self._pes[0])
             return self._answers.pop(number)
 
     def leave(self, timeout: float | None = None, look: Callable[[], None] | None = None) -> None:
@@ -200,10 +204,23 @@ class Links:
         with self._changed:
             self._send(Message(Kind.EXIT, self.pe, status))
 
-    def fail(self, how: str) -> None:
-        """Let the other PEs count this one as lost, whose program has failed; does not wait for them."""
+    def report(self, kind: Kind) -> None:
+        """Tell a monitor `WATCH`, `RAISED` or `DONE`."""
         with self._changed:
-            self._send(Message(Kind.FAILED, self.pe, 0, how.encode(errors="replace")[: wire.MAX_PAYLOAD]))
+            self._has_raised |= kind == Kind.RAISED
+            self._send(Message(kind, self.pe))
+
+    def fail(self, how: str, status: int) -> None:
+        """Let the other PEs count this one as lost, whose program has failed; does not wait for them.
+
+        After a `PeerLost`, the report of the PE that was lost first comes first, if it comes soon: its status counts.
+        """
+        text = how.encode(errors="replace")[: wire.MAX_PAYLOAD]
+        with self._changed:
+            if self._has_raised:
+                self._changed.wait_for(lambda: self.failure, _CAUSE)
+            self._send(Message(Kind.FAILED, self.pe, status, text))
+            self._fail(status)
 
     def close(self) -> None:
         """Close all connections, without waiting for any PE; a second call does nothing.
@@ -237,7 +254,7 @@ class Links:
                     current.own = (payload, [os.dup(fd) for fd in fds])
                     self._contribute(sequence, current, fds)
                 self._await(sequence, what, timeout, deadline)
-                parts = [current.parts[pe] for pe in range(self.n_pes)]
+                parts = [current.parts[pe] for pe in self._pes]
                 current.parts, current.own = {}, (b"", [])  # the caller owns the descriptors now
                 return parts
             finally:
@@ -254,8 +271,8 @@ class Links:
     def _await(self, sequence: int, what: str, timeout: float | None, deadline: float | None) -> None:
         current = self._rounds[sequence]
         if not self._wait_round(current, None if deadline is None else deadline - time.monotonic()):
-            missing = set(range(self.n_pes)) - set(current.parts) - {self.pe}
-            text = f"{self._name(missing or {0})} did not arrive in {what} within {timeout:g} s"
+            missing = set(self._pes) - set(current.parts) - {self.pe}
+            text = f"{self._name(missing or self._pes[:1])} did not arrive in {what} within {timeout:g} s"
             self._send(Message(Kind.ABORT, self.pe, sequence, text.encode()))
             if not self._wait_round(current, _VERDICT_TIMEOUT):
                 current.error = IshmemError(text)
@@ -295,8 +312,8 @@ class Links:
         return None
 
     def _absence_of(self, pe: int) -> PeerLost:
-        how, number = self.lost.get(pe), self._numbers[pe]
-        return PeerLost(f"PE {number} is lost: {how}" if how else f"PE {number} has left the job", number)
+        how = self.lost.get(pe)
+        return PeerLost(f"PE {pe} is lost: {how}" if how else f"PE {pe} has left the job", pe)
 
     def _check_open(self) -> None:
         if self._closed or self._leaving:
@@ -309,7 +326,7 @@ class Links:
         """
         if self._closed or not self._hub:
             return set()
-        return set(range(self.n_pes)) - self.left - set(self.lost)
+        return set(self._pes) - self.left - set(self.lost)
 
     # ---- receiving, in the reader thread
 
@@ -351,7 +368,7 @@ class Links:
         return True
 
     def _lose_hub(self, how: str) -> None:
-        """Count PE 0 as lost, whose process runs the hub, except in jobs of ``ishmem run``, which end with it.
+        """Count the first PE as lost, whose process runs the hub, except in jobs of ``ishmem run``, which end with it.
 
         To a PE that is cut off from the hub of several nodes all others are lost.
         """
@@ -359,27 +376,33 @@ class Links:
             if self._hub:
                 self._hub.close()
                 self._hub = None
-            for pe in range(self.n_pes if wire.Place.of(self._job) else 1):
-                self._lose(pe, self._hub_problem or how)
+            self._fail(1)
+            for pe in self._pes if wire.Place.of(self._job) else self._pes[:1]:
+                self._lose(pe, "the monitor of this node has ended" if self._is_watched else self._hub_problem or how)
             self._changed.notify_all()
 
     def _handle(self, message: Message, fds: list[int]) -> None:
-        if message.kind == Kind.PART and message.pe < self.n_pes:
+        if message.kind == Kind.PART and message.pe in self._pes:
             self._take_part(message, fds)
         elif message.kind == Kind.ABORT:
             self._take_abort(message)
         elif message.kind == Kind.LEFT:
             self._take_left(message.pe)
         elif message.kind == Kind.EXIT:
+            self._fail(message.sequence)
             if self.on_exit:
                 self._news.append(functools.partial(self.on_exit, message.sequence))
         elif message.kind == Kind.SHRINK:
             self._answers[message.sequence] = Census.unpack(message.payload)
         elif message.kind == Kind.LOST:
+            self._fail(message.sequence)
             self._lose(message.pe, message.payload.decode(errors="replace"))
         else:
             wire.close_fds(fds)
             raise MessageError(f"{message.kind.name} of PE {message.pe}")
+
+    def _fail(self, status: int) -> None:
+        self.failure = self.failure or (time.monotonic(), status)
 
     def _take_part(self, message: Message, fds: list[int]) -> None:
         pe, sequence = message.pe, message.sequence
@@ -407,7 +430,7 @@ class Links:
             self._news.append(functools.partial(self.on_left, pe))
 
     def _lose(self, pe: int, how: str) -> None:
-        if pe in self.left or pe in self.lost or pe == self.pe:
+        if pe in self.left or pe in self.lost or (pe == self.pe and not self._is_watched):
             return
         self.lost[pe] = how
         self._fail_incomplete(pe)
@@ -446,17 +469,17 @@ class Links:
     def _join(self, timeout: float, deadline: float, start_hub: StartHub) -> socket.socket:
         """Return the connection to the hub, which may start later than this PE."""
         while True:
-            if self.pe == 0:
+            if self.place == 0:
                 start_hub()
             if connection := _try_join(self._job, self.pe, self.n_pes, deadline):
                 return connection
             if time.monotonic() > deadline:
-                raise IshmemError(f"{self._name([0])} did not arrive in init within {timeout:g} s")
+                raise IshmemError(f"{self._name(self._pes[:1])} did not arrive in init within {timeout:g} s")
             refusals.look(self._job, self.pe, self.n_pes)
             time.sleep(hub.RETRY)
 
     def _name(self, pes: Iterable[int]) -> str:
-        names = [str(self._numbers[pe]) for pe in sorted(pes)]
+        names = [str(pe) for pe in sorted(pes)]
         return f"PE {names[0]}" if len(names) == 1 else f"PEs {', '.join(names)}"
 
     def _release(self) -> None:

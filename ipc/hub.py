@@ -9,6 +9,7 @@ without either in the process of the first PE.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import logging
 import operator
@@ -19,7 +20,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Callable, Union
+from typing import Any, BinaryIO, Callable, Union
 
 from ishmem.common.errors import IshmemError
 
@@ -45,20 +46,20 @@ Fate = Callable[[int], Union[str, None]]
 class _Session:
     """The PEs in one ``init`` and what follows; after a failed ``init`` they may meet again in a new session."""
 
-    def __init__(self, n_pes: int, lost: Mapping[int, str]) -> None:
-        self.n_pes = n_pes
+    def __init__(self, pes: Sequence[int], lost: Mapping[int, str]) -> None:
+        self.pes = pes
         self.lost = dict(lost)
         self.left: set[int] = set()
         self.peers: dict[int, socket.socket] = {}
         self.joined: set[int] = set()
-        self.latest = [-1] * n_pes  # the last collective in which each PE has taken part
+        self.latest = dict.fromkeys(pes, -1)  # the last collective in which each PE has taken part
         self.aborted: set[int] = set()
         self.early: list[tuple[Message, list[int]]] = []  # parts that PEs still have to get which join later
         self.asked: dict[tuple[int, ...], dict[int, tuple[int, Census]]] = {}  # who of a team is left, by its members
 
     @property
     def is_full(self) -> bool:
-        return len(self.joined | set(self.lost)) == self.n_pes
+        return self.joined.union(self.lost).issuperset(self.pes)
 
     def forget_early(self) -> None:
         for _message, fds in self.early:
@@ -75,17 +76,25 @@ class Hub:
         on_lost: Called by the thread for each loss, before the PEs are told.
     """
 
-    def __init__(self, job: str, n_pes: int, fate: Fate, patience: float | None) -> None:
+    def __init__(
+        self, job: str, n_pes: int, fate: Fate, patience: float | None, numbers: Sequence[int] = (), starts: bool = True
+    ) -> None:
         """Listen for the PEs of a job, whose name only they know, and start the thread.
 
-        ``fate`` describes how a PE has ended, if it knows. Where it does not when a PE's connection ends, the hub waits
-        ``patience`` seconds for a report to `ended`. ``None``: nobody reports, and the thread ends with the last
-        connection.
+        Args:
+            job: The name of the job.
+            n_pes: Number of PEs.
+            fate: Describes how a PE has ended, if it knows.
+            patience: Where ``fate`` does not know when a PE's connection ends, the seconds to wait for a report to
+                `ended`. ``None``: nobody reports, and the thread ends with the last connection.
+            numbers: The PE numbers, where the PEs are a part of a larger job.
+            starts: Whether to start the thread; else the caller calls `run`.
 
         Raises:
             IshmemError: The address of the job is in use.
         """
         self.job, self._n_pes, self._fate, self._patience = job, n_pes, fate, patience
+        self._pes = numbers or range(n_pes)
         self._closed = False
         self.status: int | None = None
         self.on_lost: Callable[[], None] | None = None
@@ -94,7 +103,7 @@ class Hub:
         self._due: list[tuple[float, _Session, int, str]] = []  # losses that wait for a report of the end
         self._reasons: dict[socket.socket, str] = {}
         self._strangers: list[socket.socket] = []
-        self._session = _Session(n_pes, {})
+        self._session = _Session(self._pes, {})
         self._reports: list[tuple[int, str]] = []
         self._listener: socket.socket | None = _listen(job)
         self._selector = selectors.DefaultSelector()
@@ -102,8 +111,9 @@ class Hub:
         self._watch(self._wake[0], lambda end: end.recv(64))
         self._watch(self._listener, self._accept)
         _alive.add(self)
-        self._thread = threading.Thread(target=self._run, name="ishmem-hub", daemon=True)
-        self._thread.start()
+        self._thread = threading.Thread(target=self.run, name="ishmem-hub", daemon=True)
+        if starts:
+            self._thread.start()
 
     @property
     def is_running(self) -> bool:
@@ -113,7 +123,7 @@ class Hub:
     @property
     def has_begun(self) -> bool:
         """Whether all PEs have completed ``init``, in a job on several nodes that goes on after a loss."""
-        return min(self._session.latest) >= _INIT
+        return min(self._session.latest.values()) >= _INIT
 
     @property
     def lost(self) -> set[int]:
@@ -143,7 +153,8 @@ class Hub:
 
     # ---- the thread
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Serve the PEs until the hub is closed."""
         try:
             while not self._closed:
                 self._step()
@@ -151,7 +162,7 @@ class Hub:
             self._release()
 
     def _step(self) -> None:
-        due = min((at for at, *_ in self._due), default=None)
+        due = self._next()
         for key, _ in self._selector.select(None if due is None else max(due - time.monotonic(), 0)):
             call, connection = key.data
             if connection.fileno() >= 0:  # a call for an earlier event may have closed it
@@ -159,6 +170,10 @@ class Hub:
         self._take_reports()
         if self._patience is None and self._processes and not self._connections():
             self._closed = True
+
+    def _next(self) -> float | None:
+        """Return when there is something to do, if no message comes."""
+        return min((at for at, *_ in self._due), default=None)
 
     def _connections(self) -> int:
         """Return the number of connections to PEs, also of earlier sessions."""
@@ -192,8 +207,11 @@ class Hub:
             received = wire.receive(connection)
             if received is None:
                 self._end(session, pe)
+            elif received[0].pe == pe:
+                self._handle(session, *received)
             else:
-                self._handle(session, pe, *received)
+                wire.close_fds(received[1])
+                raise MessageError(f"PE {pe} speaks for PE {received[0].pe}")
         except BlockingIOError:
             return False
         except MessageError as error:
@@ -202,10 +220,8 @@ class Hub:
             self._cut(session, pe, f"its connection failed: {error}")
         return True
 
-    def _handle(self, session: _Session, sender: int, message: Message, fds: list[int]) -> None:
-        if message.pe != sender:
-            wire.close_fds(fds)
-            raise MessageError(f"PE {sender} speaks for PE {message.pe}")
+    def _handle(self, session: _Session, message: Message, fds: list[int]) -> None:
+        sender = message.pe
         if message.kind == Kind.PART:
             try:
                 self._take_part(session, message, fds)
@@ -218,7 +234,7 @@ class Hub:
             self._forward(session, message)  # also to that PE, which may end when it gets it
             self._count_those_left(session)
         elif message.kind == Kind.FAILED:
-            self._lose(session, sender, message.payload.decode(errors="replace"))
+            self._lose(session, sender, message.payload.decode(errors="replace"), message.sequence)
         elif message.kind == Kind.SHRINK:
             census = Census.unpack(message.payload)
             session.asked.setdefault(census.pes, {})[sender] = message.sequence, census
@@ -248,7 +264,7 @@ class Hub:
         """End a collective with an error on every PE, unless all parts have arrived."""
         sequence = message.sequence
         _check_ahead(session, sequence, f"an abort of collective {sequence}")
-        if sequence > min(session.latest) and sequence not in session.aborted:
+        if sequence > min(session.latest.values()) and sequence not in session.aborted:
             session.aborted.add(sequence)
             self._forward(session, message)  # also to the PE that asked for it
 
@@ -272,14 +288,14 @@ class Hub:
         if pe not in session.left or not session.peers:
             self._listen_again()
 
-    def _lose(self, session: _Session, pe: int, how: str) -> None:
+    def _lose(self, session: _Session, pe: int, how: str, status: int = 1) -> None:
         if pe in session.left or pe in session.lost:
             return
         session.lost[pe] = how
         if self.on_lost:
             self.on_lost()
         session.forget_early()
-        self._forward(session, Message(Kind.LOST, pe, 0, how.encode()), but=pe)
+        self._forward(session, Message(Kind.LOST, pe, status, how.encode()), but=pe)
         self._count_those_left(session)
 
     def _count_those_left(self, session: _Session) -> None:
@@ -357,7 +373,7 @@ class Hub:
             if received is None:
                 raise MessageError("it closed the connection before it sent a HELLO")
             message, fds = received
-            self._join(wire.check_hello(message, self.job, self._n_pes), connection)
+            self._join(wire.check_hello(message, self.job, self._n_pes, self._pes), connection)
         except BlockingIOError:
             return
         except (OSError, MessageError) as error:
@@ -373,7 +389,7 @@ class Hub:
             raise MessageError(f"PE {pe} has joined before")
         if pe in self._session.joined:
             self._session.forget_early()
-            self._session = _Session(self._n_pes, self._ended)
+            self._session = _Session(self._pes, self._ended)
         self._processes[pe] = process
         self._welcome(self._session, pe, connection)
 
@@ -386,7 +402,7 @@ class Hub:
         session.joined.add(pe)
         self._send(session, pe, wire.welcome(self.job, pe))
         for lost, how in session.lost.items():
-            self._send(session, pe, Message(Kind.LOST, lost, 0, how.encode()))
+            self._send(session, pe, Message(Kind.LOST, lost, 1, how.encode()))
         for message, fds in session.early:
             self._send(session, pe, message, fds)
         if session.is_full:
@@ -407,12 +423,13 @@ class Hub:
         self._strangers.remove(connection)
         self._drop(connection)
 
-    def _watch(self, connection: socket.socket, call: Callable[[socket.socket], object]) -> None:
-        self._selector.register(connection, selectors.EVENT_READ, (call, connection))
+    def _watch(self, source: socket.socket | BinaryIO, call: Callable[[Any], object]) -> None:
+        """Call a function with a connection, a listener or a file when there is something to read."""
+        self._selector.register(source, selectors.EVENT_READ, (call, source))
 
-    def _drop(self, connection: socket.socket) -> None:
-        self._selector.unregister(connection)
-        connection.close()
+    def _drop(self, source: socket.socket | BinaryIO) -> None:
+        self._selector.unregister(source)
+        source.close()
 
     def _release(self) -> None:
         """Close every socket and file descriptor, without a message to the PEs."""
@@ -427,7 +444,7 @@ class Hub:
 
 
 def _check_ahead(session: _Session, sequence: int, what: str) -> None:
-    at = 1 + min(session.latest)
+    at = 1 + min(session.latest.values())
     if sequence > at + AHEAD:
         raise MessageError(f"{what} is too far ahead: the job is at {at}")
 
@@ -443,18 +460,33 @@ def unknown(_pe: int) -> None:
     """Tell nothing of the end of a PE."""
 
 
-def start(job: str, n_pes: int, fate: Fate = unknown) -> Hub:
+def start(job: str, n_pes: int, fate: Fate = unknown, numbers: Sequence[int] = ()) -> Hub:
     """Return the hub of a job that runs in this process; start it if there is none. It ends with its PEs."""
     for hub in list(_alive):
         if hub.job == job:
             if hub.is_running:
                 return hub
             hub.wait()
-    return Hub(job, n_pes, fate, patience=None)
+    return Hub(job, n_pes, fate, None, numbers)
 
 
 def elsewhere() -> None:
     """Start no hub: the supervisor of the job runs it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OfMonitor:
+    """Starts no hub: the monitor of the node is one, to which a PE connects that is alone on its node, too.
+
+    Attributes:
+        wait: Waits until it listens.
+    """
+
+    wait: Callable[[], object]
+
+    def __call__(self) -> None:
+        """Wait until it listens."""
+        self.wait()
 
 
 # A forked child inherits its parent's connections; while they are open, no PE notices the parent's death.

@@ -114,8 +114,8 @@ def welcome(job: str, pe: int) -> Message:
     return Message(Kind.WELCOME, pe, 0, _digest("welcome", job))
 
 
-def check_hello(message: Message, job: str, n_pes: int) -> int:
-    """Return the PE that sent a connection's first message.
+def check_hello(message: Message, job: str, n_pes: int, pes: Sequence[int] = ()) -> int:
+    """Return the PE that sent a connection's first message, one of ``pes``, by default of all.
 
     Raises:
         MessageError: The message is not a HELLO, or is of another job or of a PE number out of range.
@@ -127,7 +127,7 @@ def check_hello(message: Message, job: str, n_pes: int) -> int:
         raise MessageError("a HELLO of another job")
     if declared != n_pes:
         raise MessageError(f"PE {message.pe} belongs to a job of {declared} PEs, this one has {n_pes}")
-    if message.pe >= n_pes:
+    if message.pe not in (pes or range(n_pes)):
         raise MessageError(f"PE {message.pe} cannot join a job of {n_pes} PEs")
     return message.pe
 
@@ -183,7 +183,7 @@ def connect(job: str) -> socket.socket:
             connection.close()
             raise
         return connection
-    return _limit(tcp.connect(place.hosts, place.port), place.silence)
+    return limit(tcp.connect(place.hosts, place.port), place.silence)
 
 
 def address(job: str) -> str:
@@ -197,16 +197,17 @@ def _digest(purpose: str, job: str) -> bytes:
 
 def new_socket() -> socket.socket:
     """Return a socket that keeps message boundaries and whose sends time out after ``SEND_TIMEOUT``."""
-    return _limit(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+    return limit(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
 
 
 def accept(listener: socket.socket, job: str) -> socket.socket:
     """Return the next connection; raises ``OSError`` when it is already gone."""
     place = Place.of(job)
-    return _limit(listener.accept()[0], place.silence if place else 0.0)
+    return limit(listener.accept()[0], place.silence if place else 0.0)
 
 
-def _limit(connection: socket.socket, silence: float = 0.0) -> socket.socket:
+def limit(connection: socket.socket, silence: float = 0.0) -> socket.socket:
+    """Return a connection whose sends time out, and which ends after ``silence`` seconds without an answer."""
     if silence:
         each = max(1, int(silence / 4))  # seconds between the questions of the kernel, of which 3 may be unanswered
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -24,6 +24,7 @@ from ishmem.common import callsite, constants, processes, refusals, status_board
 from ishmem.common.deferred_signals import deferred
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
 from ishmem.common.routines import exported
+from ishmem.common.shared_numbers import Kind
 from ishmem.common.status_board import PeState, Record, StatusBoard
 from ishmem.environment import arrays, stack
 from ishmem.environment.launcher import launched
@@ -47,7 +48,7 @@ from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_
 if TYPE_CHECKING:
     import dpctl
 
-    from ishmem.runtime import monitor_client
+    from ishmem.runtime.monitor_process import MonitorProcess
 
 __all__ = exported(__name__)
 
@@ -378,12 +379,13 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     _watch_main_thread()
     if board:
         _watch_end(board, member, is_brief=False)
+    monitor = None
     try:
-        monitor = None
         if member.mpi and not this.losses.hub:
-            from ishmem.runtime import monitor_client  # jobs without MPI need no subprocess and no JSON
+            from ishmem.runtime import monitor_process  # jobs without MPI need no subprocess and no JSON
 
-            monitor = monitor_client.start(member.job, member.node, member.network, settings.node_timeout)
+            this.is_watched = True
+            monitor = monitor_process.start(member.job, member.node, member.network, settings.node_timeout)
         stack.load()
         _import(*_NEEDS_STACK)
         from ishmem.runtime.heap import SymmetricHeap
@@ -410,9 +412,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     except BaseException:
         if board:
             board[member.node.place].state = PeState.FAILED
-        for opened in (getattr(this, name, None) for name in ("waits", "links", "monitor")):
-            if opened:
-                opened.close()
+        _let_go(this, monitor)
         _core.forget_lost()  # PEs that this failed init has marked as lost must not count in the next one
         raise
     waits.begin()
@@ -456,46 +456,51 @@ def _connect(this: job.Job, member: Membership, start_hub: Callable[[], object])
         near = Links.connect(*arguments, None, None, member.node.pes, start_hub)
         whole = Links.connect(name, this.pe, this.n_pes, timeout, this.on_lost, this.on_left, start_hub=hub.elsewhere)
         return network.SpanningLinks(near, whole)
-    if member.network is None:
-        try:
-            return Links.connect(*arguments, this.on_lost, this.on_left, start_hub=start_hub)
-        except PeerLost:
-            raise
-        except IshmemError as error:
-            raise IshmemError(f"{error}{member.hint}") from None
-    links, where = Links.connect(*arguments, None, None, member.node.pes, start_hub), member.network.where(member.pe)
-    return network.NodeLinks(links, member.node, where, this.on_lost, this.on_left)
+    try:
+        return Links.connect(*arguments, this.on_lost, this.on_left, member.node.pes, start_hub)
+    except PeerLost:
+        raise
+    except IshmemError as error:
+        raise IshmemError(f"{error}{member.hint}") from None
 
 
 def _hub_of(
-    this: job.Job, member: Membership, board: StatusBoard | None, monitor: monitor_client.MonitorProcess | None
+    this: job.Job, member: Membership, board: StatusBoard | None, monitor: MonitorProcess | None
 ) -> Callable[[], object]:
     """Return how the first PE of the node starts the hub of the node's PEs, or waits for it to run elsewhere."""
     from ishmem.ipc import hub
 
     if this.settings.board and member.job == this.settings.job:
         return hub.elsewhere
-    if monitor:
-        return lambda: monitor.addresses
-    return lambda: hub.start(member.job, len(member.node.pes), board.fate if board else hub.unknown)
+    if this.is_watched:
+        return hub.OfMonitor(lambda: monitor.addresses if monitor else [])
+    pes = member.node.pes
+    fate: hub.Fate = (lambda pe: board.fate(pes.index(pe))) if board else hub.unknown
+    return lambda: hub.start(member.job, len(pes), fate, pes)
 
 
-def _watch(
-    this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: monitor_client.MonitorProcess | None
-) -> None:
-    """Connect to the monitor of the node, and the monitors of the nodes to each other; collective."""
-    from ishmem.runtime import monitor_client
-
+def _watch(this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: MonitorProcess | None) -> None:
+    """Let the monitor of the node watch this PE, and the monitors of the nodes connect to each other; collective."""
     listening = _together(this, lambda: monitor.addresses if monitor else [])
     if monitor:
         monitor.connect(member.network.from_above(listening) if member.network else [])
-
-    this.monitor = _together(
-        this, lambda: monitor_client.MonitorClient(member.job, member.node, this.pe, monitor, this.lose, _end_process)
-    )
-    mpi.failure = this.monitor.failure
+    this.links.report(Kind.WATCH)
+    this.monitor = monitor
+    mpi.failure = lambda: this.links.failure
     if member.network:
         mpi.before_finalize(_finalize_before_mpi)
+
+
+def _let_go(this: job.Job, monitor: MonitorProcess | None) -> None:
+    """Close what a failed ``init`` has opened; it is no loss, since every PE raises."""
+    if waits := getattr(this, "waits", None):
+        waits.close()
+    if links := getattr(this, "links", None):
+        if this.is_watched:
+            links.report(Kind.DONE)
+        links.close()
+    if monitor:
+        monitor.close()
 
 
 def _finalize_before_mpi() -> None:
@@ -695,6 +700,8 @@ def _leave_mpi(this: job.Job) -> None:
     """Let this process end without ending the other processes of the MPI job."""
     if this.mpi:
         this.mpi.leave()
+    if this.is_watched:
+        this.links.report(Kind.DONE)
     if this.monitor:
         this.monitor.close()
 
@@ -768,10 +775,10 @@ def _tell_failure(this: job.Job, how: str, status: int) -> None:
 
 def _report(this: job.Job, how: str, status: int) -> None:
     """Tell those who watch this PE on several nodes that its program has failed; on one node the board does."""
-    if this.monitor:
-        this.monitor.fail(how, status)
+    if this.is_watched:
+        this.links.fail(how, status)
     elif this.losses.hub and this.network:
-        this.links.fail(f"{how}, on {this.network.where(this.pe)}")
+        this.links.fail(f"{how}, on {this.network.where(this.pe)}", status)
 
 
 def _at_exit() -> None:
@@ -821,8 +828,8 @@ def global_exit(status: int) -> NoReturn:
 def _end_job(this: job.Job, status: int) -> NoReturn:
     """End all PEs with an exit status, by any thread of this PE."""
     _stop_observing()
-    if this.mpi and this.monitor:
-        this.monitor.fail("global_exit", status, exits=True)
+    if this.mpi and this.is_watched:
+        this.links.exit(status)
         this.mpi.abort(status)
     end_job(this.board, this.links, status)
 

@@ -26,6 +26,15 @@ def descriptor(pid: int) -> int | None:
         return None
 
 
+def exit_status(code: int) -> int:
+    """Return the exit status for a process that has ended with ``code``: 128 and the signal, as shells do, or its own.
+
+    Args:
+        code: The exit status of the process, or minus the signal that has ended it.
+    """
+    return code if code >= 0 else 128 - code
+
+
 def check_folder() -> None:
     """Check that the working folder of this process exists.
 
@@ -127,7 +136,8 @@ def end_children() -> None:
     with contextlib.suppress(ChildProcessError):
         while found := children():
             for pid in found:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # another thread has waited for it
+                    os.kill(pid, signal.SIGKILL)
             os.waitpid(-1, 0)
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -90,7 +90,7 @@ class Kind(IntEnum):
     ABORT = 5
     """The collective of this sequence number ends with an error (payload: its text)."""
     LOST = 6
-    """This PE is lost (payload: how)."""
+    """This PE is lost (sequence: the exit status of the job, in jobs over MPI; payload: how)."""
     LEFT = 7
     """This PE has left."""
     EXIT = 8
@@ -98,7 +98,15 @@ class Kind(IntEnum):
     SHRINK = 9
     """This PE asks who of a team is left, or is told (sequence: of its question; payload: a `Census`)."""
     FAILED = 10
-    """The program of this PE has failed, and threads may keep its process (payload: how)."""
+    """The program of this PE has failed, and threads may keep its process (sequence: the exit status; payload: how)."""
+    WATCH = 11
+    """From now on the end of this PE's process ends the job over MPI."""
+    RAISED = 12
+    """This PE has raised `PeerLost`, so it ends by itself."""
+    DONE = 13
+    """The end of this PE's process is no loss any more; among monitors, of the PEs of this node and those below."""
+    ALIVE = 14
+    """A sign of life of a node, among monitors."""
 
 
 class CallFlag(IntEnum):

@@ -114,13 +114,17 @@ bool deliver(Connection &peer) {
     return true;
 }
 
+size_t awaited(const Connection &peer) { return sizeof(Header) + (peer.got < sizeof(Header) ? 0 : peer.header.bytes); }
+
+bool is_whole(const Connection &peer) { return peer.got >= sizeof(Header) && peer.got == awaited(peer); }
+
 void receive_from(Connection &peer) {
     while (peer.socket >= 0) {
-        const size_t whole = peer.got < sizeof(Header) ? sizeof(Header) : sizeof(Header) + peer.header.bytes;
-        if (peer.got == whole) {
+        if (is_whole(peer)) {
             if (!deliver(peer)) return;
             continue;
         }
+        const size_t whole = awaited(peer);
         char *to = peer.got < sizeof(Header) ? reinterpret_cast<char *>(&peer.header) + peer.got : peer.into + (peer.got - sizeof(Header));
         const ssize_t n = recv(peer.socket, to, whole - peer.got, MSG_DONTWAIT);
         if (n < 0 && would_block()) return;
@@ -134,7 +138,10 @@ void progress() {
     epoll_event ready[64];
     const int count = epoll_wait(all->events, ready, 64, 0);
     for (int i = 0; i < count; ++i) receive_from(all->peers[ready[i].data.u32]);
-    for (Connection &peer : all->peers) send_on(peer);
+    for (Connection &peer : all->peers) {
+        if (is_whole(peer)) receive_from(peer);  // it had to wait, and nothing may come behind it
+        send_on(peer);
+    }
 }
 
 MpiHandle handle_of(Operation *operation) { return reinterpret_cast<MpiHandle>(operation); }

@@ -31,15 +31,6 @@ AFTER_SIGNAL = 10.0
 """Seconds from a signal of the user to SIGKILL."""
 
 
-def exit_status(code: int) -> int:
-    """Return the exit status for a process that has ended with ``code``: 128 and the signal, as shells do, or its own.
-
-    Args:
-        code: The exit status of the process, or minus the signal that has ended it.
-    """
-    return code if code >= 0 else 128 - code
-
-
 class Ending:
     """The signals that processes have still to get, each with its time."""
 

@@ -25,7 +25,7 @@ from ishmem.common.status_board import describe_end
 from ishmem.ipc.hub import REPORT, Hub, unknown
 from ishmem.ipc.wire import Place as HubPlace
 from ishmem.launch import supervisor
-from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, exit_status
+from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR
 from ishmem.launch.guard_protocol import Ended, Line, parse
 from ishmem.launch.mpiexec import Mpiexec, Place, command
 from ishmem.launch.options import UsageError, seconds
@@ -228,7 +228,7 @@ class MpiexecJob:
         if self._timed_out:
             return supervisor.TIMED_OUT
         if not printed:
-            return exit_status(-signal.SIGPIPE)
+            return processes.exit_status(-signal.SIGPIPE)
         if self._first is not None:
             code = self._first.code
         elif self._is_ending:
@@ -241,7 +241,7 @@ class MpiexecJob:
             left = ", ".join(map(str, self._running))
             _report(f"mpiexec has ended before PE {left}: a job does not survive the end of its daemon on a node")
             code = code or 1
-        return exit_status(code)
+        return processes.exit_status(code)
 
     def _forward(self, number: int) -> None:
         again = bool(self._sent)
@@ -269,6 +269,9 @@ class MpiexecJob:
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(number)
+        if number == signal.SIGKILL:  # processes that mpiexec has started may keep our pipes open
+            self._process.wait()
+            processes.end_children()
 
 
 def _start_hub(n_pes: int) -> Hub:

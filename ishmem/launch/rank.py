@@ -24,7 +24,6 @@ from ishmem.common.errors import IshmemError
 from ishmem.environment.launcher import Launched, launched
 from ishmem.environment.mpi_library import transport_default
 from ishmem.launch import devices, inherited, supervisor
-from ishmem.launch.ending import exit_status
 from ishmem.launch.guard_protocol import Ended, end_mark, line_mark
 from ishmem.launch.options import UsageError
 from ishmem.launch.output import Printer
@@ -98,7 +97,7 @@ class _Guard:
             if self._goes_on:
                 self._over.wait()  # where the first guard ends, mpiexec ends the others
         processes.end_children()
-        os._exit(exit_status(code) if not self._goes_on else 0)
+        os._exit(processes.exit_status(code) if not self._goes_on else 0)
 
     def _forward(self, number: int) -> None:
         self._told = True

@@ -21,11 +21,11 @@ from typing import Callable, NoReturn
 from ishmem.common import processes
 from ishmem.common.errors import IshmemError
 from ishmem.common.limits import advice, doing
-from ishmem.common.processes import adopt_orphans, end_children
+from ishmem.common.processes import adopt_orphans, end_children, exit_status
 from ishmem.common.status_board import PeState, StatusBoard, describe_end
 from ishmem.ipc.hub import REPORT, Hub
 from ishmem.launch import preload
-from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, Ending, exit_status
+from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, Ending
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1

@@ -34,12 +34,12 @@ def prepare(links: Links, board: StatusBoard | None) -> StatusBoard:
     """
     _core.exit_on(_SIGNAL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (_SIGNAL,))
-    shared = [board.fd] if board and links.pe == 0 else []
+    shared = [board.fd] if board and links.place == 0 else []
     parts = links.allgather(b"", shared, what="init")
     ((fd,),) = (fds for _payload, fds in parts if fds)
     if board is None:
         board = StatusBoard(fd, links.n_pes)
-        board.join(links.pe, "init", _core)
+        board.join(links.place, "init", _core)
     else:
         os.close(fd)
     return board

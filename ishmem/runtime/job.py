@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, Protocol,
 from ishmem import _core
 from ishmem.common.errors import SAME_CALLS, PeerLost, StateError, SymmetryError, WaitTimeout
 from ishmem.common.layout import MAX_TEAMS, RECORD, TWIN, NodeList, TeamRecord
+from ishmem.common.shared_numbers import Kind
 from ishmem.common.team_shape import Shape
 from ishmem.environment import stack
 from ishmem.runtime.copy_engine import CopyEngine
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.heap import SymmetricHeap
     from ishmem.runtime.late_delivery import Late
-    from ishmem.runtime.monitor_client import MonitorClient
+    from ishmem.runtime.monitor_process import MonitorProcess
     from ishmem.runtime.mpi_job import MpiJob
     from ishmem.runtime.network import Network
     from ishmem.runtime.proxy import Proxy
@@ -101,7 +102,8 @@ class Job:
         late: Holds operations, with ``ISHMEM_SIM_ORDER``; else None.
         everyone: The handle of the team that allocates: the world, or those of it that are left.
         losses: What this PE knows of losses.
-        mpi, monitor: In a job over MPI, its exit handling, and the connection to this node's monitor; else None.
+        mpi, monitor: In a job over MPI, its exit handling, and the monitor that this PE has started; else None.
+        is_watched: Whether the hub of this node is that of a monitor, which ends the job over MPI after the first loss.
     """
 
     links: Links
@@ -124,7 +126,8 @@ class Job:
         self.node = node or Node(tuple(range(n_pes)), pe)
         self.network = network
         self.mpi: MpiJob | None = None
-        self.monitor: MonitorClient | None = None
+        self.monitor: MonitorProcess | None = None
+        self.is_watched = False
         self.observer: Any = None
         self.late: Late | None = None
         self.gone: dict[int, str] = {}
@@ -196,9 +199,9 @@ class Job:
         raise self.loss_of(pe, self.links.lost.get(pe) or self.gone.get(pe, "unknown"), routine)
 
     def loss_of(self, pe: int, how: str, routine: str) -> PeerLost:
-        """Return the error that a PE is gone; the monitor then leaves this PE time to end by itself."""
-        if self.monitor:
-            self.monitor.raised()
+        """Return the error that a PE is gone; a monitor then leaves this PE time to end by itself."""
+        if self.is_watched:
+            self.links.report(Kind.RAISED)
         return PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)
 
     def raise_problems(self) -> None:

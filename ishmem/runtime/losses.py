@@ -60,7 +60,7 @@ class Losses:
         this = self._this
         if self.hub:
             this.links.gather_all(b"", what="init")  # from here on ishmem run lets the job go on
-        elif this.network or this.monitor or not (this.board.supervised or this.n_pes == 1):
+        elif this.network or this.is_watched or not (this.board.supervised or this.n_pes == 1):
             raise IshmemError(
                 'on_loss="continue" needs a job of ishmem run -n N, or of ishmem run --survive --hosts, which count '
                 "the PEs that are left; other jobs over MPI, of uid= and of process_group= end with the first loss"

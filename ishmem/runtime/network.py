@@ -18,7 +18,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ishmem import _core
@@ -360,63 +359,6 @@ class Network:
                     comm.Free()
 
 
-@dataclass
-class _Numbering:
-    """Translation from the indices that links give to the PEs of a node to the PE numbers of the job."""
-
-    pes: tuple[int, ...]
-
-    def of(self, numbered: dict[int, str]) -> dict[int, str]:
-        return {self.pes[index]: how for index, how in numbered.items()}
-
-
-class NodeLinks:
-    """Links between the PEs of one node in a job on several nodes; callbacks receive PE numbers of the job.
-
-    Attributes:
-        pe, n_pes: Index of this PE on its node, and the number of PEs on the node.
-        lost: Lost PEs, by their PE numbers in the job, and how each was lost.
-    """
-
-    def __init__(
-        self, links: Any, node: Node, where: str, on_lost: Callable[[int, str], None], on_left: Callable[[int], None]
-    ) -> None:
-        """Translate for ``links`` of the PEs of ``node``, which errors call ``where``."""
-        self._links, self._pes, self._where = links, node.pes, where
-        self.pe, self.n_pes = links.pe, links.n_pes
-        self.lost = _Numbering(node.pes).of(links.lost)
-        self._on_lost, self._on_left = on_lost, on_left
-        links.on_lost, links.on_left = self._lose, self._leave
-        self.allgather, self.exit, self.close = links.allgather, links.exit, links.close
-        self.leave, self.awaited = links.leave, links.awaited
-
-    def _lose(self, index: int, how: str) -> None:
-        pe, what = self._pes[index], f"{how}, on {self._where}"
-        self.lost.setdefault(pe, what)
-        self._on_lost(pe, what)
-
-    def _leave(self, index: int) -> None:
-        self._on_left(self._pes[index])
-
-    @property
-    def on_exit(self) -> Any:
-        """Callback for the exit of the job by a PE of the node."""
-        return self._links.on_exit
-
-    @on_exit.setter
-    def on_exit(self, call: Any) -> None:
-        self._links.on_exit = call
-
-    @property
-    def on_lost(self) -> Any:
-        """Callback of the links for a lost PE of the node; set it only to remove it."""
-        return self._links.on_lost
-
-    @on_lost.setter
-    def on_lost(self, call: Any) -> None:
-        self._links.on_lost = call
-
-
 class SpanningLinks:
     """Links of a job on several nodes that goes on after a loss.
 
@@ -424,14 +366,14 @@ class SpanningLinks:
     of the PEs of all nodes.
 
     Attributes:
-        pe, n_pes: Index of this PE on its node, and the number of PEs on the node.
+        place, n_pes: Index of this PE on its node, and the number of PEs on the node.
         lost: The PEs lost so far, and how.
     """
 
     def __init__(self, near: Links, whole: Links) -> None:
         """Join the links of the PEs of the node, and those of all."""
         self._near, self._whole = near, whole
-        self.pe, self.n_pes, self.lost = near.pe, near.n_pes, whole.lost
+        self.place, self.n_pes, self.lost = near.place, near.n_pes, whole.lost
         self.allgather, self.gather_all = near.allgather, whole.allgather
         self.exit, self.leave, self.awaited, self.fail = whole.exit, whole.leave, whole.awaited, whole.fail
         self.count_those_left, self.stream = whole.count_those_left, whole.stream

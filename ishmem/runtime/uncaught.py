@@ -18,6 +18,7 @@ from typing import Callable
 
 from ishmem.common.callsite import CallSite, is_own
 from ishmem.common.errors import PeerLost
+from ishmem.common.processes import exit_status
 from ishmem.common.status_board import StatusBoard
 
 Hook = Callable[[type[BaseException], BaseException, "TracebackType | None"], object]
@@ -61,7 +62,7 @@ class _Reports:
         finally:
             if _ends_program(sys._getframe().f_back):
                 interrupted = issubclass(kind, KeyboardInterrupt)
-                self._give_up(f"{kind.__name__}: {error}", 128 + signal.SIGINT if interrupted else 1)
+                self._give_up(f"{kind.__name__}: {error}", exit_status(-signal.SIGINT) if interrupted else 1)
 
     def _report(
         self, board: StatusBoard, kind: type[BaseException], error: BaseException, trace: TracebackType | None

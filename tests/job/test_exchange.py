@@ -352,9 +352,9 @@ def pe_leave_last(job, pe, n_pes):
     """PE 0 leaves last, and its process, in which the hub runs, ends at once; the hub is slow."""
     lost, handle = [], hub.Hub._handle
 
-    def slow(self, session, sender, message, fds):
+    def slow(self, session, message, fds):
         time.sleep(0.3 * (message == Message(Kind.LEFT, 0)))
-        handle(self, session, sender, message, fds)
+        handle(self, session, message, fds)
 
     hub.Hub._handle = slow
     links = Links.connect(job, pe, n_pes, LIMIT, lambda lost_pe, how: lost.append((lost_pe, how)))

@@ -119,6 +119,15 @@ def test_kind_of_mpiexec(kind: str, tmp_path: Path) -> None:
     assert "\n" not in found.version
 
 
+def test_a_process_of_mpiexec_that_keeps_the_output_open(tmp_path: Path) -> None:
+    path = executable(tmp_path / "mpiexec", VERSIONS["MPICH"])
+    with open(path, "a") as script:
+        script.write("[ $1 = --version ] || { setsid sleep 1000 & wait; }\n")
+    command = [sys.executable, "-m", "ishmem", "run", "--hosts", "here", "-n", "1", "--timeout", "1", "true"]
+    done = run_command(command, env={"ISHMEM_MPIEXEC": path}, timeout=60)
+    assert done.returncode == 124, done
+
+
 def test_no_mpiexec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(IshmemError, match=r"unknown kind .*says 'mine 1'.*; allowed: Intel MPI, MPICH, Open MPI, PALS"):
         mpiexec.find(executable(tmp_path / "mpiexec", "mine 1\n"))

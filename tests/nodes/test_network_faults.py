@@ -5,16 +5,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import re
-import signal
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import node_faults
@@ -119,88 +112,3 @@ def test_status_for_exit_handlers(how: str, status: int) -> None:
     """Also where C code that Python has called ends the program."""
     done = run_command([sys.executable, str(program("status_for_exit_handlers")), how])
     assert (done.returncode, done.stdout) == (status, f"seen {status}\n"), done.stderr
-
-
-# ---- the monitor by itself
-
-
-@contextmanager
-def monitors(silence: float) -> Iterator[list[subprocess.Popen[str]]]:
-    """Start the monitors of two nodes, both on this machine."""
-    started = []
-    try:
-        for node in range(2):
-            command = [sys.executable, "-m", "ishmem.launch.monitor"]
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-            )
-            started.append(process)
-            config = {
-                "job": address(node), "pes": [2 * node, 2 * node + 1], "node": node, "address": address(node),
-                "token": "t", "silence": silence, "first": [0, 2],
-            }  # fmt: skip
-            process.stdin.write(json.dumps(config) + "\n")
-            process.stdin.flush()
-        listening = [json.loads(process.stdout.readline()) for process in started]
-        for node, process in enumerate(started):
-            process.stdin.write(json.dumps(listening[0] if node else []) + "\n")
-            process.stdin.flush()
-        yield started
-    finally:
-        for process in started:
-            process.send_signal(signal.SIGCONT)
-            process.kill()
-            process.communicate()
-
-
-def address(node: int) -> str:
-    return f"ishmem-test-{os.getpid()}-{node}"
-
-
-def start_pe(pe: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, str(program("pe_of_a_monitor")), address(pe // 2), str(pe)], stdout=subprocess.PIPE, text=True
-    )
-
-
-@pytest.mark.slow_cases("test_fault", "kill")
-@pytest.mark.parametrize("how", ["kill", "silent"])
-def test_monitors(how: str) -> None:
-    """PEs hear of the first loss, of a PE or of a node, and end if they do not react."""
-    with monitors(silence=0.5 if how == "silent" else 0.0) as started:
-        pes = [start_pe(pe) for pe in range(3)]
-        try:
-            assert [pe.stdout.readline() for pe in pes] == ["connected\n"] * 3
-            if how == "kill":
-                pes[2].kill()
-            else:
-                started[1].send_signal(signal.SIGSTOP)
-            message = json.loads(pes[0].stdout.readline())
-            assert message["pe"] == 2
-            assert ("was ended by SIGKILL, on node 1" if how == "kill" else "node 1 (") in message["how"]
-            assert message["status"] == (128 + signal.SIGKILL if how == "kill" else 1)
-            assert pes[0].wait(20) == -signal.SIGTERM
-        finally:
-            for pe in pes:
-                pe.kill()
-                pe.communicate()
-
-
-def switches(process: int) -> int:
-    """Return how often a process has waited."""
-    return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", Path(f"/proc/{process}/status").read_text(), re.M)[1])
-
-
-def test_monitors_sleep_between_signs_of_life() -> None:
-    with monitors(silence=0.0) as started:
-        pes = [start_pe(pe) for pe in (0, 2)]
-        try:
-            assert [pe.stdout.readline() for pe in pes] == ["connected\n"] * 2
-            time.sleep(0.5)  # the monitors have connected
-            before = [switches(process.pid) for process in started]
-            time.sleep(2)
-            assert max(switches(process.pid) - each for process, each in zip(started, before)) < 60
-        finally:
-            for pe in pes:
-                pe.kill()
-                pe.communicate()

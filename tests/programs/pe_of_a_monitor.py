@@ -1,12 +1,26 @@
-"""Connects to a monitor as a PE, and prints its messages; arguments: the address and the PE."""
+"""Joins a monitor as the only PE of its node, and prints what it hears of a loss; arguments: the job, and the PE."""
 
-import json
-import socket
 import sys
+import threading
 
-connection = socket.socket(socket.AF_UNIX)
-connection.connect("\0" + sys.argv[1])
-connection.send(json.dumps({"kind": "hello", "token": "t", "pe": int(sys.argv[2])}).encode() + b"\n")
+from ishmem.ipc import hub
+from ishmem.ipc.exchange import Links
+from ishmem.ipc.wire import Kind
+
+job, pe = sys.argv[1], int(sys.argv[2])
+told = threading.Event()
+
+
+def lost(number, how):
+    print(number, links.failure[1], how, flush=True)
+    told.set()
+
+
+links = Links.connect(job, 0, 1, 30.0, lost, None, [pe], hub.OfMonitor(list))
+links.report(Kind.WATCH)
 print("connected", flush=True)
-for line in connection.makefile():
-    print(line, end="", flush=True)
+told.wait()
+if job.endswith("leaves"):
+    links.report(Kind.DONE)
+else:
+    threading.Event().wait()
