@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from typing import Any, Callable
 
 from numba.core import types
@@ -14,6 +13,7 @@ from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
 from ishmem.common.violations import number
 
 from . import type_checks
+from .forms import form, integers
 from .front_end import device_func
 from .integers import fits_dtype
 from .intrinsics import (
@@ -23,11 +23,11 @@ from .intrinsics import (
     atomic_max_float,
     atomic_min_float,
     compiled,
-    device,
     device_function,
     item_bytes,
     memory_fence,
     store,
+    zero_of,
 )
 from .memory_orders import AMO, WAIT
 from .options import LATE
@@ -70,134 +70,71 @@ def after(order):
         acquired()
 
 
-def _check(routine: Atomic, target: Any, operands: tuple[Any, ...], pe: Any, index: Any) -> None:
+@device_function
+def operand(value):
+    """Return an operand of an atomic; 1 if it has none."""
+    if type_checks.absent(value):
+        return lambda value: 1
+    return lambda value: value
+
+
+def _check(routine: Atomic, _name: str, pe: Any, index: Any, order: Any = 0, fetch: Any = None, **others: Any) -> bool:
+    """Check the argument types; return whether the atomic has an order."""
     name = "source" if routine.rmw is Rmw.FETCH else "dest"
+    target = others[name]
     type_checks.array(routine.name, name, target, routine.types)
     type_checks.contiguous(routine.name, **{name: target})
-    type_checks.integer(routine.name, "pe", pe)
-    type_checks.integer(routine.name, "index", index)
-    for operand, kind in zip(routine.operands, operands):
-        type_checks.value(routine.name, operand, kind, target.dtype)
+    integers(routine.name, pe=pe, index=index)
+    for each in routine.operands:
+        type_checks.value(routine.name, each, others[each], target.dtype)
+    if fetch is not None:
+        type_checks.contiguous(f"{routine.name}_nbi", fetch=fetch)
+        type_checks.same_dtype(target, fetch)
+    if isinstance(order, (int, types.Omitted)):
+        return False
+    type_checks.member(routine.name, "order", order)
+    return True
 
 
-def _is_relaxed(order: Any) -> bool:
-    """Return whether an order is left out."""
-    return isinstance(order, (int, types.Omitted))
+def _make_atomic(routine: Atomic) -> Any:
+    """Make an atomic, which returns the old value if it fetches."""
+    this = number(routine.name)
 
-
-def _with_order(routine: Atomic, host: Callable[..., Any], relaxed: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``relaxed``, which chooses the implementation of an atomic, extended by the other memory orders."""
-    signature = inspect.signature(relaxed)
-    ordered = _ordered(number(routine.name), host)[tuple(signature.parameters)]
-
-    @functools.wraps(relaxed)
-    def choose(*arguments: Any, **named: Any) -> Any:
-        implementation = relaxed(*arguments, **named)
-        order = signature.bind(*arguments, **named).arguments.get("order", 0)
-        if _is_relaxed(order):
-            return implementation
-        type_checks.member(routine.name, "order", order)
-        return ordered
-
-    return choose
-
-
-def _ordered(this: int, relaxed: Callable[..., Any]) -> dict[tuple[str, ...], Callable[..., Any]]:
-    """Return the forms of an atomic that order other accesses, by their parameters."""
-
-    def fetch(source, pe, index=0, order=0):
-        before(this, order)
-        old = relaxed(source, pe, index)
-        after(order)
-        return old
-
-    def increment(dest, pe, index=0, order=0):
-        before(this, order)
-        old = relaxed(dest, pe, index)
-        after(order)
-        return old
-
-    def with_value(dest, value, pe, index=0, order=0):
-        before(this, order)
-        old = relaxed(dest, value, pe, index)
-        after(order)
-        return old
-
-    def with_condition(dest, cond, value, pe, index=0, order=0):
-        before(this, order)
-        old = relaxed(dest, cond, value, pe, index)
-        after(order)
-        return old
-
-    return {tuple(inspect.signature(form).parameters): form for form in (fetch, increment, with_value, with_condition)}
-
-
-def _register_fetching(routine: Atomic, host: Callable[..., Any]) -> None:
-    """Register a fetching atomic."""
-    run, this, rmw = INSTRUCTIONS[routine.rmw], number(routine.name), int(routine.rmw)
-
-    def fetch(source, pe, index=0, order=0):
-        _check(routine, source, (), pe, index)
-        zero = source.dtype(0)
-
-        def impl(source, pe, index=0, order=0):
-            if allowed(this, source, pe, index, 1):
-                at = address_of(source) + index * item_bytes(source)
-                return run(on_peer(at, pe), source) if has_atomics(pe) else by_proxy(rmw, source, pe, at, 0, 0)
-            return zero
-
-        return impl
-
-    def increment(dest, pe, index=0, order=0):
-        _check(routine, dest, (), pe, index)
-        zero = dest.dtype(0)
-
-        def impl(dest, pe, index=0, order=0):
-            if allowed(this, dest, pe, index, 1):
-                at = address_of(dest) + index * item_bytes(dest)
-                return run(on_peer(at, pe), dest, 1) if has_atomics(pe) else by_proxy(rmw, dest, pe, at, 1, 0)
-            return zero
-
-        return impl
-
-    def with_value(dest, value, pe, index=0, order=0):
-        _check(routine, dest, (value,), pe, index)
-        zero, operation = dest.dtype(0), routine.rmw.of(dest.dtype)
+    @device_function
+    def do(dest, cond, value, pe, index):
+        operation = routine.rmw.of(dest.dtype)
         run, rmw = INSTRUCTIONS[operation], int(operation)
 
-        def impl(dest, value, pe, index=0, order=0):
+        def fetch(dest, cond, value, pe, index):
             if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
-                    return run(on_peer(at, pe), dest, value)
-                return by_proxy(rmw, dest, pe, at, value, 0)
-            return zero
+                    return run(on_peer(at, pe), dest, operand(value), operand(cond))
+                return by_proxy(rmw, dest, pe, at, operand(value), operand(cond))
+            return zero_of(dest)
 
-        return impl
-
-    def with_condition(dest, cond, value, pe, index=0, order=0):
-        _check(routine, dest, (cond, value), pe, index)
-        zero = dest.dtype(0)
-
-        def impl(dest, cond, value, pe, index=0, order=0):
+        def update(dest, cond, value, pe, index):
             if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
-                    return run(on_peer(at, pe), dest, value, cond)
-                return by_proxy(rmw, dest, pe, at, value, cond)
-            return zero
+                    run(on_peer(at, pe), dest, operand(value), operand(cond))
+                elif LATE:
+                    update_by_proxy(rmw, dest, pe, at, operand(value))
+                else:
+                    by_proxy(rmw, dest, pe, at, operand(value), operand(cond))
 
-        return impl if type_checks.holds(dest.dtype, cond) else _if_possible(impl)
+        if not routine.fetches:
+            return update
+        return fetch if type_checks.holds(dest.dtype, cond) else _if_possible(fetch)
 
-    form = fetch if routine.rmw is Rmw.FETCH else (increment, with_value, with_condition)[len(routine.operands)]
-    device(host)(_with_order(routine, host, form))
+    return do
 
 
 def _if_possible(compare_swap: Callable[..., Any]) -> Callable[..., Any]:
     """Return a compare-and-swap that fetches only if its condition does not fit the dtype."""
     swap = device_func(compare_swap)
 
-    def impl(dest, cond, value, pe, index=0, order=0):
+    def impl(dest, cond, value, pe, index):
         if fits_dtype(dest, cond):
             return swap(dest, cond, value, pe, index)
         return amo.atomic_fetch(dest, pe, index)
@@ -205,92 +142,27 @@ def _if_possible(compare_swap: Callable[..., Any]) -> Callable[..., Any]:
     return impl
 
 
-def _make_update(routine: Atomic) -> Any:
-    """Make the non-fetching form for jobs in which the proxy holds such operations."""
-    this = number(routine.name)
+def _register(routine: Atomic) -> None:
+    """Register an atomic and its nonblocking form, which stores the old value in the first element of ``fetch``."""
+    this, do, check = number(routine.name), _make_atomic(routine), functools.partial(_check, routine)
 
-    @device_function
-    def update(dest, value, pe, index):
-        operation = routine.rmw.of(dest.dtype)
-        run, rmw = INSTRUCTIONS[operation], int(operation)
+    def relaxed(dest, cond, value, pe, index=0, order=0):
+        return do(dest, cond, value, pe, index)
 
-        def impl(dest, value, pe, index):
-            if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
-                at = address_of(dest) + index * item_bytes(dest)
-                if has_atomics(pe):
-                    run(on_peer(at, pe), dest, value)
-                else:
-                    update_by_proxy(rmw, dest, pe, at, value)
+    def ordered(dest, cond, value, pe, index=0, order=0):
+        before(this, order)
+        old = do(dest, cond, value, pe, index)
+        after(order)
+        return old
 
-        return impl
+    def nonblocking(fetch, dest, cond, value, pe, index=0):
+        store(address_of(fetch), fetch, do(dest, cond, value, pe, index))
 
-    return update
-
-
-def _register_void(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
-    """Register a non-fetching atomic: it calls the fetching form and discards the value."""
-    this = number(routine.name)
-    update = _make_update(routine)
-
-    def increment(dest, pe, index=0, order=0):
-        _check(routine, dest, (), pe, index)
-
-        def impl(dest, pe, index=0, order=0):
-            if LATE:
-                update(dest, 1, pe, index)
-            elif allowed(this, dest, pe, index, 1):
-                fetching(dest, pe, index)
-
-        return impl
-
-    def with_value(dest, value, pe, index=0, order=0):
-        _check(routine, dest, (value,), pe, index)
-
-        def impl(dest, value, pe, index=0, order=0):
-            if LATE:
-                update(dest, value, pe, index)
-            elif allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
-                fetching(dest, value, pe, index)
-
-        return impl
-
-    device(host)(_with_order(routine, host, (increment, with_value)[len(routine.operands)]))
-
-
-def _register_nbi(routine: Atomic, host: Callable[..., Any], fetching: Callable[..., Any]) -> None:
-    """Register the nonblocking form, which stores the old value in the first element of ``fetch``."""
-
-    def check(fetch: Any, target: Any, operands: tuple[Any, ...], pe: Any, index: Any) -> None:
-        _check(routine, target, operands, pe, index)
-        type_checks.contiguous(f"{routine.name}_nbi", fetch=fetch)
-        type_checks.same_dtype(target, fetch)
-
-    def load_only(fetch, source, pe, index=0):
-        check(fetch, source, (), pe, index)
-        return lambda fetch, source, pe, index=0: store(address_of(fetch), fetch, fetching(source, pe, index))
-
-    def increment(fetch, dest, pe, index=0):
-        check(fetch, dest, (), pe, index)
-        return lambda fetch, dest, pe, index=0: store(address_of(fetch), fetch, fetching(dest, pe, index))
-
-    def with_value(fetch, dest, value, pe, index=0):
-        check(fetch, dest, (value,), pe, index)
-        return lambda fetch, dest, value, pe, index=0: store(address_of(fetch), fetch, fetching(dest, value, pe, index))
-
-    def with_condition(fetch, dest, cond, value, pe, index=0):
-        check(fetch, dest, (cond, value), pe, index)
-        return lambda fetch, dest, cond, value, pe, index=0: store(
-            address_of(fetch), fetch, fetching(dest, cond, value, pe, index)
-        )
-
-    shapes = (increment, with_value, with_condition)
-    device(host)(load_only if routine.rmw is Rmw.FETCH else shapes[len(routine.operands)])
+    changes = {"dest": "source"} if routine.rmw is Rmw.FETCH else {}
+    form(getattr(amo, routine.name), check, relaxed, ordered, **changes)
+    if routine.fetches:
+        form(getattr(amo, f"{routine.name}_nbi"), check, nonblocking, **changes)
 
 
 for _routine in ATOMICS.values():
-    _host = getattr(amo, _routine.name)
-    if _routine.fetches:
-        _register_fetching(_routine, _host)
-        _register_nbi(_routine, getattr(amo, f"{_routine.name}_nbi"), _host)
-    else:
-        _register_void(_routine, _host, getattr(amo, _routine.fetching))
+    _register(_routine)

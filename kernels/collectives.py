@@ -10,11 +10,11 @@ from ishmem.common.call_id import NO_DTYPE, pack
 from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.violations import number
 
-from . import type_checks
 from .barrier import team_barrier
 from .collective_forms import register
 from .copy import copy_bytes, copy_steps, transfer, transfer_steps
-from .intrinsics import compiled, device, load_word, nothing_of, rank_in, size_of
+from .forms import forms, integers, no_check
+from .intrinsics import compiled, load_word, nothing_of, rank_in, size_of
 from .long_waits import note_begun
 from .nodes import after, spans_nodes
 from .options import CHECK, LEVELS
@@ -52,87 +52,35 @@ def synchronize(team, site):
         team_barrier(team, members_of(team), site)
 
 
-def _sync(site=None):
-    type_checks.may_wait("sync_all")
-    type_checks.site("sync_all", site)
-    return lambda site=None: synchronize(WORLD, site)
+def _sync_all(group, site=None):
+    group_sync(group)
+    if rank_in(group) == 0:
+        synchronize(WORLD, site)
+    group_sync(group)
 
 
-def _team_sync(team, site=None):
-    type_checks.may_wait("team_sync")
-    type_checks.site("team_sync", site)
-    type_checks.integer("team_sync", "team", team)
-
-    def impl(team, site=None):
-        if not is_team(team):
-            return -1
+def _team_sync(team, group, site=None):
+    group_sync(group)
+    result = 0 if is_team(team) else -1
+    if result == 0 and rank_in(group) == 0:
         synchronize(team, site)
-        return 0
-
-    return impl
-
-
-def _team_sync_work_group(team, group, site=None):
-    type_checks.may_wait("team_sync_work_group")
-    type_checks.site("team_sync_work_group", site)
-    type_checks.integer("team_sync_work_group", "team", team)
-
-    def impl(team, group, site=None):
-        group_sync(group)
-        result = 0 if is_team(team) else -1
-        if rank_in(group) == 0:
-            collectives.team_sync(team, site)  # type: ignore[call-arg]
-        group_sync(group)
-        return result
-
-    return impl
+    group_sync(group)
+    return result
 
 
-def _sync_work_group(group, site=None):
-    type_checks.may_wait("sync_all_work_group")
-    type_checks.site("sync_all_work_group", site)
-
-    def impl(group, site=None):
-        group_sync(group)
-        if rank_in(group) == 0:
-            collectives.sync_all(site)  # type: ignore[call-arg]
-        group_sync(group)
-
-    return impl
-
-
-def _barrier(site=None):
-    type_checks.may_wait("barrier_all")
-    type_checks.site("barrier_all", site)
-
-    def impl(site=None):
+def _barrier_all(group, site=None):
+    group_sync(group)
+    if rank_in(group) == 0:
         complete_held()
         complete_host_puts()
         complete_before_flag()
-        collectives.sync_all(site)  # type: ignore[call-arg]
-
-    return impl
-
-
-def _barrier_work_group(group, site=None):
-    type_checks.may_wait("barrier_all_work_group")
-    type_checks.site("barrier_all_work_group", site)
-
-    def impl(group, site=None):
-        group_sync(group)
-        if rank_in(group) == 0:
-            collectives.barrier_all(site)  # type: ignore[call-arg]
-        group_sync(group)
-
-    return impl
+        synchronize(WORLD, site)
+    group_sync(group)
 
 
-device(collectives.sync_all)(_sync)
-device(collectives.barrier_all)(_barrier)
-device(collectives.sync_all_work_group)(_sync_work_group)
-device(collectives.barrier_all_work_group)(_barrier_work_group)
-device(collectives.team_sync)(_team_sync)
-device(collectives.team_sync_work_group)(_team_sync_work_group)
+forms(collectives, "sync_all", no_check, _sync_all)
+forms(collectives, "barrier_all", no_check, _barrier_all)
+forms(collectives, "team_sync", integers, _team_sync)
 
 
 # ---- data

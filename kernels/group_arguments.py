@@ -10,6 +10,7 @@ from numba.core import types
 
 from ishmem.common.violations import DIFFERENT, argument_number
 
+from .forms import written
 from .front_end import ArrayType, device_func
 from .intrinsics import (
     GLOBAL,
@@ -89,21 +90,13 @@ def _each(kind: Any) -> Any:
 
 
 def _comparing(routine: int, implementation: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the implementation of a routine with a comparison of its arguments before it.
-
-    numba wants the parameters of the implementation, so the function is made from text.
-    """
+    """Return the implementation of a routine with a comparison of its arguments before it."""
     if not CHECK:
         return implementation
-    names = list(inspect.signature(implementation).parameters)
-    calls = [f" compare({routine}, {argument_number(name)}, {name}, group)" for name in names if name != "group"]
-    given = ", ".join(names)
-    lines = [f"def compared({given}):", *calls, f" return run({given})"]
-    scope: dict[str, Any] = {"compare": compare, "run": device_func(implementation)}
-    exec(compile("\n".join(lines), __file__, "exec"), scope)
-    compared: Callable[..., Any] = scope["compared"]
-    compared.__defaults__ = implementation.__defaults__
-    return compared
+    parameters = inspect.signature(implementation).parameters
+    lines = [f"compare({routine}, {argument_number(each)}, {each}, group)" for each in parameters if each != "group"]
+    scope = {"compare": compare, "run": device_func(implementation)}
+    return written(implementation, [*parameters.values()], [*lines, f"return run({', '.join(parameters)})"], scope)
 
 
 group_checks.append(_comparing)

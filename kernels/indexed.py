@@ -11,8 +11,10 @@ from ishmem.common.type_tables import STANDARD, STATUS_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .intrinsics import as_words, compiled, device, device_function, group_barrier, rank_in, require, size_of
+from .forms import forms
+from .intrinsics import as_words, compiled, device_function, group_barrier, require
 from .runtime_checks import allowed, fits
+from .work_division import workers_of
 
 PUT, GET = map(number, ("ixput", "ixget"))
 
@@ -34,19 +36,19 @@ def has_room(routine, mask, count):
 
 
 @compiled
-def put_elements(dest, source, indices, pe, mask, rank, size):
-    """Put every ``size``-th element, from number ``rank`` on."""
+def put_elements(dest, source, indices, pe, mask, workers):
+    """Put the elements of one of the workers, in turn."""
     if fits(PUT, source, -1, indices.size) and has_room(PUT, mask, indices.size):
-        for i in range(rank, indices.size, size):
+        for i in range(workers.rank, indices.size, workers.width):
             if is_chosen(mask, i) and allowed(PUT, dest, pe, indices[i], 1):
                 rma.p(dest, source[i], pe, indices[i])
 
 
 @compiled
-def get_elements(dest, source, indices, pe, mask, rank, size):
-    """Get every ``size``-th element, from number ``rank`` on."""
+def get_elements(dest, source, indices, pe, mask, workers):
+    """Get the elements of one of the workers, in turn."""
     if fits(GET, dest, -1, indices.size) and has_room(GET, mask, indices.size):
-        for i in range(rank, indices.size, size):
+        for i in range(workers.rank, indices.size, workers.width):
             if is_chosen(mask, i) and allowed(GET, source, pe, indices[i], 1):
                 dest[i] = rma.g(source, pe, indices[i])
 
@@ -64,27 +66,17 @@ def _check(routine: str, dest: Any, source: Any, indices: Any, pe: Any, mask: An
         require(isinstance(kind, types.Array) and kind.ndim == 1, f"{routine}: {name} has one dimension, got {kind}")
 
 
-def _register(name: str, move: Any) -> None:
-    """Register a routine and its work-group form."""
-
-    @device(getattr(indexed, name))
-    def _alone(dest, source, indices, pe, mask=None):
-        _check(name, dest, source, indices, pe, mask)
-        return lambda dest, source, indices, pe, mask=None: move(
-            as_words(dest), as_words(source), indices, pe, mask, 0, 1
-        )
-
-    @device(getattr(indexed, f"{name}_work_group"))
-    def _by_group(dest, source, indices, pe, group, mask=None):
-        _check(f"{name}_work_group", dest, source, indices, pe, mask)
-
-        def impl(dest, source, indices, pe, group, mask=None):
-            group_barrier(group)
-            move(as_words(dest), as_words(source), indices, pe, mask, rank_in(group), size_of(group))
-            group_barrier(group)
-
-        return impl
+def _ixput(dest, source, indices, pe, group, mask=None):
+    group_barrier(group)
+    put_elements(as_words(dest), as_words(source), indices, pe, mask, workers_of(group))
+    group_barrier(group)
 
 
-_register("ixput", put_elements)
-_register("ixget", get_elements)
+def _ixget(dest, source, indices, pe, group, mask=None):
+    group_barrier(group)
+    get_elements(as_words(dest), as_words(source), indices, pe, mask, workers_of(group))
+    group_barrier(group)
+
+
+forms(indexed, "ixput", _check, _ixput)
+forms(indexed, "ixget", _check, _ixget)

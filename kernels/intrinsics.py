@@ -252,12 +252,6 @@ def as_words(_context, array):
     return array.copy(dtype=_word_like(array.dtype), ndim=1 if flat else array.ndim)(array), code
 
 
-@device_intrinsic
-def unchanged(_context, value):
-    """Return ``value``."""
-    return value(value), lambda _context, _builder, _signature, arguments: arguments[0]
-
-
 def _element_pointer(context: Any, builder: Any, address: Any, dtype: Any) -> Any:
     return builder.inttoptr(address, context.get_data_type(dtype).as_pointer(GLOBAL))
 
@@ -471,32 +465,30 @@ def spirv_atomic(context: Any, builder: Any, name: str, integer: Any, middle: li
     return builder.call(function, arguments, cconv=SPIR_FUNC)
 
 
+def _instruction(name: str, masks: tuple[int, ...], dtype: Any, operands: int) -> Callable[..., Any]:
+    """Return what emits a SPIR-V atomic on an element; its first ``operands`` follow address and array."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        integer = _bits(context, dtype)
+        word, natural = context.get_value_type(integer), context.get_value_type(dtype)
+        pointer = builder.inttoptr(arguments[0], word.as_pointer(GLOBAL))
+        given = zip(arguments[2 : 2 + operands], signature.args[2:])
+        values = [builder.bitcast(context.cast(builder, each, kind, dtype), word) for each, kind in given]
+        return builder.bitcast(spirv_atomic(context, builder, name, integer, list(masks), [pointer, *values]), natural)
+
+    return code
+
+
 def atomic(name: str, *masks: int, operands: int) -> Any:
-    """Make an intrinsic ``(address, like, *operands)`` that returns the result of a SPIR-V atomic instruction."""
+    """Make an intrinsic ``(address, like, value, cond)`` that returns the result of a SPIR-V atomic instruction.
 
-    def typing(_context: Any, address: Any, like: Any, *given: Any) -> Any:
-        dtype = like.dtype
+    The instruction has as many ``operands``, the first ones.
+    """
 
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            integer = _bits(context, dtype)
-            word, natural = context.get_value_type(integer), context.get_value_type(dtype)
-            pointer = builder.inttoptr(arguments[0], word.as_pointer(GLOBAL))
-            values = [
-                builder.bitcast(context.cast(builder, value, kind, dtype), word)
-                for value, kind in zip(arguments[2:], signature.args[2:])
-            ]
-            old = spirv_atomic(context, builder, name, integer, list(masks), [pointer, *values])
-            return builder.bitcast(old, natural)
+    def typing(_context: Any, address: Any, like: Any, value: Any, cond: Any) -> Any:
+        return like.dtype(types.int64, like, value, cond), _instruction(name, masks, like.dtype, operands)
 
-        return dtype(types.int64, like, *given), code
-
-    # numba does not accept *args in the signature of an intrinsic.
-    shapes: dict[int, Callable[..., Any]] = {
-        0: lambda context, address, like: typing(context, address, like),
-        1: lambda context, address, like, value: typing(context, address, like, value),
-        2: lambda context, address, like, value, cond: typing(context, address, like, value, cond),
-    }
-    return device_intrinsic(shapes[operands])
+    return device_intrinsic(typing)
 
 
 Combine = Callable[[Any, Any, Any], Any]
@@ -518,13 +510,13 @@ def _chosen(builder: Any, comparison: str, old: Any, value: Any) -> Any:
 
 
 def _atomic_float(mask: int, combine: Combine) -> Any:
-    """Make an intrinsic ``(address, like, value)`` that combines a float with a value and returns the old value.
+    """Make an intrinsic ``(address, like, value, cond)`` that combines a float with a value and returns the old value.
 
     SPIR-V's own instructions are extensions that not every device has, so this is a loop of compare-and-swap on the
     bits.
     """
 
-    def typing(_context: Any, address: Any, like: Any, value: Any) -> Any:
+    def typing(_context: Any, address: Any, like: Any, value: Any, cond: Any) -> Any:
         dtype = like.dtype
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -547,23 +539,23 @@ def _atomic_float(mask: int, combine: Combine) -> Any:
             builder.position_at_end(done)
             return builder.bitcast(seen, natural)
 
-        return dtype(types.int64, like, value), code
+        return dtype(types.int64, like, value, cond), code
 
     return device_intrinsic(typing)
 
 
 def atomic_add_float(mask: int) -> Any:
-    """Make an intrinsic ``(address, like, value)`` that adds to a float and returns the old value."""
+    """Make an intrinsic ``(address, like, value, cond)`` that adds to a float and returns the old value."""
     return _atomic_float(mask, lambda builder, old, value: builder.fadd(old, value))
 
 
 def atomic_min_float(mask: int) -> Any:
-    """Make an intrinsic ``(address, like, value)`` that stores the lesser float and returns the old value."""
+    """Make an intrinsic ``(address, like, value, cond)`` that stores the lesser float and returns the old value."""
     return _atomic_float(mask, _lesser)
 
 
 def atomic_max_float(mask: int) -> Any:
-    """Make an intrinsic ``(address, like, value)`` that stores the greater float and returns the old value."""
+    """Make an intrinsic ``(address, like, value, cond)`` that stores the greater float and returns the old value."""
     return _atomic_float(mask, _greater)
 
 
@@ -586,7 +578,12 @@ atomic_store_word = _word("AtomicStore", memory_orders.RECORD)
 atomic_store_flag = _word("AtomicStore", memory_orders.FLAG)
 atomic_exchange_word = _word("AtomicExchange", memory_orders.RECORD)
 atomic_add_word = _word("AtomicIAdd", memory_orders.RECORD)
-atomic_load = atomic("AtomicLoad", memory_orders.AMO, operands=0)
+
+
+@device_intrinsic
+def atomic_load(_context, address, like):
+    """Return the element of the dtype of ``like`` at an address, by a SPIR-V atomic instruction."""
+    return like.dtype(types.int64, like), _instruction("AtomicLoad", (memory_orders.AMO,), like.dtype, 0)
 
 
 def memory_fence(order: memory_orders.Order) -> Any:
@@ -608,13 +605,15 @@ def memory_fence(order: memory_orders.Order) -> Any:
 
 @device_intrinsic
 def group_barrier(_context: Any, group: Any) -> Any:
-    """Wait for all work-items of a group, and order what they do in global memory.
+    """Wait for all work-items of a group, and order what they do in global memory; nothing to do if it is None.
 
     `kernel_api.group_barrier` orders local memory, too, by a fence of its own; no operation of ishmem uses any.
     """
     scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
 
     def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        if isinstance(group, types.NoneType):
+            return context.get_dummy_value()
         symbol = mangle("__spirv_ControlBarrier", [types.int32] * 3)
         function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.VoidType(), [I32] * 3), symbol)
         function.calling_convention = SPIR_FUNC
@@ -690,21 +689,25 @@ def size_of(_context, group):
     return types.int64(group), code
 
 
+def _summed(builder: Any, group: Any, name: str, kind: Any, number: Any, operation: int = REDUCE) -> Any:
+    """Emit the sum of numbers of a type over the work-items of a group."""
+    scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
+    symbol = mangle(f"__spirv_{name}", [SCOPE_AND_MASK[0], "__spv.GroupOperation.Flag", kind])
+    made = ir.FunctionType(number.type, [I32, I32, number.type])
+    function = cgutils.get_or_insert_function(builder.module, made, symbol)
+    function.calling_convention = SPIR_FUNC
+    function.attributes.add("convergent")
+    function.attributes.add("nounwind")
+    return builder.call(function, [I32(scope), I32(operation), number], cconv=SPIR_FUNC)
+
+
 def _group_sum(name: str, kind: Any, operation: int = REDUCE) -> Any:
     """Make the intrinsic that sums values of a type over the work-items of a group."""
 
     def group_sum(_context, group, value):
-        scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
-
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            symbol = mangle(f"__spirv_{name}", [SCOPE_AND_MASK[0], "__spv.GroupOperation.Flag", kind])
             number = context.cast(builder, arguments[1], signature.args[1], kind)
-            made = ir.FunctionType(number.type, [I32, I32, number.type])
-            function = cgutils.get_or_insert_function(builder.module, made, symbol)
-            function.calling_convention = SPIR_FUNC
-            function.attributes.add("convergent")
-            function.attributes.add("nounwind")
-            return builder.call(function, [I32(scope), I32(operation), number], cconv=SPIR_FUNC)
+            return _summed(builder, group, name, kind, number, operation)
 
         return kind(group, value), code
 
@@ -722,6 +725,19 @@ group_exclusive_sum = _group_sum("GroupIAdd", types.int64, EXCLUSIVE_SCAN)
 
 group_float_sum = _group_sum("GroupFAdd", types.float32)
 """Return the float32 sum of ``value`` over the work-items of the group, all of which must call."""
+
+
+@device_intrinsic
+def from_one(_context, group, value):
+    """Return the integer or truth value that one work-item of a group has; the others pass 0. ``group`` may be None."""
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        if isinstance(group, types.NoneType):
+            return arguments[1]
+        number = context.cast(builder, arguments[1], value, types.int64)
+        return context.cast(builder, _summed(builder, group, "GroupIAdd", types.int64, number), types.int64, value)
+
+    return value(group, value), code
 
 
 def literal_value(kind: Any) -> int:

@@ -12,7 +12,8 @@ from ishmem.common.violations import NO_LOCK, number
 from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
 
 from . import type_checks
-from .intrinsics import address_of, compiled, device, memory_fence
+from .forms import form
+from .intrinsics import address_of, compiled, memory_fence
 from .long_waits import SPINS, forget, gives_up, skipped_looks, tell_lock
 from .memory_orders import LOCKED
 from .options import CHECK
@@ -50,71 +51,56 @@ def is_lock(routine, lock, index, word):
 
 
 # Model: tests/models/lock.pml.
-@device(locks.set_lock)
 def _set_lock(lock, index=0, site=None):
-    type_checks.may_wait("set_lock")
-    type_checks.site("set_lock", site)
-    _check("set_lock", lock, index)
-
-    def impl(lock, index=0, site=None):
-        home, told = home_of(lock, index), False
-        word = amo.atomic_fetch_add(lock, 1 << NEXT, home, index)
-        if not is_lock(SET_LOCK, lock, index, word):
-            amo.atomic_fetch_add(lock, -(1 << NEXT), home, index)
-            return
-        ticket = (word >> NEXT) & TICKETS
+    home, told = home_of(lock, index), False
+    word = amo.atomic_fetch_add(lock, 1 << NEXT, home, index)
+    if not is_lock(SET_LOCK, lock, index, word):
+        amo.atomic_fetch_add(lock, -(1 << NEXT), home, index)
+        return
+    ticket = (word >> NEXT) & TICKETS
+    word = amo.atomic_fetch(lock, home, index)
+    spins = skipped_looks() if (word >> SERVING) & TICKETS != ticket else 0
+    while (word >> SERVING) & TICKETS != ticket:
+        spins += 1
+        if spins & SPINS == 0:
+            if gives_up():
+                forget()
+                return
+            told = tell_lock((word & HOLDERS) - 1, index, site, told)
         word = amo.atomic_fetch(lock, home, index)
-        spins = skipped_looks() if (word >> SERVING) & TICKETS != ticket else 0
-        while (word >> SERVING) & TICKETS != ticket:
-            spins += 1
-            if spins & SPINS == 0:
-                if gives_up():
-                    forget()
-                    return
-                told = tell_lock((word & HOLDERS) - 1, index, site, told)
-            word = amo.atomic_fetch(lock, home, index)
-        if told:
-            forget()
-        amo.atomic_fetch_add(lock, this_pe() + 1, home, index)  # unlike atomic_add, never late
-        locked()
-
-    return impl
+    if told:
+        forget()
+    amo.atomic_fetch_add(lock, this_pe() + 1, home, index)  # unlike atomic_add, never late
+    locked()
 
 
 # Model: tests/models/lock.pml.
-@device(locks.test_lock)
 def _test_lock(lock, index=0):
-    _check("test_lock", lock, index)
-
-    def impl(lock, index=0):
-        home = home_of(lock, index)
-        word = amo.atomic_fetch(lock, home, index)
-        if not is_lock(TEST_LOCK, lock, index, word):
-            return False
-        if word & HOLDERS != 0 or ((word >> SERVING) ^ (word >> NEXT)) & TICKETS != 0:
-            return False
-        taken = word + (1 << NEXT) + (this_pe() + 1)
-        if amo.atomic_compare_swap(lock, word, taken, home, index) != word:
-            return False
-        locked()
-        return True
-
-    return impl
+    home = home_of(lock, index)
+    word = amo.atomic_fetch(lock, home, index)
+    if not is_lock(TEST_LOCK, lock, index, word):
+        return False
+    if word & HOLDERS != 0 or ((word >> SERVING) ^ (word >> NEXT)) & TICKETS != 0:
+        return False
+    taken = word + (1 << NEXT) + (this_pe() + 1)
+    if amo.atomic_compare_swap(lock, word, taken, home, index) != word:
+        return False
+    locked()
+    return True
 
 
 # Model: tests/models/lock.pml.
-@device(locks.clear_lock)
 def _clear_lock(lock, index=0):
-    _check("clear_lock", lock, index)
+    me, home = this_pe(), home_of(lock, index)
+    word = amo.atomic_fetch(lock, home, index)
+    if is_lock(CLEAR_LOCK, lock, index, word) and word & HOLDERS == me + 1:
+        complete()
+        give = (1 << SERVING) - (me + 1)
+        if (word >> SERVING) & TICKETS == TICKETS:  # avoid a carry into the next-ticket field
+            give -= 1 << NEXT
+        amo.atomic_fetch_add(lock, give, home, index)
 
-    def impl(lock, index=0):
-        me, home = this_pe(), home_of(lock, index)
-        word = amo.atomic_fetch(lock, home, index)
-        if is_lock(CLEAR_LOCK, lock, index, word) and word & HOLDERS == me + 1:
-            complete()
-            give = (1 << SERVING) - (me + 1)
-            if (word >> SERVING) & TICKETS == TICKETS:  # avoid a carry into the next-ticket field
-                give -= 1 << NEXT
-            amo.atomic_fetch_add(lock, give, home, index)
 
-    return impl
+form(locks.set_lock, _check, _set_lock)
+form(locks.test_lock, _check, _test_lock)
+form(locks.clear_lock, _check, _clear_lock)

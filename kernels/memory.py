@@ -15,6 +15,7 @@ from ishmem import memory
 from ishmem.common.violations import ALIGN, number
 
 from . import type_checks
+from .forms import form
 from .front_end import HAS_VIEWS, TARGET
 from .intrinsics import address_of, at_address, compiled, device, device_intrinsic, require, without_elements
 from .numba_ir import constant_of
@@ -35,18 +36,19 @@ def is_aligned(a, size):
     return False
 
 
-@device(memory.ptr)
+def _check_ptr(routine: str, a: Any, pe: Any) -> None:
+    type_checks.array(routine, "a", a)
+    type_checks.integer(routine, "pe", pe)
+
+
+# A kernel has no type for an array or None: an array without elements and memory stands for None (`_is_nothing`).
 def _ptr(a, pe):
-    type_checks.array("ptr", "a", a)
-    type_checks.integer("ptr", "pe", pe)
+    if allowed(PTR, a, pe, 0, 0) and is_mapped(pe):
+        return at_address(a, on_peer(address_of(a), pe))
+    return without_elements(a)
 
-    # A kernel has no type for an array or None: an array without elements and memory stands for None (`_is_nothing`).
-    def impl(a, pe):
-        if allowed(PTR, a, pe, 0, 0) and is_mapped(pe):
-            return at_address(a, on_peer(address_of(a), pe))
-        return without_elements(a)
 
-    return impl
+form(memory.ptr, _check_ptr, _ptr)
 
 
 @device_intrinsic

@@ -7,12 +7,15 @@ on several nodes ``quiet`` also waits for remote completion of the puts of this 
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba.core import types
 
 from ishmem import order
 from ishmem.common.violations import number
 
-from .intrinsics import device, group_barrier, require
+from .forms import form, forms, no_check
+from .intrinsics import group_barrier, require
 from .proxy import complete, complete_locally, order_stores
 from .rendezvous import group_sync
 from .runtime_checks import are_pes
@@ -20,67 +23,40 @@ from .runtime_checks import are_pes
 PE_QUIET = number("pe_quiet")
 
 
-# Model: tests/models/signal.pml.
-def _fence():
-    return lambda: order_stores()
+# Model: tests/models/signal.pml, and work_group.pml for groups.
+def _fence(group):
+    group_sync(group)
+    order_stores()
+    group_barrier(group)
 
 
-# Model: tests/models/quiet.pml.
-def _quiet():
-    return lambda: complete()
+# Model: tests/models/quiet.pml, and work_group.pml for groups.
+def _quiet(group):
+    group_sync(group)
+    complete()
+    group_barrier(group)
 
 
-def _pe_quiet(target_pes):
+def _flush(group):
+    group_sync(group)
+    complete_locally()
+    group_barrier(group)
+
+
+def _check_pes(routine: str, target_pes: Any) -> None:
     is_list = isinstance(target_pes, types.Array) and target_pes.ndim == 1
     numbers = is_list or isinstance(target_pes, types.UniTuple)
     kind = target_pes.dtype if numbers else target_pes
-    words = "pe_quiet: target_pes is a PE number, or a tuple or an array of one dimension of them"
+    words = f"{routine}: target_pes is a PE number, or a tuple or an array of one dimension of them"
     require(isinstance(kind, types.Integer), f"{words}, got {target_pes}")
 
-    def impl(target_pes):
-        if are_pes(PE_QUIET, target_pes):
-            complete()
 
-    return impl
-
-
-def _flush():
-    return lambda: complete_locally()
-
-
-# Model: tests/models/work_group.pml.
-def _fence_work_group(group):
-    def impl(group):
-        group_sync(group)
-        order_stores()
-        group_barrier(group)
-
-    return impl
-
-
-# Model: tests/models/work_group.pml.
-def _quiet_work_group(group):
-    def impl(group):
-        group_sync(group)
+def _pe_quiet(target_pes):
+    if are_pes(PE_QUIET, target_pes):
         complete()
-        group_barrier(group)
-
-    return impl
 
 
-def _flush_work_group(group):
-    def impl(group):
-        group_sync(group)
-        complete_locally()
-        group_barrier(group)
-
-    return impl
-
-
-device(order.fence)(_fence)
-device(order.quiet)(_quiet)
-device(order.pe_quiet)(_pe_quiet)
-device(order.flush)(_flush)
-device(order.fence_work_group)(_fence_work_group)
-device(order.quiet_work_group)(_quiet_work_group)
-device(order.flush_work_group)(_flush_work_group)
+forms(order, "fence", no_check, _fence)
+forms(order, "quiet", no_check, _quiet)
+forms(order, "flush", no_check, _flush)
+form(order.pe_quiet, _check_pes, _pe_quiet)

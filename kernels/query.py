@@ -5,40 +5,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ishmem import query
-from ishmem.common import constants
+from ishmem.common.constants import VERSION
 
 from . import type_checks
-from .intrinsics import address_of, device, item_bytes
+from .forms import form, integers, no_check
+from .intrinsics import address_of, item_bytes
 from .regions import is_symmetric
 from .spec_constants import pe_count, this_pe
 
 
-@device(query.my_pe)
 def _my_pe():
-    return lambda: this_pe()
+    return this_pe()
 
 
-@device(query.n_pes)
 def _n_pes():
-    return lambda: pe_count()
+    return pe_count()
 
 
-@device(query.info_get_version)
 def _info_get_version():
-    version = constants.VERSION
-    return lambda: version
+    return VERSION
 
 
-@device(query.pe_accessible)
 def _pe_accessible(pe):
-    type_checks.integer("pe_accessible", "pe", pe)
-    return lambda pe: 0 <= pe < pe_count()
+    return 0 <= pe < pe_count()
 
 
-@device(query.addr_accessible)
+def _check(routine: str, a: Any, pe: Any) -> None:
+    type_checks.array(routine, "a", a)
+    type_checks.integer(routine, "pe", pe)
+
+
 def _addr_accessible(a, pe):
-    type_checks.array("addr_accessible", "a", a)
-    type_checks.integer("addr_accessible", "pe", pe)
+    return 0 <= pe < pe_count() and is_symmetric(address_of(a), a.size * item_bytes(a))
 
-    return lambda a, pe: 0 <= pe < pe_count() and is_symmetric(address_of(a), a.size * item_bytes(a))
+
+form(query.my_pe, no_check, _my_pe)
+form(query.n_pes, no_check, _n_pes)
+form(query.info_get_version, no_check, _info_get_version)
+form(query.pe_accessible, integers, _pe_accessible)
+form(query.addr_accessible, _check, _addr_accessible)

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 
 from ishmem.common import call_id
-from ishmem.common.call_id import REFUSED
+from ishmem.common.call_id import REFUSED, dtype_number
 from ishmem.common.collective_table import Collective, Root
 from ishmem.common.violations import MISMATCH, NO_TEAM, STRIDE, argument_number
 
@@ -26,11 +25,12 @@ from . import type_checks
 from .barrier import await_line, next_number, team_barrier
 from .copy import copy_bytes, transfer_steps
 from .intrinsics import (
+    I64,
     compiled,
     device_function,
     device_intrinsic,
+    from_one,
     group_barrier,
-    group_sum,
     load_word,
     memory_fence,
     rank_in,
@@ -102,33 +102,27 @@ class Call(NamedTuple):
 
 
 @device_intrinsic
-def call_of(_context, routine, dtype, dest, source, nelems, root, dst, sst, team):
-    """Return the `Call` with these arguments; ``nelems`` and ``team`` may be left out."""
+def call_of(_context, routine, dest, source, nelems, root, steps, team):
+    """Return the `Call` with these arguments: ``steps`` are ``dst`` and ``sst``; None is left out."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kinds = dict(zip(NAMES, zip(signature.args, arguments)))
+        def number(place: int, default: int = 0) -> Any:
+            kind, value = signature.args[place], arguments[place]
+            return I64(default) if type_checks.absent(kind) else context.cast(builder, value, kind, types.int64)
 
-        def number(name: str, default: int = 0) -> Any:
-            kind, value = kinds[name]
-            if type_checks.absent(kind):
-                return ir.IntType(64)(default)
-            return context.cast(builder, value, kind, types.int64)
+        def array(place: int) -> tuple[Any, Any]:
+            struct = context.make_array(signature.args[place])(context, builder, arguments[place])
+            return builder.ptrtoint(struct.data, I64), struct.nitems
 
-        def array(name: str) -> tuple[Any, Any]:
-            kind, value = kinds[name]
-            struct = context.make_array(kind)(context, builder, value)
-            return builder.ptrtoint(struct.data, ir.IntType(64)), struct.nitems
-
-        itemsize = ir.IntType(64)(context.get_abi_sizeof(context.get_data_type(dest.dtype)))
-        values = [number("routine"), number("dtype"), *array("dest"), *array("source"), itemsize, number("nelems", -1)]
-        values += [number(name) for name in ("root", "dst", "sst", "team")]
+        dtype, itemsize = dtype_number(dest.dtype), context.get_abi_sizeof(context.get_data_type(dest.dtype))
+        values = [number(0), I64(dtype), *array(1), *array(2), I64(itemsize), number(3, -1), number(4)]
+        given = zip(cgutils.unpack_tuple(builder, arguments[5]), steps)
+        values += [*(context.cast(builder, step, kind, types.int64) for step, kind in given), number(6)]
         return context.make_tuple(builder, signature.return_type, values)
 
     result = types.NamedUniTuple(types.int64, len(Call._fields), Call)
-    return result(routine, dtype, dest, source, nelems, root, dst, sst, team), code
+    return result(routine, dest, source, nelems, root, steps, team), code
 
-
-NAMES = ("routine", "dtype", "dest", "source", "nelems", "root", "dst", "sst", "team")
 
 pack_call = compiled(call_id.pack)
 routine_of = compiled(call_id.routine_of)
@@ -153,18 +147,12 @@ def group_sync(group):
     return impl
 
 
-@device_function
+@compiled
 def group_broadcast(group, held):
     """Return ``held`` of work-item 0 on every work-item; True if arguments are not checked."""
-    if type_checks.absent(group):
-        return lambda group, held: held
-
-    def impl(group, held):
-        known = group_sum(group, held and rank_in(group) == 0) != 0 if CHECK else True
-        group_barrier(group)
-        return known
-
-    return impl
+    known = from_one(group, held and rank_in(group) == 0) if CHECK else True
+    group_barrier(group)
+    return known
 
 
 # ---- rendezvous

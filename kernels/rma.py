@@ -16,11 +16,11 @@ from ishmem.common.violations import NELEMS, SIZES, number
 
 from . import type_checks, views
 from .copy import WIDEST, copy_elements, copy_wide, is_wide
+from .forms import form, forms, integers
 from .intrinsics import (
     address_of,
     as_words,
     compiled,
-    device,
     device_function,
     group_barrier,
     item_bytes,
@@ -28,7 +28,6 @@ from .intrinsics import (
     rank_in,
     size_of,
     store_element,
-    unchanged,
     zero_of,
 )
 from .options import CHECK, LATE
@@ -50,16 +49,20 @@ PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
 SCALARS = (types.Number, types.Boolean)
 
 
-def _check(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> bool:
-    """Check the argument types; return whether one array is C-contiguous and the other is not."""
+def _check(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> int:
+    """Check the argument types; return 0 for contiguous arrays, 1 for others, or 2 for a value to put."""
+    type_checks.integer(routine, "pe", pe)
+    if routine.startswith("put") and isinstance(source, SCALARS):
+        type_checks.contiguous(routine, dest=dest)
+        type_checks.value(routine, "source", source, dest.dtype)
+        return 2
     is_view = views.are_views(dest, source)
     if is_view:
         views.check(routine, nelems, dest=dest, source=source)
     else:
         type_checks.contiguous(routine, dest=dest, source=source)
     type_checks.same_dtype(dest, source)
-    type_checks.integer(routine, "pe", pe)
-    return is_view
+    return int(is_view)
 
 
 @compiled
@@ -99,12 +102,8 @@ def _source_size(dest, source):
     return source.size
 
 
-def _make_transfer(put: int, flags: int) -> Any:
-    """Make the put (``put`` is 1) or get (0) of one work-item (``group`` is None) or of a work-group.
-
-    ``flags`` are those of a request to the proxy.
-    """
-    to_peer, from_peer = PROXY_PUT | flags, PROXY_GET | flags
+def _make_transfer(put: int, nbi: bool) -> Any:
+    """Make the put (``put`` is 1) or get (0) of one work-item (``group`` is None) or of a work-group."""
     size_of_local, is_allowed = ((_dest_size, _get_allowed), (_source_size, _put_allowed))[put]
 
     @device_function
@@ -112,6 +111,8 @@ def _make_transfer(put: int, flags: int) -> Any:
         """Transfer ``nelems`` elements; by default the whole local array."""
         whole = type_checks.absent(nelems)
         problem = SIZES if whole else NELEMS
+        flags = HELD | NBI if nbi and LATE else HELD
+        to_peer, from_peer = PROXY_PUT | flags, PROXY_GET | flags
         with_value = put and not LATE  # one element goes in the request: no wait for the proxy
 
         def impl(dest, source, pe, nelems, group):
@@ -152,18 +153,25 @@ def _make_view_transfer(put: int) -> Any:
     return transfer
 
 
-@device_function
-def _put_scalar(dest, value, pe, nelems, group):
+def _put_scalar(dest, source, pe, group, nelems=None):
     """Put one value into an array of one element."""
-    whole = type_checks.absent(nelems)
+    group_barrier(group)
+    count = 1 if nelems is None else nelems
+    fit = _is_one_element(count) or have_room(PUT, dest, dest, pe, count, NELEMS)
+    if rank_in(group) == 0 and fit and count == 1:
+        rma.p(dest, source, pe, 0)
+    group_barrier(group)
 
-    def impl(dest, value, pe, nelems, group):
-        count = 1 if whole else nelems
-        fit = _is_one_element(count) or have_room(PUT, dest, dest, pe, count, NELEMS)
-        if rank_in(group) == 0 and fit and count == 1:
-            rma.p(dest, value, pe, 0)
 
-    return impl
+def _of_arrays(transfer: Any) -> Any:
+    """Make the body of a put or get of arrays."""
+
+    def body(dest, source, pe, group, nelems=None):
+        group_barrier(group)
+        transfer(as_words(dest), as_words(source), pe, nelems, group)
+        group_barrier(group)
+
+    return body
 
 
 def _register(name: str, put: int) -> None:
@@ -172,77 +180,41 @@ def _register(name: str, put: int) -> None:
     Kernels never defer loads and stores, so blocking and nonblocking forms are the same code. Only if the proxy holds
     operations, it must know the nonblocking ones.
     """
-    contiguous, deferred = _make_transfer(put, HELD), _make_transfer(put, HELD | NBI)
-    for form, late in ((name, contiguous), (f"{name}_nbi", deferred)):
-        single, grouped = _forms(name, put, contiguous, late)
-        device(getattr(rma, form))(single)
-        device(getattr(rma, f"{form}_work_group"))(grouped)
-
-
-def _forms(name: str, put: int, contiguous: Any, late: Any) -> tuple[Any, Any]:
-    """Return the implementations for a work-item and for a work-group; ``late`` is for jobs that hold operations."""
-    view = _make_view_transfer(put)
-
-    def choose(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> Any:
-        """Return what moves the elements, and what makes words of an array."""
-        if put and isinstance(source, SCALARS):
-            type_checks.contiguous(routine, dest=dest)
-            type_checks.value(routine, "source", source, dest.dtype)
-            type_checks.integer(routine, "pe", pe)
-            return _put_scalar, unchanged
-        if _check(routine, dest, source, pe, nelems):
-            return view, as_words
-        return late if LATE else contiguous, as_words
-
-    def single(dest, source, pe, nelems=None):
-        transfer, words = choose(name, dest, source, pe, nelems)
-        return lambda dest, source, pe, nelems=None: transfer(words(dest), words(source), pe, nelems, None)
-
-    def grouped(dest, source, pe, group, nelems=None):
-        transfer, words = choose(f"{name}_work_group", dest, source, pe, nelems)
-
-        def impl(dest, source, pe, group, nelems=None):
-            group_barrier(group)
-            transfer(words(dest), words(source), pe, nelems, group)
-            group_barrier(group)
-
-        return impl
-
-    return single, grouped
+    view = _of_arrays(_make_view_transfer(put))
+    forms(rma, name, _check, _of_arrays(_make_transfer(put, False)), view, _put_scalar)
+    forms(rma, f"{name}_nbi", _check, _of_arrays(_make_transfer(put, True)), view, _put_scalar)
 
 
 _register("put", 1)
 _register("get", 0)
 
 
-@device(rma.p)
+def _check_p(routine: str, dest: Any, value: Any, pe: Any, index: Any) -> None:
+    type_checks.contiguous(routine, dest=dest)
+    integers(routine, pe=pe, index=index)
+    type_checks.value(routine, "value", value, dest.dtype)
+
+
 def _p(dest, value, pe, index=0):
-    type_checks.contiguous("p", dest=dest)
-    type_checks.integer("p", "pe", pe)
-    type_checks.integer("p", "index", index)
-    type_checks.value("p", "value", value, dest.dtype)
-
-    def impl(dest, value, pe, index=0):
-        if allowed(P, dest, pe, index, 1) and value_fits(P, dest, value):
-            if reachable(pe):
-                store_element(on_peer(address_of(dest), pe), index, dest, value)
-            else:
-                store_by_proxy(dest, value, pe, address_of(dest) + index * item_bytes(dest))
-
-    return impl
+    if allowed(P, dest, pe, index, 1) and value_fits(P, dest, value):
+        if reachable(pe):
+            store_element(on_peer(address_of(dest), pe), index, dest, value)
+        else:
+            store_by_proxy(dest, value, pe, address_of(dest) + index * item_bytes(dest))
 
 
-@device(rma.g)
+def _check_g(routine: str, source: Any, pe: Any, index: Any) -> None:
+    type_checks.contiguous(routine, source=source)
+    integers(routine, pe=pe, index=index)
+
+
 def _g(source, pe, index=0):
-    type_checks.contiguous("g", source=source)
-    type_checks.integer("g", "pe", pe)
-    type_checks.integer("g", "index", index)
+    if allowed(G, source, pe, index, 1):
+        if reachable(pe):
+            return load_element(on_peer(address_of(source), pe), index, source)
+        return load_by_proxy(source, pe, address_of(source) + index * item_bytes(source))
+    return zero_of(source)
 
-    def impl(source, pe, index=0):
-        if allowed(G, source, pe, index, 1):
-            if reachable(pe):
-                return load_element(on_peer(address_of(source), pe), index, source)
-            return load_by_proxy(source, pe, address_of(source) + index * item_bytes(source))
-        return zero_of(source)
 
-    return impl
+form(rma.p, _check_p, _p)
+form(rma.g, _check_g, _g)

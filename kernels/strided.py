@@ -10,19 +10,13 @@ from ishmem.common.violations import STRIDE, number
 
 from . import type_checks
 from .copy import copy_elements
+from .forms import forms, integers
 from .front_end import device_func
-from .intrinsics import (
-    address_of,
-    as_words,
-    compiled,
-    device,
-    group_barrier,
-    item_bytes,
-)
+from .intrinsics import address_of, as_words, compiled, group_barrier, item_bytes
 from .proxy import Move, delta_if_reachable, move_by_proxy, reachable
 from .regions import shift_of
 from .runtime_checks import allowed, fits, report
-from .work_division import alone, work_item_share, workers_of
+from .work_division import work_item_share, workers_of
 
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 
@@ -67,81 +61,64 @@ def extent(stride, bsize, nblocks):
 
 
 @compiled
-def _put_fits(dest, source, dst, sst, bsize, nblocks, pe):
-    to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
-    fit = _are_apart(PUT, dst, sst, bsize) and fits(PUT, dest, pe, to_count) and fits(PUT, source, -1, from_count)
+def _put_fits(dest, source, move, pe):
+    to_count, from_count = _extents(move)
+    fit = _are_apart(PUT, move) and fits(PUT, dest, pe, to_count) and fits(PUT, source, -1, from_count)
     return fit and allowed(PUT, dest, pe, 0, 0)
 
 
 @compiled
-def _get_fits(dest, source, dst, sst, bsize, nblocks, pe):
-    to_count, from_count = extent(dst, bsize, nblocks), extent(sst, bsize, nblocks)
-    fit = _are_apart(GET, dst, sst, bsize) and fits(GET, dest, -1, to_count) and fits(GET, source, pe, from_count)
+def _get_fits(dest, source, move, pe):
+    to_count, from_count = _extents(move)
+    fit = _are_apart(GET, move) and fits(GET, dest, -1, to_count) and fits(GET, source, pe, from_count)
     return fit and allowed(GET, source, pe, 0, 0)
 
 
 @compiled
-def _are_apart(routine, dst, sst, bsize):
+def _extents(move):
+    """Return the numbers of elements that ``dest`` and ``source`` need."""
+    return extent(move.to_step, move.length, move.count), extent(move.from_step, move.length, move.count)
+
+
+@compiled
+def _are_apart(routine, move):
     """Return whether the blocks do not overlap."""
-    least = max(bsize, 1)
-    if dst >= least and sst >= least:
+    least = max(move.length, 1)
+    if move.to_step >= least and move.from_step >= least:
         return True
-    report(routine, STRIDE, -1, 0, dst, sst, least)
+    report(routine, STRIDE, -1, 0, move.to_step, move.from_step, least)
     return False
 
 
-def _check(routine: str, dest: Any, source: Any, **integers: Any) -> None:
+def _check(routine: str, dest: Any, source: Any, **others: Any) -> None:
     type_checks.contiguous(routine, dest=dest, source=source)
     type_checks.same_dtype(dest, source)
-    for name, kind in integers.items():
-        type_checks.integer(routine, name, kind)
+    integers(routine, **others)
 
 
 def _register(name: str, put: int) -> None:
     """Register ``ib<name>``, ``i<name>`` and their work-group forms."""
-    blocks, elements = getattr(strided, f"ib{name}"), getattr(strided, f"i{name}")
-    group_blocks = getattr(strided, f"ib{name}_work_group")
     fitting = (_get_fits, _put_fits)[put]
 
-    @device(blocks)
-    def _blocks(dest, source, dst, sst, bsize, nblocks, pe):
-        _check(f"ib{name}", dest, source, dst=dst, sst=sst, bsize=bsize, nblocks=nblocks, pe=pe)
+    @compiled
+    def transfer(dest, source, move, pe, group):
+        """Put (``put`` is 1) or get (0) the blocks of a `Move` in elements."""
+        group_barrier(group)
+        delta = delta_if_reachable(pe)
+        if fitting(dest, source, move, pe):
+            move_blocks(put, dest, move, pe, delta, workers_of(group))
+        group_barrier(group)
 
-        def impl(dest, source, dst, sst, bsize, nblocks, pe):
-            delta, words = delta_if_reachable(pe), as_words(dest)
-            if fitting(words, as_words(source), dst, sst, bsize, nblocks, pe):
-                move = Move(address_of(dest), address_of(source), dst, sst, bsize, nblocks)
-                move_blocks(put, words, move, pe, delta, alone())
+    def blocks(dest, source, dst, sst, bsize, nblocks, pe, group):
+        move = Move(address_of(dest), address_of(source), dst, sst, bsize, nblocks)
+        transfer(as_words(dest), as_words(source), move, pe, group)
 
-        return impl
+    def elements(dest, source, dst, sst, nelems, pe, group):
+        move = Move(address_of(dest), address_of(source), dst, sst, 1, nelems)
+        transfer(as_words(dest), as_words(source), move, pe, group)
 
-    @device(elements)
-    def _elements(dest, source, dst, sst, nelems, pe):
-        _check(f"i{name}", dest, source, dst=dst, sst=sst, nelems=nelems, pe=pe)
-        return lambda dest, source, dst, sst, nelems, pe: blocks(
-            as_words(dest), as_words(source), dst, sst, 1, nelems, pe
-        )
-
-    @device(group_blocks)
-    def _group_blocks(dest, source, dst, sst, bsize, nblocks, pe, group):
-        _check(f"ib{name}_work_group", dest, source, dst=dst, sst=sst, bsize=bsize, nblocks=nblocks, pe=pe)
-
-        def impl(dest, source, dst, sst, bsize, nblocks, pe, group):
-            group_barrier(group)
-            delta, words = delta_if_reachable(pe), as_words(dest)
-            if fitting(words, as_words(source), dst, sst, bsize, nblocks, pe):
-                move = Move(address_of(dest), address_of(source), dst, sst, bsize, nblocks)
-                move_blocks(put, words, move, pe, delta, workers_of(group))
-            group_barrier(group)
-
-        return impl
-
-    @device(getattr(strided, f"i{name}_work_group"))
-    def _group_elements(dest, source, dst, sst, nelems, pe, group):
-        _check(f"i{name}_work_group", dest, source, dst=dst, sst=sst, nelems=nelems, pe=pe)
-        return lambda dest, source, dst, sst, nelems, pe, group: group_blocks(
-            as_words(dest), as_words(source), dst, sst, 1, nelems, pe, group
-        )
+    forms(strided, f"ib{name}", _check, blocks)
+    forms(strided, f"i{name}", _check, elements)
 
 
 _register("put", 1)

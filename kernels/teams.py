@@ -5,18 +5,20 @@ Queries return -1 if the handle is not a team of this PE, or if the team was des
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ishmem import memory, teams
 from ishmem.common.layout import LINE, TWIN, TeamRecord
 from ishmem.common.violations import argument_number, number
 
 from . import type_checks
-from .intrinsics import atomic_load_word, compiled, device, load_word, without_elements
+from .forms import form, integers
+from .intrinsics import atomic_load_word, compiled, load_word, without_elements
 from .options import CHECK
 from .runtime_checks import is_team_pe
 from .spec_constants import pe_count, team_records, this_pe
 
+TEAM_PTR, PE = number("team_ptr"), argument_number("pe")
 WORLD = 0  # the handle of TEAM_WORLD, whose members are constants of the process
 START, STRIDE, SIZE, ME, PES = (TeamRecord.at(field) for field in ("start", "stride", "size", "me", "pes"))
 
@@ -82,46 +84,37 @@ def member_of(team, members, pe):
     return member if distance % members.stride == 0 and 0 <= member < members.size else -1
 
 
-@device(teams.team_my_pe)
 def _team_my_pe(team):
-    type_checks.integer("team_my_pe", "team", team)
-    return lambda team: members_of(team).me if is_team(team) else -1
+    return members_of(team).me if is_team(team) else -1
 
 
-@device(teams.team_n_pes)
 def _team_n_pes(team):
-    type_checks.integer("team_n_pes", "team", team)
-    return lambda team: members_of(team).size if is_team(team) else -1
+    return members_of(team).size if is_team(team) else -1
 
 
-@device(teams.team_translate_pe)
 def _team_translate_pe(src_team, src_pe, dest_team):
-    for name, kind in (("src_team", src_team), ("src_pe", src_pe), ("dest_team", dest_team)):
-        type_checks.integer("team_translate_pe", name, kind)
-
-    def impl(src_team, src_pe, dest_team):
-        if not is_team(src_team) or not is_team(dest_team):
-            return -1
-        source = members_of(src_team)
-        if src_pe < 0 or src_pe >= source.size:
-            return -1
-        return member_of(dest_team, members_of(dest_team), world_pe(src_team, source, src_pe))
-
-    return impl
+    if not is_team(src_team) or not is_team(dest_team):
+        return -1
+    source = members_of(src_team)
+    if src_pe < 0 or src_pe >= source.size:
+        return -1
+    return member_of(dest_team, members_of(dest_team), world_pe(src_team, source, src_pe))
 
 
-@device(teams.team_ptr)
+def _check_ptr(routine: str, team: Any, a: Any, pe: Any) -> None:
+    integers(routine, team=team, pe=pe)
+    type_checks.array(routine, "a", a)
+
+
 def _team_ptr(team, a, pe):
-    type_checks.integer("team_ptr", "team", team)
-    type_checks.array("team_ptr", "a", a)
-    type_checks.integer("team_ptr", "pe", pe)
-    routine, argument = number("team_ptr"), argument_number("pe")
+    if is_team(team):
+        members = members_of(team)
+        if is_team_pe(TEAM_PTR, PE, pe, members.size) if CHECK else 0 <= pe < members.size:
+            return memory.ptr(a, world_pe(team, members, pe))
+    return without_elements(a)
 
-    def impl(team, a, pe):
-        if is_team(team):
-            members = members_of(team)
-            if is_team_pe(routine, argument, pe, members.size) if CHECK else 0 <= pe < members.size:
-                return memory.ptr(a, world_pe(team, members, pe))
-        return without_elements(a)
 
-    return impl
+form(teams.team_my_pe, integers, _team_my_pe)
+form(teams.team_n_pes, integers, _team_n_pes)
+form(teams.team_translate_pe, integers, _team_translate_pe)
+form(teams.team_ptr, _check_ptr, _team_ptr)

@@ -26,12 +26,12 @@ from .work_division import Workers, workers_of
 
 
 @compiled
-def tile_call(routine, dtype, dest, source, nelems, root, team):
-    """Return the `Call` of two arrays of two dimensions; ``nelems`` is left out."""
+def tile_call(routine, dest, source, root, team):
+    """Return the `Call` of two arrays of two dimensions."""
     item, (rows, columns), (high, wide) = item_bytes(dest), source.shape, dest.shape
     fits = wide == columns and (columns < 2 or (source.strides[1] == item and dest.strides[1] == item))
     step, apart, length = source.strides[0] // item, dest.strides[0] // item, columns if fits else -1
-    call = call_of(routine, dtype, dest, source, length, root, apart, step, team)
+    call = call_of(routine, dest, source, length, root, (apart, step), team)
     return Call(
         call.routine, call.dtype, call.dest, high, call.source, rows, item, length, call.root, apart, step, call.team
     )

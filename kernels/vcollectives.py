@@ -13,13 +13,14 @@ from llvmlite import ir
 from numba.core import types
 
 from ishmem import vcollectives
-from ishmem.common.call_id import REFUSED, dtype_number
+from ishmem.common.call_id import REFUSED
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, OUTSIDE, UNEQUAL, WRONG_LENGTH, number
 
 from . import type_checks
 from .copy import transfer
-from .intrinsics import compiled, device, device_intrinsic, load_word, rank_in
+from .forms import forms, integers
+from .intrinsics import compiled, device_intrinsic, load_word, rank_in
 from .nodes import after
 from .options import CHECK
 from .proxy import complete_before_flag, store_at
@@ -35,6 +36,7 @@ OFFSET, EXPECTED, SENT = range(0, 24, 8)
 ROOTED, DEST, SOURCE = map(LISTS.index, ("counts", "dest_counts", "source_counts"))
 """Numbers of the argument lists in violation reports."""
 
+ALLTOALLV = number("alltoallv")
 PRIME = 1099511628211  # of the FNV hash
 
 # ---- lists of counts and displacements
@@ -293,11 +295,11 @@ def put_blocks(members, slots, call, blocks, group):
         offset += count
 
 
-# ---- registration: for a work-item and for a work-group
+# ---- registration: for a work-item and for a group
 
 
-def _check(name: str, dest: Any, source: Any, team: Any, root: Any = 0, **lists: Any) -> int:
-    """Check the argument types of a call at compile time; return its dtype number."""
+def _check(name: str, dest: Any, source: Any, team: Any, root: Any = 0, **lists: Any) -> None:
+    """Check the argument types of a call at compile time."""
     type_checks.may_wait(name)
     for argument, kind in (("dest", dest), ("source", source)):
         type_checks.array(name, argument, kind, RMA_TYPES)
@@ -305,65 +307,24 @@ def _check(name: str, dest: Any, source: Any, team: Any, root: Any = 0, **lists:
     type_checks.same_dtype(dest, source)
     for argument, kind in lists.items():
         type_checks.numbers(name, argument, kind, optional=argument.endswith("displs"))
-    type_checks.integer(name, "root", root)
-    type_checks.integer(name, "team", team)
-    return dtype_number(dest.dtype)
+    integers(name, root=root, team=team)
 
 
-def _register_rooted(name: str, gathers: int) -> None:
+def _make_rooted(name: str, gathers: int) -> Any:
     routine = number(name)
 
-    @device(getattr(vcollectives, name))
-    def _single(dest, source, counts, root, displs=None, team=0):
-        dtype = _check(name, dest, source, team, root, counts=counts, displs=displs)
+    def rooted(dest, source, counts, root, group, displs=None, team=0):
+        call = call_of(routine, dest, source, None, root, (1, 1), team)
+        return exchange_rooted(call, blocks_of(counts, displs), gathers, group)
 
-        def impl(dest, source, counts, root, displs=None, team=0):
-            call = call_of(routine, dtype, dest, source, None, root, 1, 1, team)
-            return exchange_rooted(call, blocks_of(counts, displs), gathers, None)
-
-        return impl
-
-    @device(getattr(vcollectives, f"{name}_work_group"))
-    def _grouped(dest, source, counts, root, group, displs=None, team=0):
-        dtype = _check(name, dest, source, team, root, counts=counts, displs=displs)
-
-        def impl(dest, source, counts, root, group, displs=None, team=0):
-            call = call_of(routine, dtype, dest, source, None, root, 1, 1, team)
-            return exchange_rooted(call, blocks_of(counts, displs), gathers, group)
-
-        return impl
+    return rooted
 
 
-_register_rooted("gatherv", 1)
-_register_rooted("scatterv", 0)
-_ALLTOALLV = number("alltoallv")
+def _alltoallv(dest, source, dest_counts, source_counts, group, dest_displs=None, source_displs=None, team=0):
+    call = call_of(ALLTOALLV, dest, source, None, None, (1, 1), team)
+    return exchange_all(call, blocks_of(dest_counts, dest_displs), blocks_of(source_counts, source_displs), group)
 
 
-def _check_alltoallv(
-    dest: Any, source: Any, dest_counts: Any, source_counts: Any, dest_displs: Any, source_displs: Any, team: Any
-) -> int:
-    lists = {"dest_counts": dest_counts, "source_counts": source_counts}
-    lists.update({"dest_displs": dest_displs, "source_displs": source_displs})
-    return _check("alltoallv", dest, source, team, **lists)
-
-
-@device(vcollectives.alltoallv)
-def _alltoallv(dest, source, dest_counts, source_counts, dest_displs=None, source_displs=None, team=0):
-    dtype = _check_alltoallv(dest, source, dest_counts, source_counts, dest_displs, source_displs, team)
-
-    def impl(dest, source, dest_counts, source_counts, dest_displs=None, source_displs=None, team=0):
-        call = call_of(_ALLTOALLV, dtype, dest, source, None, 0, 1, 1, team)
-        return exchange_all(call, blocks_of(dest_counts, dest_displs), blocks_of(source_counts, source_displs), None)
-
-    return impl
-
-
-@device(vcollectives.alltoallv_work_group)
-def _alltoallv_group(dest, source, dest_counts, source_counts, group, dest_displs=None, source_displs=None, team=0):
-    dtype = _check_alltoallv(dest, source, dest_counts, source_counts, dest_displs, source_displs, team)
-
-    def impl(dest, source, dest_counts, source_counts, group, dest_displs=None, source_displs=None, team=0):
-        call = call_of(_ALLTOALLV, dtype, dest, source, None, 0, 1, 1, team)
-        return exchange_all(call, blocks_of(dest_counts, dest_displs), blocks_of(source_counts, source_displs), group)
-
-    return impl
+forms(vcollectives, "gatherv", _check, _make_rooted("gatherv", 1))
+forms(vcollectives, "scatterv", _check, _make_rooted("scatterv", 0))
+forms(vcollectives, "alltoallv", _check, _alltoallv)

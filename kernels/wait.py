@@ -13,17 +13,18 @@ from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
+from .forms import forms
 from .integers import is_less, wanted_of
 from .intrinsics import (
     address_of,
     atomic_load,
     compiled,
-    device,
+    from_one,
     group_barrier,
-    group_sum,
     item_bytes,
     memory_fence,
     rank_in,
+    zero_of,
 )
 from .long_waits import forget, gives_up, is_zero, many_looks, one_less, tell_variable
 from .memory_orders import WAIT
@@ -73,74 +74,58 @@ def _check(routine: str, ivar: Any, cmp: Any, cmp_value: Any, index: Any) -> Non
     type_checks.value(routine, "cmp_value", cmp_value, ivar.dtype)
 
 
-# Model: tests/models/signal.pml.
-@device(wait.wait_until)
-def _wait_until(ivar, cmp, cmp_value, index=0, site=None):
-    type_checks.may_wait("wait_until")
-    type_checks.site("wait_until", site)
-    _check("wait_until", ivar, cmp, cmp_value, index)
+@compiled
+def await_element(routine, array, cmp, value, index, site):
+    """Wait until an element compares so with a value; return it, or 0 if the arguments are not allowed.
 
-    def impl(ivar, cmp, cmp_value, index=0, site=None):
-        address, told = address_of(ivar) + index * item_bytes(ivar), False
-        wanted = wanted_of(ivar, cmp_value)
-        if not (allowed(WAIT_UNTIL, ivar, 0, index, 1) and is_cmp(WAIT_UNTIL, cmp)):
-            return
-        seen = look_until(address, ivar, cmp, wanted)
-        while not compare(seen, cmp, wanted):
-            if gives_up():
-                break
-            told = tell_variable(ivar, index, seen, cmp, wanted, site, told)
-            seen = look_until(address, ivar, cmp, wanted)
-        if told:
-            forget()
-        seen_in_order()
-
-    return impl
-
-
-# Model: tests/models/signal.pml.
-@device(wait.test)
-def _test(ivar, cmp, cmp_value, index=0):
-    _check("test", ivar, cmp, cmp_value, index)
-
-    def impl(ivar, cmp, cmp_value, index=0):
-        if not (allowed(TEST, ivar, 0, index, 1) and is_cmp(TEST, cmp)):
-            return False
-        address = address_of(ivar) + index * item_bytes(ivar)
-        held = compare(atomic_load(address, ivar), cmp, wanted_of(ivar, cmp_value))
-        if held:
-            seen_in_order()
-        return held
-
-    return impl
+    Model: tests/models/signal.pml.
+    """
+    wanted, told = wanted_of(array, value), False
+    if not (allowed(routine, array, 0, index, 1) and is_cmp(routine, cmp)):
+        return zero_of(array)
+    address = address_of(array) + index * item_bytes(array)
+    seen = look_until(address, array, cmp, wanted)
+    while not compare(seen, cmp, wanted):
+        if gives_up():
+            break
+        told = tell_variable(array, index, seen, cmp, wanted, site, told)
+        seen = look_until(address, array, cmp, wanted)
+    if told:
+        forget()
+    seen_in_order()
+    return seen
 
 
 # Model: tests/models/work_group.pml.
-@device(wait.wait_until_work_group)
-def _wait_until_work_group(ivar, cmp, cmp_value, group, index=0, site=None):
-    type_checks.may_wait("wait_until_work_group")
-    type_checks.site("wait_until_work_group", site)
-    _check("wait_until_work_group", ivar, cmp, cmp_value, index)
-
-    def impl(ivar, cmp, cmp_value, group, index=0, site=None):
-        group_barrier(group)
-        if rank_in(group) == 0:
-            wait.wait_until(ivar, cmp, cmp_value, index, site)
-        group_barrier(group)
-
-    return impl
+def _wait_until(ivar, cmp, cmp_value, group, index=0, site=None):
+    group_barrier(group)
+    if rank_in(group) == 0:
+        await_element(WAIT_UNTIL, ivar, cmp, cmp_value, index, site)
+    group_barrier(group)
 
 
-@device(wait.test_work_group)
-def _test_work_group(ivar, cmp, cmp_value, group, index=0):
-    _check("test_work_group", ivar, cmp, cmp_value, index)
+@compiled
+def is_true(ivar, cmp, value, index):
+    """Return whether an element compares so with a value.
 
-    def impl(ivar, cmp, cmp_value, group, index=0):
-        group_barrier(group)
-        # Only one work-item tests: the others could load a different value.
-        held = rank_in(group) == 0 and wait.test(ivar, cmp, cmp_value, index)
-        decided = group_sum(group, held) != 0
-        group_barrier(group)
-        return decided
+    Model: tests/models/signal.pml.
+    """
+    if not (allowed(TEST, ivar, 0, index, 1) and is_cmp(TEST, cmp)):
+        return False
+    address = address_of(ivar) + index * item_bytes(ivar)
+    held = compare(atomic_load(address, ivar), cmp, wanted_of(ivar, value))
+    if held:
+        seen_in_order()
+    return held
 
-    return impl
+
+def _test(ivar, cmp, cmp_value, group, index=0):
+    group_barrier(group)
+    # Only one work-item tests: the others could load a different value.
+    held = from_one(group, rank_in(group) == 0 and is_true(ivar, cmp, cmp_value, index))
+    group_barrier(group)
+    return held
+
+
+forms(wait, "wait_until", _check, _wait_until)
+forms(wait, "test", _check, _test)

@@ -15,7 +15,7 @@ from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
-from .front_end import device_func
+from .forms import forms
 from .integers import wanted_of
 from .intrinsics import (
     address_of,
@@ -23,10 +23,9 @@ from .intrinsics import (
     atomic_load_word,
     atomic_store_word,
     compiled,
-    device,
     device_function,
+    from_one,
     group_barrier,
-    group_sum,
     rank_in,
     require,
 )
@@ -174,7 +173,8 @@ def wait_until_all(ivars, indices, cmp, wanted, status, site):
 def _until(test: Any, nothing: int) -> Any:
     """Make the wait that repeats ``test`` until it does not return ``nothing``; an empty set ends it at once."""
 
-    def impl(ivars, indices, cmp, wanted, status, site):
+    @compiled
+    def wait_until(ivars, indices, cmp, wanted, status, site):
         if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
             return nothing
         result, told = test(ivars, indices, cmp, wanted, status, None), False
@@ -191,139 +191,52 @@ def _until(test: Any, nothing: int) -> Any:
                 forget()
         return result
 
-    return impl
+    return wait_until
 
 
-@device_function
-def wait_until_any(ivars, indices, cmp, wanted, status, site):
-    """Wait until a variable of a set satisfies the comparison; return its index, or -1 for an empty set."""
-    return _until(test_any, -1)
-
-
-@device_function
-def wait_until_some(ivars, indices, cmp, wanted, status, site):
-    """Wait until variables of a set satisfy the comparison; store their indices and return their number."""
-    return _until(test_some, 0)
-
-
-def _check(routine: str, ivars: Any, cmp: Any, wanted: Any, status: Any, site: Any) -> None:
-    type_checks.site(routine, site)
+def _check(
+    routine: str, ivars: Any, cmp: Any, cmp_value: Any = None, cmp_values: Any = None, status: Any = None, **others: Any
+) -> None:
     type_checks.member(routine, "cmp", cmp)
-    if routine.startswith("wait"):
-        type_checks.may_wait(routine)
     type_checks.array(routine, "ivars", ivars, WAIT_TYPES)
     require(ivars.ndim == 1, f"{routine}: ivars has {ivars.ndim} dimensions; pass a 1-D array or slice")
-    if "_vector" in routine:
-        type_checks.array(routine, "cmp_values", wanted, WAIT_TYPES)
-        words = f"ivars has dtype {ivars.dtype} and cmp_values has dtype {wanted.dtype}; they must be equal"
-        require(wanted.dtype == ivars.dtype, words)
+    if cmp_values is not None:
+        type_checks.array(routine, "cmp_values", cmp_values, WAIT_TYPES)
+        words = f"ivars has dtype {ivars.dtype} and cmp_values has dtype {cmp_values.dtype}; they must be equal"
+        require(cmp_values.dtype == ivars.dtype, words)
     else:
-        type_checks.value(routine, "cmp_value", wanted, ivars.dtype)
+        type_checks.value(routine, "cmp_value", cmp_value, ivars.dtype)
     if not type_checks.absent(status):
         type_checks.array(routine, "status", status, STATUS_TYPES)
+    for name, kind in others.items():
+        type_checks.array(routine, name, kind, STANDARD)
 
 
-def _check_some(routine: str, ivars: Any, indices: Any, cmp: Any, wanted: Any, status: Any, site: Any) -> None:
-    _check(routine, ivars, cmp, wanted, status, site)
-    type_checks.array(routine, "indices", indices, STANDARD)
+def _make_body(operation: Any, is_all: bool) -> Any:
+    """Make the body of a test or wait: only one work-item runs it, as others could load different values."""
 
-
-def _by_group(operation: Any, is_all: bool) -> Any:
-    """Make the work-group form of a test or wait: only one work-item runs it, as others could load different values."""
-
-    @device_func
-    def result(total):
-        return total
-
-    @device_func
-    def truth(total):
-        return total != 0
-
-    convert = truth if is_all else result
-
-    @compiled
-    def by_group(ivars, indices, cmp, wanted, status, group, site):
-        """Run the operation in one work-item and return its result in all."""
+    def body(ivars, indices, cmp, cmp_value, group, status=None, site=None):
         group_barrier(group)
-        found = 0
+        found = False if is_all else 0
         if rank_in(group) == 0:
-            found = int(operation(ivars, indices, cmp, wanted, status, site))
-        decided = group_sum(group, found)
+            found = operation(ivars, indices, cmp, cmp_value, status, site)
+        found = from_one(group, found)
         group_barrier(group)
-        return convert(decided)
+        return found
 
-    return by_group
-
-
-def _register(name: str, operation: Any) -> None:
-    """Register the four forms of an ``_all`` or ``_any`` routine."""
-    group_form = _by_group(operation, name.endswith("all"))
-    vector, work_group, vector_group = (f"{name}{form}" for form in ("_vector", "_work_group", "_vector_work_group"))
-
-    @device(getattr(wait_sets, name))
-    def _scalar(ivars, cmp, cmp_value, status=None, site=None):
-        _check(name, ivars, cmp, cmp_value, status, site)
-        return lambda ivars, cmp, cmp_value, status=None, site=None: operation(
-            ivars, None, cmp, cmp_value, status, site
-        )
-
-    @device(getattr(wait_sets, vector))
-    def _vector(ivars, cmp, cmp_values, status=None, site=None):
-        _check(vector, ivars, cmp, cmp_values, status, site)
-        return lambda ivars, cmp, cmp_values, status=None, site=None: operation(
-            ivars, None, cmp, cmp_values, status, site
-        )
-
-    @device(getattr(wait_sets, work_group))
-    def _scalar_group(ivars, cmp, cmp_value, group, status=None, site=None):
-        _check(work_group, ivars, cmp, cmp_value, status, site)
-        return lambda ivars, cmp, cmp_value, group, status=None, site=None: group_form(
-            ivars, None, cmp, cmp_value, status, group, site
-        )
-
-    @device(getattr(wait_sets, vector_group))
-    def _vector_group(ivars, cmp, cmp_values, group, status=None, site=None):
-        _check(vector_group, ivars, cmp, cmp_values, status, site)
-        return lambda ivars, cmp, cmp_values, group, status=None, site=None: group_form(
-            ivars, None, cmp, cmp_values, status, group, site
-        )
+    return body
 
 
-def _register_some(name: str, operation: Any) -> None:
-    """Register the four forms of a ``_some`` routine."""
-    group_form = _by_group(operation, False)
-    vector, work_group, vector_group = (f"{name}{form}" for form in ("_vector", "_work_group", "_vector_work_group"))
-
-    @device(getattr(wait_sets, name))
-    def _scalar(ivars, indices, cmp, cmp_value, status=None, site=None):
-        _check_some(name, ivars, indices, cmp, cmp_value, status, site)
-        return lambda ivars, indices, cmp, cmp_value, status=None, site=None: operation(
-            ivars, indices, cmp, cmp_value, status, site
-        )
-
-    @device(getattr(wait_sets, vector))
-    def _vector(ivars, indices, cmp, cmp_values, status=None, site=None):
-        _check_some(vector, ivars, indices, cmp, cmp_values, status, site)
-        return lambda ivars, indices, cmp, cmp_values, status=None, site=None: operation(
-            ivars, indices, cmp, cmp_values, status, site
-        )
-
-    @device(getattr(wait_sets, work_group))
-    def _scalar_group(ivars, indices, cmp, cmp_value, group, status=None, site=None):
-        _check_some(work_group, ivars, indices, cmp, cmp_value, status, site)
-        return lambda ivars, indices, cmp, cmp_value, group, status=None, site=None: group_form(
-            ivars, indices, cmp, cmp_value, status, group, site
-        )
-
-    @device(getattr(wait_sets, vector_group))
-    def _vector_group(ivars, indices, cmp, cmp_values, group, status=None, site=None):
-        _check_some(vector_group, ivars, indices, cmp, cmp_values, status, site)
-        return lambda ivars, indices, cmp, cmp_values, group, status=None, site=None: group_form(
-            ivars, indices, cmp, cmp_values, status, group, site
-        )
+def _register(name: str, operation: Any, **changes: None) -> None:
+    """Register the four forms of a test or wait."""
+    body = _make_body(operation, name.endswith("all"))
+    forms(wait_sets, name, _check, body, **changes)
+    forms(wait_sets, f"{name}_vector", _check, body, cmp_value="cmp_values", **changes)
 
 
-for _operation in (test_all, test_any, wait_until_all, wait_until_any):
-    _register(_operation.__name__, _operation)
-for _operation in (test_some, wait_until_some):
-    _register_some(_operation.__name__, _operation)
+_register("test_all", test_all, site=None)
+_register("test_any", test_any, site=None)
+_register("test_some", test_some, site=None)
+_register("wait_until_all", wait_until_all)
+_register("wait_until_any", _until(test_any, -1))
+_register("wait_until_some", _until(test_some, 0))

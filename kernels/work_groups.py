@@ -6,17 +6,19 @@ The last one to arrive sets the lower half to 0 and increments the upper half, f
 
 from __future__ import annotations
 
+from typing import Any
+
 from ishmem import work_groups
 from ishmem.common.constants import Cmp
 from ishmem.common.violations import GROUPS, OUTSIDE, number
 
 from . import type_checks
+from .forms import form
 from .front_end import GroupType
 from .intrinsics import (
     address_of,
     atomic_add_word,
     compiled,
-    device,
     device_function,
     group_barrier,
     memory_fence,
@@ -37,6 +39,7 @@ of_item, publish, see = map(memory_fence, (GROUP, FLAG, FLAG_SEEN))
 @device_function
 def groups_of(group):
     """Return the number of work-groups of the launch."""
+    require(isinstance(group, GroupType), f"sync_work_groups: group is a work-group, got {group}")
     if group.ndim == 1:
         return lambda group: group.get_group_range(0)
     if group.ndim == 2:
@@ -81,23 +84,21 @@ def meet_groups(counter, groups, site):
         forget()
 
 
+def _check(routine: str, counter: Any) -> None:
+    type_checks.array(routine, "counter", counter, ("int64",))
+    type_checks.contiguous(routine, counter=counter)
+
+
 # Model: tests/models/work_groups.pml.
-@device(work_groups.sync_work_groups)
 def _sync_work_groups(counter, group, site=None):
-    type_checks.may_wait("sync_work_groups")
-    type_checks.site("sync_work_groups", site)
-    require(isinstance(group, GroupType), f"sync_work_groups: group is a work-group, got {group}")
-    type_checks.array("sync_work_groups", "counter", counter, ("int64",))
-    type_checks.contiguous("sync_work_groups", counter=counter)
+    groups = groups_of(group)
+    of_item()
+    group_barrier(group)
+    if rank_in(group) == 0 and may_meet(address_of(counter), counter.size, groups):
+        publish()
+        meet_groups(counter, groups, site)
+        see()
+    group_barrier(group)
 
-    def impl(counter, group, site=None):
-        groups = groups_of(group)
-        of_item()
-        group_barrier(group)
-        if rank_in(group) == 0 and may_meet(address_of(counter), counter.size, groups):
-            publish()
-            meet_groups(counter, groups, site)
-            see()
-        group_barrier(group)
 
-    return impl
+form(work_groups.sync_work_groups, _check, _sync_work_groups)

@@ -158,7 +158,7 @@ class Rehearsal:
             "load_word": self._load, "store_word": self._store, "store_flag": self._flag, "copy_bytes": self._copy,
             "copy_by_proxy": self._put, "transfer_steps": self._transfer, "await_line": self._await,
             "complete_before_flag": self._complete, "order_before_flag": self._complete, "release": self._release,
-            "end_phase": here, "team_records": here, "sync_bytes": here,
+            "end_phase": here, "team_records": here, "sync_bytes": here, "group_barrier": here,
             "meeting_bytes": lambda: 2 * lines, "meeting_lines": lambda: _STEPS - lines,  # the rendezvous is odd
             "sync_lines": lambda: _RELEASE, "slots_of": lambda *_team: _SLOTS,
             "header_at": lambda begin, member: begin + member * rendezvous_slots.PAYLOAD,

@@ -1,0 +1,91 @@
+"""Device forms of routines from one function: for a work-item, for a group, and under the names of other routines."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Mapping, Sequence
+from types import FunctionType, ModuleType
+from typing import Any, Callable
+
+from . import type_checks
+from .intrinsics import compiled, device
+
+Function = Callable[..., Any]
+
+
+def form(host: Function, check: Function, *bodies: Function, **changes: Any) -> None:
+    """Register the device form of a routine.
+
+    A form has the parameters of a body that the routine has, too, and ``site``, the call site of a routine that waits.
+    The others, such as ``group`` in a routine for one work-item, are None in the body.
+
+    Args:
+        host: The routine.
+        check: Checks the types of arguments but ``group`` and ``site``: ``check(name, **kinds)``. It returns the number
+            of the body for them, or None for the first one.
+        bodies: Functions that kernels compile, all with the same parameters.
+        changes: Of parameters of a body: their names in the routine, or None if the form does not have them.
+    """
+    name, given = host.__name__, _parameters(bodies[0])
+    kept = {*inspect.signature(host).parameters, "site"}
+    names = {each: changes.get(each, each) for each in given}
+    left = [each.replace(name=names[each.name]) for each in given.values() if names[each.name] in kept]
+    signature = inspect.Signature(left)
+    passed = ", ".join(str(each if each in kept else None) for each in names.values())
+    runs = {} if [*signature.parameters] == [*given] else {body: _run(body) for body in bodies}
+
+    def choose(*arguments: Any, **named: Any) -> Any:
+        bound = signature.bind(*arguments, **named)
+        bound.apply_defaults()
+        kinds = {each: kind for each, kind in bound.arguments.items() if each not in ("group", "site")}
+        if "site" in bound.arguments:
+            type_checks.may_wait(name)
+            type_checks.site(name, bound.arguments["site"])
+        body = bodies[check(name, **kinds) or 0]
+        if runs:
+            return written(body, left, [f"return run({passed})"], {"run": runs[body]})
+        return FunctionType(body.__code__, body.__globals__, body.__name__, body.__defaults__, body.__closure__)
+
+    functools.update_wrapper(choose, bodies[0])
+    choose.__signature__ = signature  # type: ignore[attr-defined]
+    device(host)(choose)
+
+
+def forms(module: ModuleType, name: str, check: Function, *bodies: Function, **changes: Any) -> None:
+    """Register the forms of a routine of a module for a work-item and for a group; see `form`."""
+    for host in (name, f"{name}_work_group"):
+        form(getattr(module, host), check, *bodies, **changes)
+
+
+def no_check(_routine: str) -> None:
+    """Check no argument."""
+
+
+def integers(routine: str, **kinds: Any) -> None:
+    """Require that all arguments are integers."""
+    for name, kind in kinds.items():
+        type_checks.integer(routine, name, kind)
+
+
+_run = functools.cache(compiled)
+
+
+@functools.cache
+def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
+def written(
+    like: Function, parameters: Sequence[inspect.Parameter], lines: Sequence[str], scope: dict[str, Any]
+) -> Function:
+    """Return a function of these parameters and lines, with the name of another one.
+
+    numba wants the parameters of each function, so it is made from text.
+    """
+    text = [f"def {like.__name__}({', '.join(each.name for each in parameters)}):", *(f" {line}" for line in lines)]
+    exec(compile("\n".join(text), __file__, "exec"), scope)
+    made: FunctionType = scope[like.__name__]
+    made.__defaults__ = tuple(each.default for each in parameters if each.default is not each.empty)
+    made.__module__, made.__qualname__, made.__doc__ = like.__module__, like.__qualname__, like.__doc__
+    return made
