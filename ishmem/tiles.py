@@ -56,7 +56,8 @@ def checked(routine: str, team: Members, dest: Any, source: Any, lists: tuple[An
 
 def _are_tiles(dest: Any, source: Any) -> bool:
     orders = [facts and facts[3] for facts in map(_core.describe, (dest, source))]
-    return None not in orders and not all(orders) and {dest.ndim, source.ndim} == {2}
+    axes = {getattr(each, "ndim", 1) for each in (dest, source)}  # an array of ctypes has none
+    return None not in orders and not all(orders) and axes == {2}
 
 
 def _call(routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> None:
