@@ -121,9 +121,9 @@ def from_dlpack(x: Any, /) -> ndarray | np.ndarray[Any, Any]:
 def register(a: Any) -> None:
     """Make device memory of the program usable as symmetric memory.
 
-    All PEs register an array of the same size. All routines, on the host, on queues and in kernels, take these arrays
-    and parts of them as symmetric, but for locks and ``host_view``, which need the symmetric heap. The first call has
-    kernels built anew for the device. Collective, blocking.
+    All PEs register an array of the same size. All routines but ``host_view``, on the host, on queues and in kernels,
+    take these arrays and parts of them as symmetric. The first call has kernels built anew for the device. Collective,
+    blocking.
 
     Args:
         a: A contiguous array in memory of the heap's device: of dpnp or dpctl, or a tensor of torch on the XPU.

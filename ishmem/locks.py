@@ -38,7 +38,7 @@ SERVING, NEXT = 16, 40  # first bits
 ITEM = 8
 HOLDERS, TICKETS = (1 << 16) - 1, (1 << 24) - 1  # masks
 
-_threads: dict[int, int] = {}  # which thread of this PE has set the lock at an offset of the heap
+_threads: dict[int, int] = {}  # which thread of this PE has set the lock at an address
 
 
 # Model: tests/models/lock.pml.
@@ -54,7 +54,7 @@ def set_lock(lock: ndarray, index: Index = 0) -> None:
     Raises:
         StateError: This thread holds the lock already, or not between ``init`` and ``finalize``.
         PeerLost: A PE died, which may have held the lock.
-        SymmetryError: ``lock`` is not on the symmetric heap, or the element is not a lock: it has a value that no lock
+        SymmetryError: ``lock`` is not symmetric, or the element is not a lock: it has a value that no lock
             has.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.
@@ -117,7 +117,7 @@ def clear_lock(lock: ndarray, index: Index = 0) -> None:
 
     Raises:
         StateError: This PE does not hold the lock, or not between ``init`` and ``finalize``.
-        SymmetryError: ``lock`` is not on the symmetric heap, or the element is not a lock: it has a value that no lock
+        SymmetryError: ``lock`` is not symmetric, or the element is not a lock: it has a value that no lock
             has.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.
@@ -176,15 +176,18 @@ def _check(routine: str, word: int, index: Index, n_pes: int) -> None:
 
 
 def find(routine: str, lock: ndarray, index: Index) -> tuple[job.Job, int, int]:
-    """Return the job, the offset of the lock in the heap, and the PE whose heap holds its word.
+    """Return the job, the address of the lock, and the PE that holds its word.
 
-    That PE depends on the address of the element only, since the element may be named by many slices.
+    That PE depends on the place of the element in the heap or in registered memory only, since the element may be named
+    by many slices.
     """
     this = job.current()
     array = check.view(lock, "lock", ("int64",), routine)
     check.element(array, index)
-    place = check.symmetric(array) + check.position(array, index) * ITEM
-    return this, place, place // ITEM % this.n_pes
+    region = this.registered.find(array.address, array.count * ITEM)
+    start = region.address if region else array.address - check.symmetric(array)
+    place = array.address + check.position(array, index) * ITEM
+    return this, place, (place - start) // ITEM % this.n_pes
 
 
 def _queue(this: job.Job, lock: ndarray, index: Index, home: int, ticket: int) -> None:

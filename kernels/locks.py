@@ -18,8 +18,9 @@ from .long_waits import SPINS, forget, gives_up, skipped_looks, tell_lock
 from .memory_orders import LOCKED
 from .options import CHECK
 from .proxy import complete
+from .regions import base_of
 from .runtime_checks import report
-from .spec_constants import heap_base, pe_count, this_pe
+from .spec_constants import pe_count, this_pe
 
 SET_LOCK, TEST_LOCK, CLEAR_LOCK = map(number, ("set_lock", "test_lock", "clear_lock"))
 
@@ -34,8 +35,8 @@ def _check(routine: str, lock: Any, index: Any) -> None:
 
 @compiled
 def home_of(lock, index):
-    """Return the PE whose heap holds the lock word; see ``ishmem.locks.find``."""
-    return ((address_of(lock) - heap_base()) // ITEM + index) % pe_count()
+    """Return the PE that holds the lock word; see ``ishmem.locks.find``."""
+    return ((address_of(lock) - base_of(address_of(lock))) // ITEM + index) % pe_count()
 
 
 @compiled

@@ -39,6 +39,16 @@ def shift_of(address, pe):
 
 
 @compiled
+def base_of(address):
+    """Return where the heap of this PE, or the registered memory that contains an address, begins."""
+    if region_table() != 0 and not (heap_base() <= address and address < heap_end()):
+        slot = _slot_of(address, 1)
+        if slot >= 0:
+            return load_word(region_table() + FIRST + slot * ENTRY)
+    return heap_base()
+
+
+@compiled
 def _shift_outside(address, pe):
     slot, place = _slot_of(address, 1), _place_of(pe)
     if slot < 0 or place < 0 or place >= near_count():

@@ -12,6 +12,7 @@ import test_amo
 import test_indexed
 import test_kernels_collectives
 import test_kernels_reductions
+import test_locks
 import test_rma
 import test_routes
 import test_signals
@@ -48,6 +49,8 @@ CHECKS = {
     "host wait": (test_wait.test_host_comparisons, ("uint32",)),
     "host wait for others": (test_wait.test_host_ring, ()),
     "host wait sets": (test_wait_sets.test_host_gather, ()),
+    "locks": (test_locks.check_kernel, (12, 0, True)),
+    "host locks": (test_locks.check_host, (20, 0)),
 }
 
 
