@@ -122,7 +122,7 @@ Done move_element(PyObject *array, PyObject *host, PyObject *pe, PyObject *index
     View view, bytes;
     char *at = heap().element(array, pe, index, view);
     if (!at || !view_of(host, bytes) || bytes.device || bytes.bytes() != view.item) return {false};
-    return {is_put ? view.writable && store(at, bytes.address, view.item) : bytes.writable && load(bytes.address, at, view.item)};
+    return {is_put ? store(at, bytes.address, view.item) : bytes.writable && load(bytes.address, at, view.item)};
 }
 
 }  // namespace
