@@ -37,7 +37,7 @@ def test_a_new_kernel_loads_installed_functions(tmp_path: Path) -> None:
     assert compiled(tmp_path / "first", "put", installed=installed) == []
     assert compiled(tmp_path / "wait", "wait", installed=installed) == []
     two_axes = compiled(tmp_path / "rows", "rows", installed=installed)
-    assert two_axes == ["rma._forms.<locals>.single"]
+    assert set(two_axes) == {"rma._of_arrays.<locals>.body"}
     others = compiled(tmp_path / "second", "every", installed=installed)
     assert "reductions._make.<locals>.reduce" in others
     assert not [name for name in others if name.startswith(("rma.", "amo."))]

@@ -200,4 +200,4 @@ def test_device_that_is_too_slow(trial: trials.Trial) -> None:
         ISHMEM_SIM_SLOW="150000@1", ISHMEM_TIMEOUT="4", ISHMEM_COPY_CUTOVER="1",
     )  # fmt: skip
     (line,) = [line for line in done.stdout.splitlines() if "told" in line]
-    assert "WaitTimeout" in line and re.search(r"PE 1: (put, \S+program.py:\d+|does not answer)", line), done
+    assert "WaitTimeout" in line and re.search(r"PE 1: (put or get, \S+program.py:\d+|does not answer)", line), done

@@ -94,7 +94,7 @@ def test_transformer_by_calls(n: int) -> None:
 @pytest.mark.slow("test_transformer")
 @pytest.mark.parametrize("n", [2, 4])
 def test_transformer_beside_mpi(n: int) -> None:
-    path, options = EXAMPLES.parent / "benchmarks" / "decode.py", ["--hosts", f"localhost:{n}"]
+    path, options = EXAMPLES.parent / "tools" / "decode.py", ["--hosts", f"localhost:{n}"]
     done = run_program(path, n, "1", "2", options=options, timeout=300, forked=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.findall(r"(\w+): .* right: (\w+)", done.stdout)
