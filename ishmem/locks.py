@@ -54,8 +54,7 @@ def set_lock(lock: ndarray, index: Index = 0) -> None:
     Raises:
         StateError: This thread holds the lock already, or not between ``init`` and ``finalize``.
         PeerLost: A PE died, which may have held the lock.
-        SymmetryError: ``lock`` is not symmetric, or the element is not a lock: it has a value that no lock
-            has.
+        SymmetryError: ``lock`` is not symmetric, or the element is not a lock: it has a value that no lock has.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.
 
@@ -117,8 +116,7 @@ def clear_lock(lock: ndarray, index: Index = 0) -> None:
 
     Raises:
         StateError: This PE does not hold the lock, or not between ``init`` and ``finalize``.
-        SymmetryError: ``lock`` is not symmetric, or the element is not a lock: it has a value that no lock
-            has.
+        SymmetryError: ``lock`` is not symmetric, or the element is not a lock: it has a value that no lock has.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.
 

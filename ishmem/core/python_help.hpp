@@ -6,7 +6,6 @@
 
 namespace ishmem {
 
-
 // Starts a copy of the copy engine; `local`, this PE's array, is kept until it completes. False with a Python exception.
 bool copy_by_engine(char *to, const char *from, size_t bytes, PyObject *local);
 bool complete_engine();

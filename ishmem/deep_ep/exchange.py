@@ -14,6 +14,9 @@ from ishmem.teams import TEAM_WORLD, Team
 KINDS = {"float32": "float32", "float16": "float16", "int16": "bfloat16", "uint16": "bfloat16"}
 """What the elements of arrays are that are summed."""
 
+ALIGNMENT = 2 << 20
+"""Bytes of which the sizes of memory are multiples."""
+
 MARGIN = 64 << 20
 """Bytes of the heap beside the buffer, of a job that a buffer starts."""
 
@@ -124,5 +127,10 @@ def size_of_exchange(n_pes: int, max_tokens: int, hidden: int, topk: int, itemsi
     """Return the bytes on the heap of an `Exchange`, in whole units of 2 MiB."""
     row = workspace.row_bytes(hidden * itemsize, topk)
     nbytes, words, flags = workspace.sizes(n_pes, max_tokens, max_tokens * topk, row)
-    return int(-(-(nbytes + 8 * (words + flags)) // (2 << 20)) * (2 << 20))
+    return aligned(nbytes + 8 * (words + flags), ALIGNMENT)
+
+
+def aligned(nbytes: int, unit: int) -> int:
+    """Return the least multiple of ``unit`` that is not less than ``nbytes``."""
+    return -(-nbytes // unit) * unit
 

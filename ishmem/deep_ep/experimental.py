@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, Callable
 
 from ishmem.common.errors import StateError
@@ -13,8 +14,8 @@ from ishmem.runtime.submitted import puts_on_queues
 from ishmem.teams import Team
 
 from .callers import Caller
-from .exchange import ranks_of
-from .transfers import ALIGNMENT, UNIT, Engram, GatherSessions, Pipeline, aligned, nbytes_of
+from .exchange import ALIGNMENT, aligned, ranks_of
+from .transfers import UNIT, Engram, GatherSessions, Pipeline, nbytes_of, same_memory
 
 
 class Experimental:
@@ -83,7 +84,7 @@ class Experimental:
             raise ValueError(f"sf has shape {shape}; allowed are {allowed}")
         scales = None if sf is None else caller.take(sf, "sf")
         caller.finish()
-        self._kinds = storage, sf
+        self._kinds = [each if each is None else SimpleNamespace(dtype=each.dtype) for each in (storage, sf)]
         self._replace(Engram, lambda: Engram(self._team, rows, scales))
 
     @puts_on_queues
@@ -158,7 +159,7 @@ class Experimental:
         caller = Caller(t)
         array = caller.take(t, "t")
         self._part(Pipeline, "pp_set_config").receive(flat(array, "uint8"), src_rank_idx)
-        if foreign.native(t) is not array:
+        if not same_memory(t, array):
             caller.write(t, array)
         caller.finish()
 

@@ -11,25 +11,19 @@ from typing import Any, Callable, NamedTuple
 
 import dpctl
 
-from ishmem import memory, on_queue
+from ishmem import _core, memory, on_queue
 from ishmem.common.constants import CMP_GE, SIGNAL_ADD
 from ishmem.common.errors import StateError
 from ishmem.kernel_calls import KernelCalls, Results, flat
 from ishmem.runtime import submitted
 from ishmem.teams import Team
 
-ALIGNMENT = 2 << 20
-"""Bytes of which hints of sizes are multiples."""
+from .exchange import aligned
 
 UNIT = 32
 """Bytes of which rows and the parts of buffers are multiples."""
 
 WORK_ITEMS = 64
-
-
-def aligned(nbytes: int, unit: int) -> int:
-    """Return the least multiple of ``unit`` that is not less than ``nbytes``."""
-    return -(-nbytes // unit) * unit
 
 
 def nbytes_of(shape: Sequence[int], dtype: Any) -> int:
@@ -71,14 +65,9 @@ class Engram(KernelCalls):
 
     def __init__(self, team: Team, rows: Any, scales: Any) -> None:
         """Copy the rows of this rank; collective, blocking."""
-        import dpnp
-
         self._left, self._scales, self._results = team, scales, Results()
         self.entries, self.hidden, self.dtype = rows.shape[0], rows.shape[1], rows.dtype
-        storage = memory.empty(rows.nbytes, dtype="uint8")
-        dpnp.asarray(storage)[...] = dpnp.asarray(flat(rows, "uint8"))
-        super().__init__([storage])
-        team.sync()
+        super().__init__([memory.array(flat(rows, "uint8"))])
 
     def fetch(self, indices: Any) -> tuple[Any, Any]:
         """Return the rows of ``[tokens, any number]`` indices, those of a token in one row, and their scales."""
@@ -218,7 +207,7 @@ class GatherSessions:
         self._wanted[slot] += len(self._pes)
         for each, place in zip(arrays, places):
             for pe in self._pes:
-                if each.size and (pe != self._pes[self._rank] or not _same_memory(each, place.own)):
+                if each.size and (pe != self._pes[self._rank] or not same_memory(each, place.own)):
                     work.call(on_queue.put_on_queue, place.own, each, pe)
         for pe in self._pes:
             work.call(on_queue.signal_add_on_queue, self._arrived, 1, pe, index=slot)
@@ -239,7 +228,7 @@ class GatherSessions:
             raise StateError("no session has begun; create_agrs_session begins one")
 
 
-def _same_memory(array: Any, other: Any) -> bool:
+def same_memory(array: Any, other: Any) -> bool:
     """Return whether an array is at the address of another."""
-    first, second = flat(array, "uint8"), flat(other, "uint8")
-    return bool(first.__sycl_usm_array_interface__["data"][0] == second.__sycl_usm_array_interface__["data"][0])
+    first, second = (facts and facts[0] for facts in map(_core.describe, (array, other)))
+    return first == second
