@@ -174,6 +174,7 @@ lint: $(VENV)/.installed
 	ln -s $(CURDIR)/ishmem/* $(CURDIR)/dpex $(CURDIR)/kernels $(CURDIR)/ipc $(CURDIR)/benchmarks build/lint/ishmem
 	ln -s $(CURDIR)/tools build/lint
 	mkdir build/lint/ishmem/examples && ln -s $(CURDIR)/examples/apps build/lint/ishmem/examples
+	$(VENV)/bin/python -I -S tools/type_stub.py build/lint/ishmem/__init__.pyi
 	MYPYPATH=build/lint $(VENV)/bin/mypy -p ishmem -p tools
 	$(VENV)/bin/python tools/lines.py
 

@@ -1,7 +1,7 @@
 """Routines derived from tables or from other functions: those with a fast path in the core, and work-group forms.
 
-``ishmem/__init__.pyi`` spells out their signatures for type checkers and editors; ``python -m tools.signatures``
-writes that part of it.
+``ishmem/__init__.pyi``, which `tools.type_stub` writes when ishmem is built, spells out their signatures for type
+checkers and editors.
 """
 
 from __future__ import annotations

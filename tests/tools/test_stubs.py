@@ -1,4 +1,4 @@
-"""``__all__``, ``ishmem/__init__.pyi`` and the package agree, also on routines that are derived from others."""
+"""``__all__``, the type stub and the package agree, also on routines that are derived from others."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ import importlib.metadata
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import ishmem
-from tools import signatures
+from tools import type_stub
 
-SPELT_OUT = [routine for routines in signatures.derived().values() for routine in routines]
+SPELT_OUT = [routine for routines in type_stub.derived().values() for routine in routines]
 DERIVED = [routine for routine in SPELT_OUT if routine.__name__.endswith(("_work_group", "_on_queue"))]
 
 
-def test_the_stub_file_is_up_to_date() -> None:
-    assert signatures.PAGE.read_text() == signatures.render(), "run python -m tools.signatures"
+def test_the_stub_of_a_build_is_that_of_the_package(tmp_path: Path) -> None:
+    """A build imports neither the core nor other packages."""
+    stub = tmp_path / "__init__.pyi"
+    subprocess.run([sys.executable, "-I", "-S", type_stub.__file__, stub], check=True)
+    assert stub.read_text() == type_stub.render()
+    assert Path(ishmem._core.__file__).with_name(stub.name).exists()
 
 
 def test_every_public_name_exists() -> None:

@@ -1,23 +1,26 @@
-"""``python -m tools.signatures``: write ``ishmem/__init__.pyi``, for type checkers and editors.
+"""``python -I -S tools/type_stub.py OUTPUT``: write the type stub ``ishmem/__init__.pyi``. The build runs this.
 
 It imports the public names of all modules, and spells out the signatures of the routines that `ishmem.runtime.stubs`
-derives from others when they are imported.
+derives from others when they are imported. A build has neither the core nor the packages that ishmem needs; the modules
+import inert ones in their places.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.abc
+import importlib.machinery
 import inspect
 import re
+import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, Callable
 
-import ishmem
-from ishmem.common import exports
-
-PAGE = Path(ishmem.__file__).with_suffix(".pyi")
-_HEAD = """# Written by python -m tools.signatures.
+ROOT = Path(__file__).resolve().parents[1]
+_HEAD = """# Written by tools/type_stub.py.
 import typing
 
 import dpctl
@@ -31,13 +34,73 @@ _NAMES = {
 }  # fmt: skip
 
 
+class _Inert(type):
+    """The class of `Nothing`, which has every attribute and no elements."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return cls
+
+    def __iter__(cls) -> Any:
+        return iter(())
+
+
+class Nothing(metaclass=_Inert):
+    """What an inert module has under any name: a class to derive from, whose calls return itself."""
+
+    def __new__(cls, *_arguments: Any, **_keywords: Any) -> Any:
+        return cls
+
+
+class InertModule(ModuleType):
+    """A module in place of one that a build does not have."""
+
+    __path__: list[str] = []
+    __file__ = __file__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Nothing
+
+    @staticmethod
+    def Routine(_core_function: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function of a routine with a fast path, to be changed by its decorators."""
+        return lambda: function
+
+
+class InertModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds an inert module where there is none: other packages, the core, and what is not in the folder ``ishmem``."""
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec:
+        """Return how a module is imported that nothing else has found."""
+        return importlib.machinery.ModuleSpec(name, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> InertModule:
+        """Return an inert module."""
+        return InertModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing."""
+
+
+def import_from_sources() -> None:
+    """Let imports of ishmem take the sources alone."""
+    sys.dont_write_bytecode = True
+    package = ModuleType("ishmem")
+    package.__path__ = [str(ROOT / "ishmem")]
+    package.__file__ = str(ROOT / "ishmem" / "__init__.py")
+    sys.modules["ishmem"] = package
+    sys.meta_path.append(InertModules())
+
+
+@functools.cache
 def _public() -> dict[str, dict[str, Any]]:
     """Return the exported names of each module of ``ishmem`` and their values."""
-    modules = {module: importlib.import_module(f"ishmem.{module}") for module in exports.by_module()}
-    return {
-        module: {name: getattr(modules[module], name) for name in names}
-        for module, names in exports.by_module().items()
-    }
+    exports = importlib.import_module("ishmem.common.exports").by_module()
+    modules = {module: importlib.import_module(f"ishmem.{module}") for module in exports}
+    return {module: {name: getattr(modules[module], name) for name in names} for module, names in exports.items()}
 
 
 def _is_derived(value: Any) -> bool:
@@ -92,4 +155,5 @@ def _qualified(annotation: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(render())
+    import_from_sources()
+    Path(sys.argv[1]).write_text(render())
