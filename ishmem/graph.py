@@ -51,7 +51,7 @@ class Graph:
         self._executable: Any = None
         self._queue: dpctl.SyclQueue | None = None
         self._recorded: recording.Recording | None = None
-        self._told: dict[str, int] = {}  # of a replay, to a trace
+        self._replay_facts: dict[str, int] = {}  # of a replay, to a trace
 
     @contextlib.contextmanager
     def record(self, queue: Queue = None) -> Iterator[Graph]:
@@ -77,7 +77,7 @@ class Graph:
             yield self
         self._recorded, self._queue = begun, queue
         if observer:
-            self._told = observer.told_of_graph(begun.nodes, begun.copies, observer.bytes_of_calls() - moved)
+            self._replay_facts = observer.facts_of_graph(begun.nodes, begun.copies, observer.bytes_of_calls() - moved)
         self._executable = _core.finalize_graph(begun.graph)
 
     def replay(self, queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
@@ -105,10 +105,12 @@ class Graph:
         queue = self._queue if queue is None else this.queue_workers.given(queue)
         before = [*events_of(depends), *submitted.before(queue)]
         before += [each.last for each in self._recorded.calls if each.last is not None]
-        calls = pyze.driver_calls() if self._told else None
+        calls = pyze.driver_calls() if self._replay_facts else None
         capsule = _core.submit_graph(self._executable, queue.addressof_ref(), [each.addressof_ref() for each in before])
         event = recording.ReplayEvent(capsule)
-        event.told = self._told if calls is None else {**self._told, "driver calls": (pyze.driver_calls() or 0) - calls}
+        event.replay_facts = dict(self._replay_facts)
+        if calls is not None:
+            event.replay_facts["driver calls"] = (pyze.driver_calls() or 0) - calls
         for each in self._recorded.calls:
             each.last = event
         submitted.put_before_dpnp(queue, event)

@@ -133,10 +133,10 @@ def check_devices(machine: Machine) -> Iterator[Finding]:
         yield _old_loader(lacks, done.returncode < 0)
     if done.returncode:
         mend = "install the driver (libze1, libze-intel-gpu1), or use the simulator: ISHMEM_DEVICE=sim, or --sim"
-        said = f"ended by signal {-done.returncode}" if done.returncode < 0 else last_line(done)
-        if "ERROR_UNINITIALIZED" in said and (hidden := stack.mask_problem(environ)):
-            said, mend = f"{said}: {hidden}", "unset ZE_AFFINITY_MASK"
-        yield wrong(f"no device can be used: {said}", mend)
+        reason = f"ended by signal {-done.returncode}" if done.returncode < 0 else last_line(done)
+        if "ERROR_UNINITIALIZED" in reason and (hidden := stack.mask_problem(environ)):
+            reason, mend = f"{reason}: {hidden}", "unset ZE_AFFINITY_MASK"
+        yield wrong(f"no device can be used: {reason}", mend)
         return
     kind, seen, of_sycl, *pairs = (line for line in lines if not line.startswith("lacks "))
     name = "the simulator" if kind == "sim" else "the driver"
@@ -284,7 +284,7 @@ def check_job(machine: Machine) -> Iterator[Finding]:
     yield ok(f"a job of {len(matrix)} PEs shares memory")
     troubles = [text.partition(" ") for kind, text in lines if kind == "trouble"]
     if troubles:  # the first PE that has any names those of all
-        yield warning(min(troubles, key=lambda told: int(told[0]))[2], "see docs/hardware.md, links and routes")
+        yield warning(min(troubles, key=lambda trouble: int(trouble[0]))[2], "see docs/hardware.md, links and routes")
     yield ok("what kernels of a PE (rows) do in the memory of another (columns), as tried:" + _matrix(matrix))
 
 

@@ -36,16 +36,16 @@ def check_packages(_machine: Machine) -> Iterator[Finding]:
 
     extra = PINNED if _version(PINNED) else ""
     requirements = [Requirement(line) for line in metadata.requires(DISTRIBUTION) or []]
-    wanted = [one for one in requirements if not one.marker or one.marker.evaluate({"extra": extra})]
+    applicable = [one for one in requirements if not one.marker or one.marker.evaluate({"extra": extra})]
     differ = []
-    for one in wanted:
+    for one in applicable:
         found = _version(one.name)
         if not found or not one.specifier.contains(found, prereleases=True):
             differ.append(f"{one.name} is {found or 'missing'}, not {one.specifier}")
     if differ:
         yield wrong("; ".join(differ), "make the environment anew from nothing: pip's upgrades in place delete files")
     else:
-        yield ok(f"{len(wanted)} required packages have versions that fit{' numba-dpex' * bool(extra)}")
+        yield ok(f"{len(applicable)} required packages have versions that fit{' numba-dpex' * bool(extra)}")
 
 
 def _version(package: str) -> str:
@@ -57,16 +57,16 @@ def _version(package: str) -> str:
 
 def check_names(machine: Machine) -> Iterator[Finding]:
     """Intel SHMEM, whose distribution and launcher have the names ``ishmem`` and ``ishmrun``."""
-    theirs = _version("ishmem")
-    if theirs:
+    intel_release = _version("ishmem")
+    if intel_release:
         yield warning(
-            f"the distribution ishmem {theirs} is Intel SHMEM's; both install a command ishmrun",
+            f"the distribution ishmem {intel_release} is Intel SHMEM's; both install a command ishmrun",
             f"pip uninstall ishmem, then pip install --force-reinstall --no-deps {DISTRIBUTION}; or use `ishmem run`",
         )
     found = shutil.which("ishmrun", path=machine.environ.get("PATH", ""))
     if found and not _is_our_launcher(found):
         yield warning(f"the first ishmrun on PATH is another program, {found}", "use `ishmem run`, or change PATH")
-    elif not theirs:
+    elif not intel_release:
         yield ok("no other ishmrun is before that of this installation" if found else "ishmrun is not on PATH")
 
 
@@ -104,7 +104,7 @@ def check_variables(machine: Machine) -> Iterator[Finding]:
             f"LD_LIBRARY_PATH puts {', '.join(found)} before the wheels' own", "start without oneAPI's setvars.sh"
         )
     icd = machine.environ.get("OCL_ICD_FILENAMES", "")
-    if icd and not all(_ours(os.path.dirname(name)) for name in icd.split(":")):
+    if icd and not all(_in_environment(os.path.dirname(name)) for name in icd.split(":")):
         yield warning(f"OCL_ICD_FILENAMES={icd} replaces the wheels' OpenCL runtime", "unset OCL_ICD_FILENAMES")
     if not found and not icd:
         yield ok("LD_LIBRARY_PATH and OCL_ICD_FILENAMES leave the wheels' libraries first")
@@ -112,7 +112,7 @@ def check_variables(machine: Machine) -> Iterator[Finding]:
 
 def _libraries(machine: Machine, folder: str) -> list[str]:
     """Return the libraries of SYCL, OpenCL and MKL in a folder that is not that of the wheels."""
-    if not Path(folder).is_absolute() or _ours(folder):
+    if not Path(folder).is_absolute() or _in_environment(folder):
         return []
     patterns = ("libsycl.so.[0-9]", "libOpenCL.so.1", "libmkl_core.so.[0-9]")
     return [path.name for pattern in patterns for path in sorted(machine.under(folder).glob(pattern))]
@@ -128,7 +128,7 @@ def check_imports(machine: Machine) -> Iterator[Finding]:
         yield ok("dpnp and ishmem can be imported in any order")
 
 
-def _ours(folder: str) -> bool:
+def _in_environment(folder: str) -> bool:
     try:
         return os.path.realpath(folder) == str(stack.library_folder())
     except ImportError:

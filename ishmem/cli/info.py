@@ -77,7 +77,7 @@ def gather_of_job() -> dict[str, Any] | None:
         IshmemError, ImportError, ValueError: As `gather`; mpi4py cannot be used.
     """
     nodes = info_mpi.Nodes(settings_module.load().node)
-    return nodes.merge(_about(len(nodes.pes)), info_devices.look())
+    return nodes.merge(_about(len(nodes.pes)), info_devices.visible())
 
 
 def gather(pes: int | None = None) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def gather(pes: int | None = None) -> dict[str, Any]:
         IshmemError, ImportError: The SYCL stack does not load, or the driver does not start.
         ValueError: ``ISHMEM_DEVICE`` is none of those allowed.
     """
-    facts, seen = _about(pes), info_devices.look()
+    facts, seen = _about(pes), info_devices.visible()
     own = [seen.devices[pe % len(seen.devices)] for pe in range(pes or len(seen.devices))]
     return {
         **facts,
@@ -132,8 +132,8 @@ def versions() -> dict[str, str]:
 def settings_that_are_set() -> dict[str, str]:
     """Return the ``ISHMEM_*`` variables of the environment, and those of SYCL and Level Zero that choose devices."""
     others = ("ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY")
-    wanted = [name for name in os.environ if name.startswith(settings_module.PREFIX) or name in others]
-    return {name: os.environ[name] for name in sorted(wanted)}
+    names = [name for name in os.environ if name.startswith(settings_module.PREFIX) or name in others]
+    return {name: os.environ[name] for name in sorted(names)}
 
 
 def _driver(kind: str, driver: int) -> dict[str, str]:

@@ -18,7 +18,7 @@ LINKS = ("atomics", "access", "none")
 """What a device may do with the memory of another, by the route."""
 
 
-class Seen(NamedTuple):
+class VisibleGpus(NamedTuple):
     """The GPUs that processes see, in the order in which PEs take them.
 
     Attributes:
@@ -30,14 +30,14 @@ class Seen(NamedTuple):
     devices: list[PeerDevice]
 
 
-def look() -> Seen:
+def visible() -> VisibleGpus:
     """Return the GPUs that this process sees; initialises Level Zero."""
     from ishmem.ipc import pyze
     from ishmem.runtime.peer_device import PeerDevice
 
     seen = [(handle, PeerDevice.of(handle)) for handle in pyze.gpus()]
     found = sorted(((_facts(*each), each[1]) for each in seen), key=lambda each: each[0]["integrated"])
-    return Seen([facts for facts, _ in found], [device for _, device in found])
+    return VisibleGpus([facts for facts, _ in found], [device for _, device in found])
 
 
 def _facts(handle: int, device: PeerDevice) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _facts(handle: int, device: PeerDevice) -> dict[str, Any]:
     }
 
 
-def merge(parts: Iterable[Seen]) -> Seen:
+def merge(parts: Iterable[VisibleGpus]) -> VisibleGpus:
     """Return the GPUs of a node, of which each process sees some."""
     facts: dict[bytes, dict[str, Any]] = {}
     devices: dict[bytes, PeerDevice] = {}
@@ -71,17 +71,17 @@ def merge(parts: Iterable[Seen]) -> Seen:
             known = devices.get(device.uuid, device)
             facts.setdefault(device.uuid, each)
             devices[device.uuid] = replace(known, links={**known.links, **device.links})
-    return Seen(list(facts.values()), list(devices.values()))
+    return VisibleGpus(list(facts.values()), list(devices.values()))
 
 
-def with_hidden_links(seen: Seen) -> Seen:
+def with_hidden_links(seen: VisibleGpus) -> VisibleGpus:
     """Return the GPUs of a node with the links that all masks hide, as a process without a mask sees them."""
     from ishmem.runtime import peer_device
 
     if not peer_device.hidden(seen.devices):
         return seen
-    told = {device.uuid: device for device in peer_device.unpack_all(peer_device.ask_without_mask())}
-    return Seen(seen.facts, [told.get(device.uuid, device) for device in seen.devices])
+    unmasked = {device.uuid: device for device in peer_device.unpack_all(peer_device.ask_without_mask())}
+    return VisibleGpus(seen.facts, [unmasked.get(device.uuid, device) for device in seen.devices])
 
 
 def links(devices: list[PeerDevice]) -> list[list[str]]:

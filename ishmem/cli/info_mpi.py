@@ -8,7 +8,7 @@ from importlib import util
 from typing import Any
 
 from ishmem.cli import info_devices
-from ishmem.cli.info_devices import Seen
+from ishmem.cli.info_devices import VisibleGpus
 from ishmem.common.errors import IshmemError
 from ishmem.environment import mpi_library, settings
 from ishmem.environment.launcher import launched
@@ -25,11 +25,11 @@ class Nodes:
     def __init__(self, override: str | None) -> None:
         """Find which processes share a node; ``override`` is the setting ``ISHMEM_NODE``."""
         self._comm = network.world()
-        mine = network.identity(override)
+        own = network.identity(override)
         self.pe = self._comm.Get_rank()
-        self.pes = [pe for pe, identity in enumerate(self._comm.allgather(mine)) if identity == mine]
+        self.pes = [pe for pe, identity in enumerate(self._comm.allgather(own)) if identity == own]
 
-    def merge(self, about: dict[str, Any], seen: Seen) -> dict[str, Any] | None:
+    def merge(self, about: dict[str, Any], seen: VisibleGpus) -> dict[str, Any] | None:
         """Return the facts of PE 0 with the nodes, the devices of its node and the routes of all PEs; None elsewhere.
 
         Args:

@@ -30,13 +30,13 @@ def gather() -> list[dict[str, Any]]:
     world = network.world()
     from mpi4py import MPI
 
-    mine = {
+    own = {
         "host": socket.gethostname(),
         "cpus": sorted(os.sched_getaffinity(0)),
         "cores": os.cpu_count(),
         "gpu": mpi_library.handles_device_memory(MPI, settings.load().mpi_device_memory, os.environ),
     }
-    return world.gather(mine) or []
+    return world.gather(own) or []
 
 
 if __name__ == "__main__":

@@ -198,8 +198,8 @@ def _values(updates: list[Call]) -> Iterator[int | None]:
 
 
 def _satisfies(value: int | None, wait: Call) -> bool:
-    wanted = wait.arguments.get("value")
-    return value is None or wanted is None or bool(_HOLDS[wait.arguments["cmp"]](value, wanted))
+    expected = wait.arguments.get("value")
+    return value is None or expected is None or bool(_HOLDS[wait.arguments["cmp"]](value, expected))
 
 
 def merged(trace: Trace) -> dict[str, Any]:

@@ -218,7 +218,7 @@ class ElasticBuffer(Experimental):
             rows = exchange.fold(rows, layout.places)
         sums, shares = caller.give(exchange.give_back(rows, layout.handle, biases), x), None
         if topk_weights is not None:
-            shape = (length,) if handle.do_expand else tuple(layout.mine.shape)
+            shape = (length,) if handle.do_expand else tuple(layout.recv_topk.shape)
             weights = weights_of(layout, caller.take(topk_weights, "topk_weights", shape, "float32"))
             shares = caller.give(exchange.give_back(weights, layout.handle))
         return sums, shares, caller.finish()

@@ -44,7 +44,7 @@ class Layout(NamedTuple):
 
     route: Route
     handle: moe.Handle
-    mine: Any
+    recv_topk: Any
     counts: Any
     places: Any
     source: Any
@@ -118,20 +118,20 @@ def new_handle(caller: Caller, route: Route, arrival: Arrival, options: Options,
     exchange, alignment = route.exchange, options.expert_alignment
     experts, chosen = options.num_experts // exchange.team.n_pes(), arrival.beside[1]
     ranks = dpnp.cumsum(arrival.handle.layout[0, :, 1], dtype="int32")
-    mine = local_choices(chosen, exchange.team.my_pe() * experts, experts, ranks[-1])
-    hits = mine.reshape((-1, 1)) == dpnp.arange(experts, sycl_queue=chosen.sycl_queue)
+    recv_topk = local_choices(chosen, exchange.team.my_pe() * experts, experts, ranks[-1])
+    hits = recv_topk.reshape((-1, 1)) == dpnp.arange(experts, sycl_queue=chosen.sycl_queue)
     counts = hits.sum(axis=0, dtype="int32")
     padded = (counts + (alignment - 1)) // alignment * alignment
     starts = dpnp.cumsum(padded, dtype="int32") - padded
     numbers = _Numbers(ranks, counts, padded, starts)
-    tokens, rows, by_expert = _sizes(numbers, options, exchange, mine.shape[1])
-    mine, places, source = mine[:tokens], None, None
+    tokens, rows, by_expert = _sizes(numbers, options, exchange, recv_topk.shape[1])
+    recv_topk, places, source = recv_topk[:tokens], None, None
     if options.do_expand:
-        places = _places(mine, hits[: mine.size], starts)
+        places = _places(recv_topk, hits[: recv_topk.size], starts)
         source = dpnp.full(rows + 1, -1, dtype="int64", sycl_queue=chosen.sycl_queue)
-        source[dpnp.where(places < 0, rows, places).ravel()] = dpnp.arange(mine.size, sycl_queue=chosen.sycl_queue)
+        source[dpnp.where(places < 0, rows, places).ravel()] = dpnp.arange(recv_topk.size, sycl_queue=chosen.sycl_queue)
         source = source[:rows]
-    layout = Layout(route, arrival.handle, mine, counts, places, source)
+    layout = Layout(route, arrival.handle, recv_topk, counts, places, source)
     ends = starts + (counts if options.do_expand else padded)
     return EPHandle(
         options.do_expand, options.num_experts, alignment, options.num_max_tokens_per_rank, options.num_sms, topk_idx,
@@ -153,27 +153,27 @@ def _sizes(numbers: _Numbers, options: Options, exchange: Exchange, topk: int) -
     return most, -(-rows // alignment) * alignment, []
 
 
-def _places(mine: Any, hits: Any, starts: Any) -> Any:
+def _places(recv_topk: Any, hits: Any, starts: Any) -> Any:
     """Return the row of each choice: rows of an expert are in the order of the tokens."""
     import dpnp
 
-    if not mine.size:
-        return mine
+    if not recv_topk.size:
+        return recv_topk
     places = dpnp.where(hits, starts + dpnp.cumsum(hits, axis=0, dtype="int32") - 1, 0).sum(axis=1, dtype="int64")
-    return dpnp.where(mine >= 0, places.reshape(mine.shape), -1)
+    return dpnp.where(recv_topk >= 0, places.reshape(recv_topk.shape), -1)
 
 
 def _metadata(layout: Layout, options: Options, ranks: Any) -> Any:
     """Return ``recv_src_metadata`` of a handle."""
     import dpnp
 
-    tokens, topk = layout.mine.shape
+    tokens, topk = layout.recv_topk.shape
     index = dpnp.arange(tokens, sycl_queue=ranks.sycl_queue)
     rank = (index[:, None] >= ranks).sum(axis=1)
     origins = layout.handle.origins[0, :tokens]
     token = rank * options.num_max_tokens_per_rank + origins // topk
     columns = dpnp.where((index < ranks[-1])[:, None], dpnp.stack((token, origins % topk), axis=1), -1)
-    places = dpnp.full_like(layout.mine, -1) if layout.places is None else layout.places
+    places = dpnp.full_like(layout.recv_topk, -1) if layout.places is None else layout.places
     return dpnp.concatenate((columns, places), axis=1).astype("int32")
 
 
@@ -184,8 +184,8 @@ def received(handle: EPHandle, arrival: Arrival, zeroed: bool) -> Received:
     layout, tokens = handle.layout, handle.num_recv_tokens
     rows, (scales, _, weights) = arrival.rows, arrival.beside
     if layout.source is None:
-        return Received(rows[:tokens], scales[:tokens], layout.mine, weights[:tokens])
-    token = dpnp.where(layout.source < 0, -1, layout.source // layout.mine.shape[1])
+        return Received(rows[:tokens], scales[:tokens], layout.recv_topk, weights[:tokens])
+    token = dpnp.where(layout.source < 0, -1, layout.source // layout.recv_topk.shape[1])
     parts = [rows_of(token, rows), rows_of(token, scales)]
     parts.append(rows_of(layout.source, weights.ravel()) if weights.size else weights)
     if zeroed:
@@ -199,4 +199,4 @@ def weights_of(layout: Layout, weights: Any) -> Any:
     import dpnp
 
     taken = weights if layout.places is None else rows_of(layout.places, weights)
-    return dpnp.where(layout.mine >= 0, taken, dpnp.float32(0))
+    return dpnp.where(layout.recv_topk >= 0, taken, dpnp.float32(0))

@@ -118,7 +118,7 @@ class Buffer:
         self._masked: set[int] = set()
         self._counts: dict[int, tuple[Any, Any]] = {}
         self._outputs: Any = None
-        self._told = 0
+        self._half = 0
 
     def destroy(self) -> None:
         """Free the memory; collective, blocking."""
@@ -221,25 +221,25 @@ class Buffer:
         idx = None if topk_idx is None else caller.choices(topk_idx, tokens.shape[0])
         columns = (tokens.shape[0], 0 if idx is None else idx.shape[1])
         weights = caller.optional(topk_weights, "topk_weights", columns, "float32", tokens)
-        told = None if num_worst_tokens else self._tell(tokens.shape[0], per_rank, per_expert)
-        most = -(-num_worst_tokens // self.group_size) if told is None else max(int(told[:, 0].max()), 1)
+        rank_counts = None if num_worst_tokens else self._gather_counts(tokens.shape[0], per_rank, per_expert)
+        most = -(-num_worst_tokens // self.group_size) if rank_counts is None else max(int(rank_counts[:, 0].max()), 1)
         exchange = self._exchange(most, tokens.shape[1], columns[1], tokens.dtype.itemsize > 2)
         pes = dpnp.where(in_rank, dpnp.arange(self.group_size, sycl_queue=caller.queue), -1)
         beside = [scales, caller.optional(None, "", columns, None, tokens) if idx is None else idx, weights]
         arrival = exchange.send(tokens, beside, pes)
-        length, lengths, prefix = self._lengths(arrival.handle, told, num_worst_tokens, local, expert_alignment)
+        length, lengths, prefix = self._lengths(arrival.handle, rank_counts, num_worst_tokens, local, expert_alignment)
         new = NormalHandle(
             caller.give(prefix), None, None, caller.give(arrival.handle.origins[0, :length] // self.group_size),
             is_token_in_rank, None,
         )  # fmt: skip
         new.plan = _Plan(exchange, arrival.handle, pes, length)
         recv_x = caller.give_tokens(arrival.rows[:length], arrival.beside[0][:length], x)
-        mine = shares = None
+        recv_topk = shares = None
         if idx is not None:
-            mine = local_choices(arrival.beside[1][:length], self.rank * local, local, prefix[-1, self.rank])
+            recv_topk = local_choices(arrival.beside[1][:length], self.rank * local, local, prefix[-1, self.rank])
             if topk_weights is not None:
-                shares = dpnp.where(mine >= 0, arrival.beside[2][:length], dpnp.float32(0))
-        return recv_x, caller.give(mine, topk_idx), caller.give(shares), lengths, new, caller.finish()
+                shares = dpnp.where(recv_topk >= 0, arrival.beside[2][:length], dpnp.float32(0))
+        return recv_x, caller.give(recv_topk, topk_idx), caller.give(shares), lengths, new, caller.finish()
 
     @puts_on_queues
     def combine(
@@ -393,29 +393,29 @@ class Buffer:
             raise ValueError(f"num_experts is {num_experts}; allowed are positive multiples of {self.group_size}")
         return num_experts // self.group_size
 
-    def _tell(self, tokens: int, per_rank: Any, per_expert: Any) -> np.ndarray[Any, Any]:
+    def _gather_counts(self, tokens: int, per_rank: Any, per_expert: Any) -> np.ndarray[Any, Any]:
         """Return each rank's number of tokens, of those for each rank, and of those for each expert."""
         own = np.concatenate(([tokens], per_rank.asnumpy(), per_expert.asnumpy()))
         if own.size not in self._counts:
             halves = memory.zeros((2, self.group_size, own.size), dtype="int64")
             self._counts[own.size] = memory.zeros(own.size, dtype="int64"), halves
         source, halves = self._counts[own.size]
-        self._told = 1 - self._told  # a rank that is ahead writes the other half while this one reads
+        self._half = 1 - self._half  # a rank that is ahead writes the other half while this one reads
         interop.host_view(source)[:] = own
-        collectives.fcollect(halves[self._told], source, self._team)
-        return np.array(interop.host_view(halves)[self._told])
+        collectives.fcollect(halves[self._half], source, self._team)
+        return np.array(interop.host_view(halves)[self._half])
 
     def _lengths(
-        self, handle: moe.Handle, told: Any, worst: int, local: int, alignment: int
+        self, handle: moe.Handle, rank_counts: Any, worst: int, local: int, alignment: int
     ) -> tuple[int, list[int], Any]:
         """Return the length of the results, those of experts, and the prefix matrix."""
         n, queue = self.group_size, handle.layout.sycl_queue
-        if told is None:
+        if rank_counts is None:
             prefix = dpnp.full((n, n), -1, dtype="int32", sycl_queue=queue)
             prefix[:, self.rank] = dpnp.cumsum(handle.layout[0, :, 1], dtype="int32")
             return worst, [], prefix
-        sums, first = told.cumsum(axis=0)[:, 1 : 1 + n], 1 + n + self.rank * local
-        padded = -(-told[:, first : first + local].sum(axis=0) // alignment) * alignment
+        sums, first = rank_counts.cumsum(axis=0)[:, 1 : 1 + n], 1 + n + self.rank * local
+        padded = -(-rank_counts[:, first : first + local].sum(axis=0) // alignment) * alignment
         return int(sums[-1, self.rank]), padded.tolist(), dpnp.asarray(sums.astype("int32"), sycl_queue=queue)
 
     def _exchange(self, tokens: int, hidden: int, topk: int, wide: bool) -> Exchange:

@@ -32,7 +32,7 @@ class Completions:
     def __init__(self, most: int) -> None:
         """Keep the last ``most`` completions."""
         self.done: deque[Execution] = deque(maxlen=most)
-        self.told: dict[int, dict[str, int]] = {}
+        self.replay_facts: dict[int, dict[str, int]] = {}
         self._open: dict[int, deque[tuple[int, int, Any]]] = {}
         self._queues: dict[Any, int] = {}
         self._ends: dict[int, int] = {}
@@ -45,8 +45,8 @@ class Completions:
         found = result if isinstance(result, tuple) else (result,)
         event = [each for each in found if isinstance(each, dpctl.SyclEvent)][-1]
         number = KERNELS if found is result or type(event) is dpctl.SyclEvent else self._number(queue)
-        if told := getattr(event, "told", None):
-            self.told[call] = told
+        if replay_facts := getattr(event, "told", None):
+            self.replay_facts[call] = replay_facts
         if isinstance(event, RecordedEvent):
             return
         with self._lock:
@@ -74,12 +74,12 @@ class Completions:
                 for item in list(waiting):
                     if item[2].execution_status == _COMPLETE:
                         waiting.remove(item)
-                        self._note(number, item[0], item[1], time.monotonic_ns())
+                        self._add(number, item[0], item[1], time.monotonic_ns())
                     elif number != KERNELS:  # the operations of a queue complete in turn
                         break
             return any(self._open.values())
 
-    def _note(self, queue: int, call: int, submitted: int, end: int) -> None:
+    def _add(self, queue: int, call: int, submitted: int, end: int) -> None:
         begin = submitted if queue == KERNELS else max(submitted, self._ends.get(queue, 0))
         self._ends[queue] = end or begin
         self.done.append(Execution(call, queue, begin, end))
@@ -93,4 +93,4 @@ class Completions:
         self.poll()
         for number, waiting in self._open.items():
             for call, submitted, _event in waiting:
-                self._note(number, call, submitted, 0)
+                self._add(number, call, submitted, 0)

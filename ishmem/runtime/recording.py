@@ -81,7 +81,7 @@ class Recording:
             raise IshmemError("depends has an event of a command that is not recorded; let the replay depend on it")
         return [*depends, *([self._last] if self._last else [])]
 
-    def note(self, event: dpctl.SyclEvent, kept: Any) -> RecordedEvent:
+    def keep(self, event: dpctl.SyclEvent, kept: Any) -> RecordedEvent:
         """Note the command that was recorded last, and what must live as long as the graph; return its event."""
         self._last = RecordedEvent(event._get_capsule())
         self.kept.append(kept)

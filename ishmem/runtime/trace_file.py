@@ -105,13 +105,13 @@ class TraceFile:
         """Add a slice of the first thread for a call that the core has not recorded."""
         self._slice(0, begin, end, name, "setup,collective", {})
 
-    def add_call(self, event: TracedCall, told: dict[str, int]) -> None:
+    def add_call(self, event: TracedCall, replay_facts: dict[str, int]) -> None:
         """Add the slice of a call, with what a replay says of itself."""
-        self._slice(event.thread, event.begin, event.end, *self._shown(event), {**_arguments(event), **told})
+        self._slice(event.thread, event.begin, event.end, *self._shown(event), {**_arguments(event), **replay_facts})
 
-    def add_execution(self, event: TracedCall, work: Execution, told: dict[str, int]) -> None:
+    def add_execution(self, event: TracedCall, work: Execution, replay_facts: dict[str, int]) -> None:
         """Add what a call has submitted to a queue, and an arrow from the call to it."""
-        name, arguments, track = self._shown(event).name, {**_arguments(event), **told}, QUEUE + work.queue
+        name, arguments, track = self._shown(event).name, {**_arguments(event), **replay_facts}, QUEUE + work.queue
         key = f"{self._facts.pe}.{work.call}"
         if work.queue == KERNELS:  # those of several queues may overlap: not slices of one track
             self._add("b", 0, work.begin, name=name, cat="queue", id=key, args=arguments)

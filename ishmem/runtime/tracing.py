@@ -95,12 +95,12 @@ class Observer:
         file = TraceFile(facts, routines, list(_core.trace_labels()), end)
         file.name_tracks(_thread_names(), sorted({each.queue for each in done if each.queue >= 0}))
         file.add_span("init", self._began, self._ready)
-        told = self._completions.told
+        replay_facts = self._completions.replay_facts
         for number, event in enumerate(events, first):
-            file.add_call(event, told.get(number, {}))
+            file.add_call(event, replay_facts.get(number, {}))
         for each in done:
             if each.call >= first:
-                file.add_execution(events[each.call - first], each, told.get(each.call, {}))
+                file.add_execution(events[each.call - first], each, replay_facts.get(each.call, {}))
         if self.leaving:
             file.add_span("finalize", self.leaving, end)
         file.write(folder)
@@ -110,7 +110,7 @@ class Observer:
         found = (each for each in self._instruments.all if each.is_recordable)
         return sum(each.traced.__counters__[2] for each in found)
 
-    def told_of_graph(self, nodes: int, copies: int, nbytes: int) -> dict[str, int]:
+    def facts_of_graph(self, nodes: int, copies: int, nbytes: int) -> dict[str, int]:
         """Return what the replays of a graph say of themselves."""
         self._graphs += 1
         return {"graph": self._graphs, "nodes": nodes, "launches": nodes - copies, "bytes": nbytes}

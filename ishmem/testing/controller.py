@@ -98,10 +98,10 @@ class Controller:
         following = self._after(item, nextitem, key)
         answers = self.job(key).ask(RunTest(*_name(item), _name(following) if following else None), limit)
         lost = False
-        if reports.good(answers):
+        if reports.can_continue(answers):
             freed = self.job(key).free(limit)
             answers, lost = freed.after(answers), any(freed.results.values())
-        if lost or not reports.good(answers):
+        if lost or not reports.can_continue(answers):
             self.drop(key)
         return reports.merge(item, answers)
 
@@ -110,7 +110,7 @@ class Controller:
         job = self._start(key, False)
         try:
             answers = job.ask(RunTest(*_name(item), None), limit)
-            if reports.good(answers):
+            if reports.can_continue(answers):
                 job.finish()
         finally:
             job.kill()

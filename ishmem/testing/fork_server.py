@@ -177,12 +177,12 @@ class _Server:
         processes.adopt_orphans()
         try:
             socket.send_fds(self._socket, [pickle.dumps((list(command), environment, folder))], streams)
-            told = self._socket.recv(_LARGEST)
+            number = self._socket.recv(_LARGEST)
         except ConnectionError:  # it has ended
             return None
         finally:
             processes.adopt_orphans(False)
-        return int(told) if told else None
+        return int(number) if number else None
 
 
 def _the_server(wanted: dict[str, str]) -> _Server | None:
@@ -204,18 +204,18 @@ def _serve(connection: socket.socket) -> list[str] | None:
         request, streams, _flags, _address = socket.recv_fds(connection, _LARGEST, 2)
         if not request:
             return None
-        told, tell = os.pipe()
+        read_end, write_end = os.pipe()
         if child := os.fork():
             os.waitpid(child, 0)
-            connection.send(os.read(told, 16))
-            for descriptor in (told, tell, *streams):
+            connection.send(os.read(read_end, 16))
+            for descriptor in (read_end, write_end, *streams):
                 os.close(descriptor)
         elif pid := os.fork():
-            os.write(tell, str(pid).encode())
+            os.write(write_end, str(pid).encode())
             os._exit(0)  # makes that process an orphan
         else:
-            os.close(told)
-            os.close(tell)
+            os.close(read_end)
+            os.close(write_end)
             command, environment, folder = pickle.loads(request)
             _become(environment, folder, streams)
             return list(command)

@@ -24,7 +24,7 @@ from typing import Any
 from ishmem.common.status_board import StatusBoard
 from ishmem.testing import fork_server, nodes
 from ishmem.testing.link import TELL
-from ishmem.testing.messages import ADDRESS, FREE, Said
+from ishmem.testing.messages import ADDRESS, FREE, Reply
 
 _START = 120.0
 _AFTER_FAILURE = 3.0
@@ -77,15 +77,15 @@ class Answers:
     failed: bool = False
     output: str = ""
 
-    def add(self, pe: int, said: Said) -> None:
-        """Add what a PE has said."""
-        self.failed = self.failed or said.failed
-        if not said.last:
-            self.reports.setdefault(pe, []).append(said.value)
-        elif said.failed:
-            self.problems[pe] = said.value
+    def add(self, pe: int, reply: Reply) -> None:
+        """Add a reply of a PE."""
+        self.failed = self.failed or reply.failed
+        if not reply.last:
+            self.reports.setdefault(pe, []).append(reply.value)
+        elif reply.failed:
+            self.problems[pe] = reply.value
         else:
-            self.results[pe] = said.value
+            self.results[pe] = reply.value
 
     def has_died(self, pe: int) -> bool:
         """Return whether the problem of a PE is that its process has ended."""
@@ -149,8 +149,8 @@ class Job:
     def _by_cause(self, answers: Answers) -> dict[int, str]:
         """Return the problems, those of PEs that have died first, as they did: they are the cause."""
         dead = [pe for pe, words in answers.problems.items() if words == _DIED]
-        told = [int(number) for number in _ENDS.findall(answers.output)]
-        first = sorted(dead, key=lambda pe: (told.index(pe) if pe in told else len(told), pe))
+        in_order = [int(number) for number in _ENDS.findall(answers.output)]
+        first = sorted(dead, key=lambda pe: (in_order.index(pe) if pe in in_order else len(in_order), pe))
         return {pe: answers.problems[pe] for pe in [*first, *sorted(answers.problems)]}
 
     def free(self, timeout: float) -> Answers:
@@ -218,9 +218,9 @@ class Job:
                 return
             failed = answers.failed
             for pe in [pe for pe, link in late.items() if link in ready]:
-                said = _receive(late[pe])
-                answers.add(pe, said)
-                if said.last:
+                reply = _receive(late[pe])
+                answers.add(pe, reply)
+                if reply.last:
                     del late[pe]
             if answers.failed and not failed:
                 deadline = min(deadline, time.monotonic() + _AFTER_FAILURE)
@@ -272,9 +272,9 @@ class Job:
         return self._log.read().decode(errors="replace")
 
 
-def _receive(link: Connection) -> Said:
+def _receive(link: Connection) -> Reply:
     try:
-        said: Said = link.recv()
+        reply: Reply = link.recv()
     except (EOFError, OSError, pickle.UnpicklingError):
-        return Said(True, True, _DIED)
-    return said
+        return Reply(True, True, _DIED)
+    return reply

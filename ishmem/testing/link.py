@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ishmem.environment.launcher import launched
-from ishmem.testing.messages import ADDRESS, Failure, Said
+from ishmem.testing.messages import ADDRESS, Failure, Reply
 
 TELL = signal.SIGUSR2
 """Signal to a PE: write where it is to its file."""
@@ -30,21 +30,21 @@ class Link:
 
     def report(self, value: Any, failed: bool) -> None:
         """Send a part of the answer."""
-        self._connection.send(Said(False, failed, value))
+        self._connection.send(Reply(False, failed, value))
 
     def ready(self) -> None:
         """Tell that this PE awaits requests."""
-        self._connection.send(Said(True, False, None))
+        self._connection.send(Reply(True, False, None))
 
     def serve(self, answer: Callable[[Any], Any]) -> None:
         """Answer requests until there are no more."""
         while (request := self._request()) is not None:
             try:
-                self._connection.send(Said(True, False, answer(request)))
+                self._connection.send(Reply(True, False, answer(request)))
             except Failure as failure:
-                self._connection.send(Said(True, True, str(failure)))
+                self._connection.send(Reply(True, True, str(failure)))
             except BaseException:  # of the function, or of a result that cannot be pickled
-                self._connection.send(Said(True, True, traceback.format_exc()))
+                self._connection.send(Reply(True, True, traceback.format_exc()))
 
     def _request(self) -> Any:
         try:

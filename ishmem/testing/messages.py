@@ -42,8 +42,8 @@ class RunTest:
     following: tuple[str, str] | None
 
 
-class Said(NamedTuple):
-    """What a PE says to a request: first any number of reports, then a result or the reason that there is none."""
+class Reply(NamedTuple):
+    """A reply of a PE to a request: first any number of reports, then a result or the reason that there is none."""
 
     last: bool
     failed: bool

@@ -76,13 +76,13 @@ def start(spec: Spec) -> Node:
     Raises:
         OSError: The node could not be made.
     """
-    switch, (said, say) = os.getpid(), os.pipe()
+    switch, (read_end, write_end) = os.getpid(), os.pipe()
     keeper = os.fork()
     if not keeper:
-        os.close(said)
-        _keep(spec, switch, say)
-    os.close(say)
-    with open(said) as file:
+        os.close(read_end)
+        _keep(spec, switch, write_end)
+    os.close(write_end)
+    with open(read_end) as file:
         pid = file.read()  # up to its end: the node is ready
     if not pid:
         os.waitpid(keeper, 0)
@@ -104,7 +104,7 @@ def unshare(*names: str) -> None:
             Path("/proc/self", name).write_text(text)
 
 
-def _keep(spec: Spec, switch: int, say: int) -> None:
+def _keep(spec: Spec, switch: int, write_end: int) -> None:
     """Make the namespaces and fork the node's first process; returns by `preload.Program` only."""
     try:
         processes.die_with(switch)()
@@ -116,13 +116,13 @@ def _keep(spec: Spec, switch: int, say: int) -> None:
         listener.bind(str(spec.folder / f"{spec.name}.pes"))
         listener.listen(128)
         if pid := os.fork():
-            os.write(say, str(pid).encode())
-            os.close(say)
+            os.write(write_end, str(pid).encode())
+            os.close(write_end)
             os.waitpid(pid, 0)
         else:
             processes.signal_at_end_of_parent(signal.SIGKILL)
             subprocess.run(["mount", "-t", "proc", "proc", "/proc"], check=True)
-            os.close(say)
+            os.close(write_end)
             _serve(listener)
     except preload.Program:
         raise

@@ -34,11 +34,11 @@ def check(mark: pytest.Mark) -> None:
 def counts(config: pytest.Config, mark: pytest.Mark | None) -> list[int]:
     """Return the numbers of PEs that a test runs on, of those that its mark or the session names."""
     named = _named(mark) if mark else None
-    asked, nodes = only(config), nodes_of(config)
+    limit, nodes = limit_of(config), nodes_of(config)
     usual = named or _numbers(config.getini("ishmem_npes"), "ishmem_npes")
     if nodes and max(usual) > 1 and not (mark and mark.kwargs.get("exact")):
         return [sum(nodes)]
-    allowed = [sum(nodes)] if nodes else asked
+    allowed = [sum(nodes)] if nodes else limit
     return usual if allowed is None else [n for n in usual if n in allowed] if named else allowed
 
 
@@ -61,8 +61,8 @@ def _is_count(value: Any) -> bool:
 
 def device_of(config: pytest.Config) -> str:
     """Return the devices of the PEs: by the option, the setting, the environment, or simulated."""
-    asked = config.getoption("ishmem_device") or config.getini("ishmem_device") or os.environ.get("ISHMEM_DEVICE")
-    device = str(asked or ("gpu" if card.asked() else "sim")).lower()
+    chosen = config.getoption("ishmem_device") or config.getini("ishmem_device") or os.environ.get("ISHMEM_DEVICE")
+    device = str(chosen or ("gpu" if card.asked() else "sim")).lower()
     if device not in DEVICES:
         raise pytest.UsageError(f"ishmem_device: got {device!r}, allowed: {', '.join(DEVICES)}")
     return device
@@ -70,14 +70,14 @@ def device_of(config: pytest.Config) -> str:
 
 def timeout_of(config: pytest.Config) -> float:
     """Return the seconds that a test may take whose mark names none."""
-    asked = config.getoption("ishmem_timeout")
+    chosen = config.getoption("ishmem_timeout")
     try:
-        return float(config.getini("ishmem_timeout") if asked is None else asked)
+        return float(config.getini("ishmem_timeout") if chosen is None else chosen)
     except ValueError:
         return 0.0
 
 
-def only(config: pytest.Config) -> list[int] | None:
+def limit_of(config: pytest.Config) -> list[int] | None:
     """Return the numbers of PEs that the session is limited to."""
     text = config.getoption("ishmem_npes")
     return None if text is None else _numbers(text, "--ishmem-npes")

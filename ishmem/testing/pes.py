@@ -98,6 +98,6 @@ class Pes:
 
 def _results(answers: Answers) -> list[Any]:
     if answers.problems:
-        said = [f"--- PE {pe} {text}" for pe, text in sorted(answers.problems.items())]
-        raise PesError("\n".join(["failed", *said, "--- output of the PEs", answers.output]))
+        failures = [f"--- PE {pe} {text}" for pe, text in sorted(answers.problems.items())]
+        raise PesError("\n".join(["failed", *failures, "--- output of the PEs", answers.output]))
     return [answers.results[pe] for pe in range(answers.n)]

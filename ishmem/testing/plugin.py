@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest.skipping import evaluate_skip_marks
 
-from ishmem.testing.options import DEVICES, ON_PE, check, counts, device_of, nodes_of, only, runs_here, timeout_of
+from ishmem.testing.options import DEVICES, ON_PE, check, counts, device_of, limit_of, nodes_of, runs_here, timeout_of
 
 if TYPE_CHECKING:
     from ishmem.testing.controller import Controller
@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the mark and check the settings."""
     config.addinivalue_line("markers", _MARK)
     device_of(config)
-    only(config), nodes_of(config)
+    limit_of(config), nodes_of(config)
     if timeout_of(config) <= 0:
         raise pytest.UsageError(f"ishmem_timeout: got {timeout_of(config)}, allowed: seconds, more than 0")
 

@@ -18,7 +18,7 @@ _PHASES: tuple[Phase, ...] = ("setup", "call", "teardown")
 _STRICT = "[XPASS(strict)]"
 
 
-def good(answers: Answers) -> bool:
+def can_continue(answers: Answers) -> bool:
     """Return whether the PEs, having answered, can run another test."""
     kinds = {tuple((each["when"], each["outcome"]) for each in found) for found in answers.reports.values()}
     return not answers.failed and not answers.problems and len(kinds) == 1
@@ -92,18 +92,18 @@ def _with_problems(
     failed: list[tuple[int, Any]] = [(pe, each.longrepr) for pe, each in found.items() if each.failed]
     problems = [(pe, f"PE {pe} {text}") for pe, text in answers.problems.items()]
     died = [each for each in problems if answers.has_died(each[0])]
-    said = [*died, *failed, *(each for each in problems if each not in died)]  # the first is the cause
-    report.longrepr = _failure(said, answers.n, report)
+    failures = [*died, *failed, *(each for each in problems if each not in died)]  # the first is the cause
+    report.longrepr = _failure(failures, answers.n, report)
     report.sections = _sections(found, answers.n)
     if answers.output:
         report.sections.append(("Output of the job", answers.output))
     return report
 
 
-def _failure(said: Iterable[tuple[int, Any]], n: int, report: pytest.TestReport) -> ExceptionChainRepr:
+def _failure(failures: Iterable[tuple[int, Any]], n: int, report: pytest.TestReport) -> ExceptionChainRepr:
     """Return the failures of PEs, those with the same text once, as one that pytest shows and pytest-xdist sends."""
     groups: dict[str, tuple[list[int], Any]] = {}
-    for pe, longrepr in said:
+    for pe, longrepr in failures:
         groups.setdefault(str(longrepr), ([], longrepr))[0].append(pe)
     chain = [link for pes, longrepr in groups.values() for link in _links(_title(pes, n), longrepr)]
     result = ExceptionChainRepr(chain)
