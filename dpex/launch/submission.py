@@ -184,7 +184,7 @@ def _submit(
         _raise_if_too_large(kernel.__name__, sizes[1], arguments, launch.queue.sycl_device)
         raise
     if recording:
-        return recording.note(event, (kernel, arguments)), None
+        return recording.keep(event, (kernel, arguments)), None
     installed().submitted(kernel.__name__, event)
     return event, launch.queue
 

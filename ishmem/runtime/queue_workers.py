@@ -373,7 +373,7 @@ class Recorder(QueueWorker):
     ) -> dpctl.SyclEvent:
         """Record a copy that follows ``depends`` and what was recorded before."""
         self._recording.copies += 1
-        return self._recording.note(start(self._recording.before(depends)), keep)
+        return self._recording.keep(start(self._recording.before(depends)), keep)
 
     def copy(self, *_arguments: Any) -> None:
         """Return ``None``: recorded copies take the general path."""
