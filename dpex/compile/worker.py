@@ -11,16 +11,15 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import pickle
-import select
 import signal
-import struct
 import sys
 import warnings
+from multiprocessing.connection import Connection, Pipe
 from typing import Any, Callable, NoReturn
 
 IDLE = 5.0  # seconds
-_SIZE = struct.Struct("<q")
+_SERVED, _FAILED, _IDLE = range(3)
+"""What the status of a child of the worker tells."""
 
 
 class WorkerError(Exception):
@@ -41,16 +40,14 @@ class Worker:
     def __init__(self, function: Callable[..., Any]) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
-        requests, self._to_child = os.pipe()
-        self._from_child, results = os.pipe()
+        self._calls, calls = Pipe()
         self._output = os.memfd_create("llvm")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # the child runs LLVM only, which holds no lock here
             self.pid = os.fork()
         if self.pid == 0:
-            _serve(function, requests, results, self._output)
-        os.close(requests)
-        os.close(results)
+            _serve(function, calls, self._output)
+        calls.close()
 
     def call(self, *arguments: Any) -> Any:
         """Call the function; the worker has ended if this raises.
@@ -60,128 +57,86 @@ class Worker:
             EndedError: The worker had ended before, having had nothing to do for long.
         """
         try:
-            _write(self._to_child, pickle.dumps(arguments))
-            answer = _read(self._from_child)
-        except BrokenPipeError:
-            answer = None
+            self._calls.send(arguments)
+            return self._calls.recv()
+        except (EOFError, ConnectionError):
+            status, printed = self.close()
         except BaseException:
             self.close()
             raise
-        if answer is not None:
-            return pickle.loads(answer)
-        status, printed = self.close()
         if status == 0:
             raise EndedError
         raise WorkerError(printed or f"LLVM ended with {f'signal {-status}' if status < 0 else f'status {status}'}")
 
     def close(self) -> tuple[int, str]:
         """End the process; return its exit status and what it has printed since the last result."""
-        os.close(self._to_child)
+        self._calls.close()
         try:
             status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         except ChildProcessError:  # the program waits for all of its children, or ignores their signal
             status = 0
         printed = os.pread(self._output, os.fstat(self._output).st_size, 0)
-        os.close(self._from_child)
         os.close(self._output)
         return status, printed.decode(errors="replace").strip()
 
     def forget(self) -> None:
         """Leave the process to another fork of its parent."""
-        for file in (self._to_child, self._from_child, self._output):
-            os.close(file)
+        self._calls.close()
+        os.close(self._output)
 
 
-def _serve(function: Callable[..., Any], requests: int, results: int, output: int) -> NoReturn:
-    """Answer requests; end this process without any of its exit handlers."""
-    status = 1
+def _serve(function: Callable[..., Any], calls: Connection, output: int) -> NoReturn:
+    """Answer calls, each in a child that waits for it; end this process without any of its exit handlers."""
+    status = _FAILED
     try:
-        _detach(requests, results, output)
-        while _served(function, requests, results):
+        _detach(calls.fileno(), output)
+        while (status := _status_of_answer(function, calls)) == _SERVED:
             pass
-        status = 0
+        if status < 0:
+            os.kill(os.getpid(), -status)
     except BaseException as error:
         os.write(2, str(error).encode())
     finally:
-        os._exit(status)
+        os._exit(0 if status == _IDLE else status)
 
 
-def _served(function: Callable[..., Any], requests: int, results: int) -> bool:
-    """Answer a request in a process made for it; return whether there was one.
-
-    LLVM's back end keeps numbers of a module for the next one in the process, which is then invalid. The process is
-    made before the request comes.
-    """
-    take, give = os.pipe()
+def _status_of_answer(function: Callable[..., Any], calls: Connection) -> int:
+    """Return the status of a child that has answered a call."""
     child = os.fork()
     if child == 0:
-        os.close(give)
-        _answer(function, take, results)
-    os.close(take)
-    waiting = select.poll()  # select.select() takes only descriptors below 1024
-    waiting.register(requests, select.POLLIN)
-    request = _read(requests) if waiting.poll(1000 * IDLE) else None
-    if request is not None:
-        os.ftruncate(1, 0)
-        os.lseek(1, 0, os.SEEK_SET)
-        _write(give, request)
-    os.close(give)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status < 0:
-        os.kill(os.getpid(), -status)
-    if status:
-        os._exit(status)
-    return request is not None
+        _answer(function, calls)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _answer(function: Callable[..., Any], requests: int, results: int) -> NoReturn:
-    """Answer a request, if one comes; end this process."""
-    status = 1
+def _answer(function: Callable[..., Any], calls: Connection) -> NoReturn:
+    """Answer a call, if one comes; end this process."""
+    status = _IDLE
     try:
-        request = _read(requests)
-        if request is not None:
-            _write(results, pickle.dumps(function(*pickle.loads(request))))
-        status = 0
+        if calls.poll(IDLE):
+            arguments = calls.recv()
+            status = _FAILED
+            os.ftruncate(1, 0)
+            os.lseek(1, 0, os.SEEK_SET)
+            calls.send(function(*arguments))
+            status = _SERVED
+    except EOFError:  # the parent has ended, or needs no more
+        pass
     except BaseException as error:
         os.write(2, str(error).encode())
     finally:
         os._exit(status)
 
 
-def _detach(requests: int, results: int, output: int) -> None:
+def _detach(calls: int, output: int) -> None:
     """Keep no files of the parent, whose end others notice by their closing, and none of its signal handlers."""
     null = os.open(os.devnull, os.O_RDONLY)
     for number, own in enumerate((null, output, output)):
         os.dup2(own, number)
-    low, high = sorted((requests, results))
-    os.closerange(3, low)
-    os.closerange(low + 1, high)
-    os.closerange(high + 1, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(3, calls)
+    os.closerange(calls + 1, os.sysconf("SC_OPEN_MAX"))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal; the parent decides
     for number in (signal.SIGTERM, signal.SIGABRT, signal.SIGSEGV):
         signal.signal(number, signal.SIG_DFL)
-
-
-def _write(pipe: int, value: bytes) -> None:
-    view = memoryview(_SIZE.pack(len(value)) + value)
-    while view:
-        view = view[os.write(pipe, view) :]
-
-
-def _read(pipe: int) -> bytes | None:
-    """Return the next value; ``None`` if the other process has closed the pipe."""
-    size = _read_bytes(pipe, _SIZE.size)
-    return None if size is None else _read_bytes(pipe, _SIZE.unpack(size)[0])
-
-
-def _read_bytes(pipe: int, count: int) -> bytes | None:
-    found = bytearray()
-    while len(found) < count:
-        part = os.read(pipe, count - len(found))
-        if not part:
-            return None
-        found += part
-    return bytes(found)
 
 
 _worker: Worker | None = None
