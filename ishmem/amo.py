@@ -3,7 +3,7 @@
 The same names work on the host and in kernels; operations of the host and of kernels are atomic to each other. Each
 routine names the dtypes that it takes.
 
-The routines come from the table of atomics: `_update`, `_fetching` and `_nbi` make them, with their docstrings.
+The routines come from the table of atomics: `_atomic` and `_nbi` make them, with their docstrings.
 
 None is collective. Fetching atomics block until they have the old value. ``quiet`` waits for remote completion of the
 others. The ``_nbi`` forms store the old value in the first element of ``fetch``, where it is available after the next
@@ -25,7 +25,7 @@ from ishmem.common.routines import exported
 from ishmem.common.shared_numbers import NO_RESULT
 from ishmem.order import fence
 from ishmem.runtime import check, docstrings, job
-from ishmem.runtime.stubs import named
+from ishmem.runtime.stubs import fast_path, named
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -34,40 +34,32 @@ if TYPE_CHECKING:
 
 __all__ = exported(__name__)
 
-BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float64": 12}
+_BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float64": 12}
 
 
-def code(rmw: type_tables.Rmw, types: tuple[str, ...]) -> int:
-    """Return the number of an operation in the core, and the dtypes that it takes."""
-    return int(rmw) | sum(1 << BITS[dtype] for dtype in types) << 8
+def operation(row: type_tables.Atomic, types: tuple[str, ...]) -> Callable[..., Any]:
+    """Return the core's function ``(array, *operands, pe, index[, order])`` of an atomic on arrays of some dtypes."""
+    accepted = sum(1 << _BITS[dtype] for dtype in types)
+    result = 0 if row.fetches else NO_RESULT
+    return _core.atomic(int(row.rmw) | result | accepted << 8 | len(row.operands) << 24)
 
 
-_CODES = {name: code(atomic.rmw, atomic.types) for name, atomic in type_tables.ATOMICS.items()}
+_OPERATIONS = {name: operation(row, row.types) for name, row in type_tables.ATOMICS.items()}
 _FETCHING = {row.rmw: row.fetching for name, row in type_tables.ATOMICS.items() if not name.endswith("inc")}
 
 
-def _run(
-    name: str, code: int, order: Any, target: Any, pe: Any, index: Any, value: Any = None, cond: Any = None
-) -> Any:
-    """Do an atomic operation that the core has declined, as it does those with another memory order than relaxed."""
-    old = NotImplemented
+def _run(name: str, target: Any, operands: tuple[Any, ...], pe: Any, index: Any, order: Any = 0) -> Any:
+    """Do an atomic that the core has declined, as it does those with another memory order than relaxed."""
     if order or type(order) is not int:  # the core takes the int 0 only
         _release(order)
-        old = _core.atomic(code, target, pe, index, value, cond, 0)
-    return _checked(name, code, target, pe, index, value, cond) if old is NotImplemented else old
-
-
-def _checked(name: str, code: int, target: Any, pe: Any, index: Any, value: Any = None, cond: Any = None) -> Any:
-    """Raise the error of wrong arguments, or else do the operation with what the core knows in their place."""
-    atomic = type_tables.ATOMICS[name]
-    number = check.pe(pe)
-    array = check.view(target, "source" if name == "atomic_fetch" else "dest", atomic.types, name)
+        old = _OPERATIONS[name](target, *operands, pe, index, 0)
+        if old is not NotImplemented:
+            return old
+    row, number = type_tables.ATOMICS[name], check.pe(pe)
+    array = check.view(target, "source" if name == "atomic_fetch" else "dest", row.types, name)
     check.element(array, index, number)
-    given = {"cond": cond, "value": value}
-    for operand in atomic.operands:
-        given[operand] = check.as_element(target, given[operand])[0].item()
-    place = check.position(array, index)
-    return check.again(name, _core.atomic, code, array.array, number, place, given["value"], given["cond"], 0)
+    values = [check.as_element(target, each)[0].item() for each in operands]
+    return check.again(name, _OPERATIONS[name], array.array, *values, number, check.position(array, index), 0)
 
 
 def by_kernel(rmw: int, target: Any, pe: Any, index: Any, value: Any, cond: Any) -> Any:
@@ -91,9 +83,7 @@ def _release(order: Any) -> None:
         fence()
 
 
-def _run_nbi(
-    fetch: Any, name: str, target: ndarray, pe: int, index: Index, value: Any = None, cond: Any = None
-) -> None:
+def _run_nbi(name: str, fetch: Any, target: ndarray, operands: tuple[Any, ...], pe: int, index: Index) -> None:
     """Do an atomic operation and store the old value in the first element of ``fetch``."""
     to = check.view(fetch, "fetch")
     check.writable(to)
@@ -101,9 +91,9 @@ def _run_nbi(
         raise ValueError("fetch is empty; it must have at least one element")
     if _core.describe(target) is not None:
         check.same_dtype(check.view(target, "dest", routine=name), to)
-    old = _core.atomic(_CODES[name], target, pe, index, value, cond, 0)
+    old = _OPERATIONS[name](target, *operands, pe, index, 0)
     if old is NotImplemented:
-        old = _checked(name, _CODES[name], target, pe, index, value, cond)
+        old = _run(name, target, operands, pe, index)
     if _core.p(fetch, old, job.current().pe, 0) is NotImplemented:
         fetch[(0,) * fetch.ndim] = old
 
@@ -151,63 +141,47 @@ _ARGUMENTS = {
 _GIVEN = {(): "", ("value",): "3, ", ("cond", "value"): "5, 9, "}  # the operands of the examples
 
 
-def _update(name: str) -> Callable[..., None]:
-    """Return an atomic that returns nothing."""
-    code = _CODES[name] | NO_RESULT
-
-    def count(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> None:
-        if _core.atomic(code, dest, pe, index, 1, None, order) is NotImplemented:
-            _run(name, code, order, dest, pe, index, 1)
-
-    def update(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> None:
-        if _core.atomic(code, dest, pe, index, value, None, order) is NotImplemented:
-            _run(name, code, order, dest, pe, index, value)
-
-    words, form = _words(name), update if type_tables.ATOMICS[name].operands else count
-    text = f"{words.does}.\n\nNot collective; ``quiet`` waits for remote completion."
-    example = f"{{call}}right, index=1)\n>>> ishmem.barrier_all()\n>>> print(a)\n[5 {words.after}]"
-    return _public(form, name, text, example, words.update)
-
-
-def _fetching(name: str) -> Callable[..., Any]:
-    """Return an atomic that returns the old value."""
-    code = _CODES[name]
+def _atomic(name: str) -> Callable[..., Any]:
+    """Return an atomic, which returns the old value if it fetches."""
 
     def read(source: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
-        old = _core.atomic(code, source, pe, index, None, None, order)
-        return old if old is not NotImplemented else _run(name, code, order, source, pe, index)
+        return _run(name, source, (), pe, index, order)
 
     def count(dest: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
-        old = _core.atomic(code, dest, pe, index, 1, None, order)
-        return old if old is not NotImplemented else _run(name, code, order, dest, pe, index, 1)
+        return _run(name, dest, (), pe, index, order)
 
     def update(dest: ndarray, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
-        old = _core.atomic(code, dest, pe, index, value, None, order)
-        return old if old is not NotImplemented else _run(name, code, order, dest, pe, index, value)
+        return _run(name, dest, (value,), pe, index, order)
 
     def compare(dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0, order: int = 0) -> Any:
-        old = _core.atomic(code, dest, pe, index, value, cond, order)
-        return old if old is not NotImplemented else _run(name, code, order, dest, pe, index, value, cond)
+        return _run(name, dest, (cond, value), pe, index, order)
 
     words, form = _words(name), _form_for(name, read, count, update, compare)
-    returned = "" if form is read else "; return the old value"
-    return _public(form, name, f"{words.does}{returned}.\n\nNot collective, blocking.", "{call}me)\n5", words.fetch)
+    if type_tables.ATOMICS[name].fetches:
+        text = f"{words.does}{'' if form is read else '; return the old value'}.\n\nNot collective, blocking."
+        made = _public(form, name, text, "{call}me)\n5", words.fetch)
+    else:
+        form.__annotations__["return"] = "None"
+        text = f"{words.does}.\n\nNot collective; ``quiet`` waits for remote completion."
+        example = f"{{call}}right, index=1)\n>>> ishmem.barrier_all()\n>>> print(a)\n[5 {words.after}]"
+        made = _public(form, name, text, example, words.update)
+    return fast_path(_OPERATIONS[name])(made)
 
 
 def _nbi(base: str) -> Callable[..., None]:
     """Return the form of a fetching atomic that stores the old value."""
 
     def read(fetch: Any, source: ndarray, pe: int, index: Index = 0) -> None:
-        _run_nbi(fetch, base, source, pe, index)
+        _run_nbi(base, fetch, source, (), pe, index)
 
     def count(fetch: Any, dest: ndarray, pe: int, index: Index = 0) -> None:
-        _run_nbi(fetch, base, dest, pe, index, 1)
+        _run_nbi(base, fetch, dest, (), pe, index)
 
     def update(fetch: Any, dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
-        _run_nbi(fetch, base, dest, pe, index, value)
+        _run_nbi(base, fetch, dest, (value,), pe, index)
 
     def compare(fetch: Any, dest: ndarray, cond: Any, value: Any, pe: int, index: Index = 0) -> None:
-        _run_nbi(fetch, base, dest, pe, index, value, cond)
+        _run_nbi(base, fetch, dest, (cond, value), pe, index)
 
     text = (
         f"Start ``{base}`` without waiting for the old value.\n\n"
@@ -241,24 +215,24 @@ def _public(form: Callable[..., Any], name: str, text: str, example: str, sectio
     return named(form, name, __name__, text, standard if section else other)
 
 
-atomic_set = _update("atomic_set")
-atomic_inc = _update("atomic_inc")
-atomic_add = _update("atomic_add")
-atomic_and = _update("atomic_and")
-atomic_or = _update("atomic_or")
-atomic_xor = _update("atomic_xor")
-atomic_min = _update("atomic_min")
-atomic_max = _update("atomic_max")
-atomic_fetch = _fetching("atomic_fetch")
-atomic_swap = _fetching("atomic_swap")
-atomic_compare_swap = _fetching("atomic_compare_swap")
-atomic_fetch_inc = _fetching("atomic_fetch_inc")
-atomic_fetch_add = _fetching("atomic_fetch_add")
-atomic_fetch_and = _fetching("atomic_fetch_and")
-atomic_fetch_or = _fetching("atomic_fetch_or")
-atomic_fetch_xor = _fetching("atomic_fetch_xor")
-atomic_fetch_min = _fetching("atomic_fetch_min")
-atomic_fetch_max = _fetching("atomic_fetch_max")
+atomic_set = _atomic("atomic_set")
+atomic_inc = _atomic("atomic_inc")
+atomic_add = _atomic("atomic_add")
+atomic_and = _atomic("atomic_and")
+atomic_or = _atomic("atomic_or")
+atomic_xor = _atomic("atomic_xor")
+atomic_min = _atomic("atomic_min")
+atomic_max = _atomic("atomic_max")
+atomic_fetch = _atomic("atomic_fetch")
+atomic_swap = _atomic("atomic_swap")
+atomic_compare_swap = _atomic("atomic_compare_swap")
+atomic_fetch_inc = _atomic("atomic_fetch_inc")
+atomic_fetch_add = _atomic("atomic_fetch_add")
+atomic_fetch_and = _atomic("atomic_fetch_and")
+atomic_fetch_or = _atomic("atomic_fetch_or")
+atomic_fetch_xor = _atomic("atomic_fetch_xor")
+atomic_fetch_min = _atomic("atomic_fetch_min")
+atomic_fetch_max = _atomic("atomic_fetch_max")
 atomic_fetch_nbi = _nbi("atomic_fetch")
 atomic_swap_nbi = _nbi("atomic_swap")
 atomic_compare_swap_nbi = _nbi("atomic_compare_swap")

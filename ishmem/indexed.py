@@ -57,7 +57,7 @@ def ixput(dest: ndarray, source: Any, indices: Any, pe: int, mask: Any = None) -
     to, origin = _arrays("ixput", dest, source)
     check.remote(to, check.pe(pe))
     for i, index in _moves(to, origin, indices, mask):
-        strided.run("iput", to.array[index : index + 1], origin.array[i : i + 1], 1, 1, 1, 1, pe, True)
+        strided.iput(to.array[index : index + 1], origin.array[i : i + 1], 1, 1, 1, pe)
 
 
 @arguments_of(
@@ -82,7 +82,7 @@ def ixget(dest: Any, source: ndarray, indices: Any, pe: int, mask: Any = None) -
     to, origin = _arrays("ixget", dest, source)
     check.remote(origin, check.pe(pe))
     for i, index in _moves(origin, to, indices, mask):
-        strided.run("iget", to.array[i : i + 1], origin.array[index : index + 1], 1, 1, 1, 1, pe, False)
+        strided.iget(to.array[i : i + 1], origin.array[index : index + 1], 1, 1, 1, pe)
 
 
 ixput_work_group = work_group_form(ixput, "ixput, in the manner of ishmemx_iput_work_group; the masked store of Iris")

@@ -322,9 +322,9 @@ def _call_strided(
     routine: Callable[..., None], dest: Any, source: Any, pe: int, sycl_queue: Queue, depends: Depends, **blocks: int
 ) -> dpctl.SyclEvent:
     worker, events, name = _worker(sycl_queue), events_of(depends), f"{routine.__name__}_on_queue"
-    bsize, nblocks = blocks.get("bsize", 1), blocks.get("nblocks", blocks.get("nelems"))
-    is_put = routine in (strided.iput, strided.ibput)
-    plan = strided.plan_blocks(name, dest, source, blocks["dst"], blocks["sst"], bsize, nblocks, pe, is_put)
+    nblocks = blocks.get("nblocks", blocks.get("nelems"))
+    given = strided.Blocks(blocks["dst"], blocks["sst"], blocks.get("bsize", 1), nblocks)
+    plan = strided.plan_blocks(name, dest, source, given, pe, routine in (strided.iput, strided.ibput))
     by_host = functools.partial(_complete, routine, dest, source, *blocks.values(), pe)
     return _strided(name, plan, by_host, worker, events)
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Callable
 from ishmem import _core, amo, rma, wait
 from ishmem.common.constants import Cmp, SignalOp, no_member
 from ishmem.common.routines import exported
-from ishmem.common.shared_numbers import NO_RESULT
 from ishmem.common.type_tables import ATOMICS, SIGNAL_TYPES
 from ishmem.runtime import check, job
 from ishmem.runtime.docstrings import arguments, arguments_of
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = exported(__name__)
 
-_ATOMIC = {SignalOp.SET: "atomic_set", SignalOp.ADD: "atomic_add"}
-_CODES = {sig_op: amo.code(ATOMICS[name].rmw, SIGNAL_TYPES) | NO_RESULT for sig_op, name in _ATOMIC.items()}
-_ALLOWED = tuple(_ATOMIC)
+_ALLOWED = tuple(SignalOp)
+_ADD, _SET = (amo.operation(ATOMICS[name], SIGNAL_TYPES) for name in ("atomic_add", "atomic_set"))
 
 
 @fast_path(_core.put_signal)
@@ -123,6 +121,7 @@ def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
     return int(result[1])
 
 
+@fast_path(_ADD)
 @arguments_of(put_signal)
 def signal_add(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> None:
     """Add ``signal`` to a signal on a PE, atomically; it wraps around at the ends of the dtype.
@@ -137,9 +136,10 @@ def signal_add(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
 
     Source: OpenSHMEM 1.6 (shmem_signal_add); ishmemx_signal_add.
     """
-    _update("signal_add", sig_addr, signal, SignalOp.ADD, pe, index)
+    _update("signal_add", _ADD, sig_addr, signal, pe, index)
 
 
+@fast_path(_SET)
 @arguments_of(put_signal)
 def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> None:
     """Set a signal on a PE to ``signal``, atomically.
@@ -161,7 +161,7 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
 
     Source: OpenSHMEM 1.6 (shmem_signal_set); ishmemx_signal_set.
     """
-    _update("signal_set", sig_addr, signal, SignalOp.SET, pe, index)
+    _update("signal_set", _SET, sig_addr, signal, pe, index)
 
 
 @arguments_of(put_signal, **{name: arguments(wait.wait_until)[name] for name in ("cmp", "cmp_value", "timeout")})
@@ -223,8 +223,7 @@ def _known(routine: str, sig_addr: Any, signal: Any, index: Any) -> tuple[Any, i
     return array.array, check.position(array, index), check.as_element(sig_addr, signal)[0].item()
 
 
-def _update(routine: str, sig_addr: Any, signal: Any, sig_op: SignalOp, pe: Any, index: Any) -> None:
-    """Update a signal by the same operation as the other atomics."""
-    if _core.atomic(_CODES[sig_op], sig_addr, pe, index, signal, None, 0) is NotImplemented:
-        number, (array, place, value) = check.pe(pe), _known(routine, sig_addr, signal, index)
-        check.again(routine, _core.atomic, _CODES[sig_op], array, number, place, value, None, 0)
+def _update(routine: str, update: Callable[..., Any], sig_addr: Any, signal: Any, pe: Any, index: Any) -> None:
+    """Raise the error of wrong arguments, or else update a signal by what the core knows in their place."""
+    number, (array, place, value) = check.pe(pe), _known(routine, sig_addr, signal, index)
+    check.again(routine, update, array, value, number, place)

@@ -7,13 +7,13 @@ blocks; elements between blocks are not accessed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ishmem import _core
 from ishmem.common.routines import exported
 from ishmem.runtime import boxes, check
 from ishmem.runtime.docstrings import arguments, arguments_of
-from ishmem.runtime.stubs import work_group_form
+from ishmem.runtime.stubs import fast_path, work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -25,6 +25,7 @@ _DST = "Stride of ``dest`` in elements, at least ``bsize`` and at least 1."
 _BSIZE = "Number of elements of a block."
 
 
+@fast_path(_core.iput)
 def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -> None:
     """Put ``nelems`` elements with stride ``sst`` in ``source`` to elements with stride ``dst`` in ``dest`` on a PE.
 
@@ -56,9 +57,11 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
 
     Source: OpenSHMEM 1.5, 9.6.1.3 (shmem_iput); ishmem_iput.
     """
-    run("iput", dest, source, dst, sst, 1, nelems, pe, True)
+    plan = plan_blocks("iput", dest, source, Blocks(dst, sst, 1, nelems), pe, True)
+    check.again("iput", _core.iput, plan.dest.array, plan.source.array, dst, sst, nelems, plan.pe)
 
 
+@fast_path(_core.iget)
 @arguments_of(iput, dest="C-contiguous dpnp or numpy array of this PE, of any dtype of dpnp.", source=_THEIRS)
 def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -> None:
     """Get ``nelems`` elements with stride ``sst`` in ``source`` on a PE into elements with stride ``dst`` in ``dest``.
@@ -74,9 +77,11 @@ def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -
 
     Source: OpenSHMEM 1.5, 9.6.1.6 (shmem_iget); ishmem_iget.
     """
-    run("iget", dest, source, dst, sst, 1, nelems, pe, False)
+    plan = plan_blocks("iget", dest, source, Blocks(dst, sst, 1, nelems), pe, False)
+    check.again("iget", _core.iget, plan.dest.array, plan.source.array, dst, sst, nelems, plan.pe)
 
 
+@fast_path(_core.ibput)
 @arguments_of(iput, dst=_DST, bsize=_BSIZE, nblocks="Number of blocks.")
 def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
     """Put ``nblocks`` blocks of ``bsize`` elements at regular strides to a PE.
@@ -93,9 +98,11 @@ def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: i
 
     Source: OpenSHMEM 1.6 (shmem_ibput); ishmemx_ibput.
     """
-    run("ibput", dest, source, dst, sst, bsize, nblocks, pe, True)
+    plan = plan_blocks("ibput", dest, source, Blocks(dst, sst, bsize, nblocks), pe, True)
+    check.again("ibput", _core.ibput, plan.dest.array, plan.source.array, dst, sst, bsize, nblocks, plan.pe)
 
 
+@fast_path(_core.ibget)
 @arguments_of(ibput, dest=arguments(iget)["dest"], source=_THEIRS)
 def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
     """Get ``nblocks`` blocks of ``bsize`` elements at regular strides from a PE.
@@ -111,7 +118,8 @@ def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: i
 
     Source: OpenSHMEM 1.6 (shmem_ibget); ishmemx_ibget.
     """
-    run("ibget", dest, source, dst, sst, bsize, nblocks, pe, False)
+    plan = plan_blocks("ibget", dest, source, Blocks(dst, sst, bsize, nblocks), pe, False)
+    check.again("ibget", _core.ibget, plan.dest.array, plan.source.array, dst, sst, bsize, nblocks, plan.pe)
 
 
 iput_work_group = work_group_form(iput)
@@ -120,27 +128,24 @@ ibput_work_group = work_group_form(ibput)
 ibget_work_group = work_group_form(ibget)
 
 
-def run(
-    routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
-) -> None:
-    """Do a strided operation, blocking until local completion."""
-    if _core.strided(dest, source, dst, sst, bsize, nblocks, pe, is_put) is NotImplemented:
-        plan = plan_blocks(routine, dest, source, dst, sst, bsize, nblocks, pe, is_put)
-        arrays = plan.dest.array, plan.source.array
-        check.again(routine, _core.strided, *arrays, dst, sst, bsize, nblocks, plan.pe, is_put)
+class Blocks(NamedTuple):
+    """What moves: ``nblocks`` blocks of ``bsize`` elements with strides ``dst`` and ``sst``; `iput` has one each."""
+
+    dst: Any
+    sst: Any
+    bsize: Any
+    nblocks: Any
 
 
-def plan_blocks(
-    routine: str, dest: Any, source: Any, dst: Any, sst: Any, bsize: Any, nblocks: Any, pe: Any, is_put: bool
-) -> boxes.Plan:
+def plan_blocks(routine: str, dest: Any, source: Any, blocks: Blocks, pe: Any, is_put: bool) -> boxes.Plan:
     """Check the arguments of a strided operation and return its plan."""
     number = check.pe(pe)
     to, origin = check.view(dest, "dest", routine=routine), check.view(source, "source", routine=routine)
     check.same_dtype(to, origin)
     check.writable(to)
-    count = check.integer(nblocks, "nelems" if routine[1] != "b" else "nblocks")
-    size = check.integer(bsize, "bsize")
-    to_step, from_step = _step(to, "dst", dst, size, count), _step(origin, "sst", sst, size, count)
+    count = check.integer(blocks.nblocks, "nelems" if routine[1] != "b" else "nblocks")
+    size = check.integer(blocks.bsize, "bsize")
+    to_step, from_step = _step(to, "dst", blocks.dst, size, count), _step(origin, "sst", blocks.sst, size, count)
     dense = to_step == from_step == size
     box = boxes.Box(0, 0, size * count, []) if dense else boxes.Box(0, 0, size, [(count, to_step, from_step)])
     remote = check.remote(to if is_put else origin, number)

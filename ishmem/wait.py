@@ -64,6 +64,7 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
         give_up("wait_until", outcome, seen, cmp, cmp_value, timeout)
 
 
+@fast_path(_core.test)
 @arguments_of(wait_until)
 def test(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0) -> bool:
     """Return whether element ``index`` of the symmetric array ``ivar`` satisfies the comparison with ``cmp_value``.
@@ -77,10 +78,7 @@ def test(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0) -> bool:
 
     Source: OpenSHMEM 1.5, 9.10.8 (shmem_test); ishmem_test.
     """
-    outcome = _core.test(ivar, cmp, cmp_value, index)
-    if outcome is NotImplemented:
-        explain("test", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
-    return bool(outcome == _core.SATISFIED)
+    explain("test", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
 
 
 wait_until_work_group = work_group_form(wait_until)

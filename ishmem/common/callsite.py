@@ -16,6 +16,8 @@ _PACKAGE = Path(__file__).parent.parent
 _OWN = (_PACKAGE, *(_PACKAGE.parent / name for name in ("kernels", "ipc", "dpex")))
 _MODULES = tuple(f"{folder}/" for folder in _OWN)
 _SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
+FROM_CORE = ("_tell", "put or get", "by_kernel")
+"""The functions that a routine in the core calls."""
 _LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)
 
 
@@ -62,13 +64,16 @@ def of_dump(text: str) -> list[CallSite]:
     return [CallSite(found["file"], int(found["line"]), found["function"]) for found in _LINE.finditer(text)]
 
 
-def describe(calls: Iterable[CallSite], details: str = "") -> str:
-    """Name the routine that the program's innermost line calls, with details, and that line."""
+def describe(calls: Iterable[CallSite], details: str = "", in_core: str = "") -> str:
+    """Name the routine that the program's innermost line calls, with details, and that line.
+
+    ``in_core`` is the routine that runs in the core without a frame of its own; it stands for `FROM_CORE`.
+    """
     routine = ""
     for call in calls:
         if call.is_users:
             return f"{routine}{details}{', ' * bool(routine)}{call.file}:{call.line}"
-        routine = call.function
+        routine = in_core if in_core and call.function in FROM_CORE else call.function
     return f"{routine or 'no Python code'}{details}"
 
 

@@ -7,6 +7,7 @@
 #include "late_delivery.hpp"
 #include "python_help.hpp"
 #include "reach.hpp"
+#include "submitted.hpp"
 
 namespace ishmem {
 namespace {
@@ -92,13 +93,24 @@ int of_type(int rmw, Type type) {
     return is_float ? rmw + MinFloat - Min : type == U32 || type == U64 ? rmw + MinUnsigned - Min : rmw;
 }
 
+PyObject *given_back(bool result, const void *old, Type type) {
+    if (result) return load_scalar(old, type);
+    Py_RETURN_NONE;
+}
+
+PyObject *run_by_kernel(int rmw, bool result, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond) {
+    PyObject *old = atomic_by_kernel(rmw, target, pe, index, value, cond);
+    if (!old || result) return old;
+    Py_DECREF(old);
+    Py_RETURN_NONE;
+}
+
 PyObject *run_far(int rmw, bool result, char *at, const View &view, uint64_t value, uint64_t cond) {
     uint64_t old = 0;
     const Reach &reach = reach_of(at);
     const bool done = result ? reach.fetch(at, rmw, view.item, value, cond, old) : reach.update(at, rmw, view.item, value);
     if (!done) return PyErr_Occurred() ? nullptr : not_implemented();
-    if (result) return load_scalar(&old, view.type);
-    Py_RETURN_NONE;
+    return given_back(result, &old, view.type);
 }
 
 // Works on the bit pattern, so one implementation serves signed, unsigned and floating-point types.
@@ -106,11 +118,11 @@ template <class Word>
 PyObject *run(int rmw, bool result, char *at, Type type, uint64_t operand, uint64_t expected) {
     if (!heap().host_atomics || !heap().locks.empty()) {
         uint64_t old = 0;
-        const bool done = update_element(rmw, at, sizeof(Word), operand, expected, result ? &old : nullptr);
-        return done ? load_scalar(&old, type) : not_implemented();
+        if (!update_element(rmw, at, sizeof(Word), operand, expected, result ? &old : nullptr)) return not_implemented();
+        return given_back(result, &old, type);
     }
     const Word old = apply(rmw, reinterpret_cast<Word *>(at), static_cast<Word>(operand), static_cast<Word>(expected));
-    return load_scalar(&old, type);
+    return given_back(result, &old, type);
 }
 
 }  // namespace
@@ -131,11 +143,15 @@ bool host_updates(const View &view, const char *at, int rmw, bool result) {
     return rmw == Fetch || (rmw == Swap && !result);
 }
 
-PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond, PyObject *order) {
-    static PyObject *const relaxed = PyLong_FromLong(0);
-    if (order != relaxed) return not_implemented();
+PyObject *atomic(PyObject *bound, PyObject *const *given, Py_ssize_t count) {
+    static PyObject *const relaxed = PyLong_FromLong(0), *const one = PyLong_FromLong(1);
+    if (!settle_submitted()) return nullptr;
+    const long code = PyLong_AsLong(bound), types = code >> 8 & 0xFFFF;
+    const Py_ssize_t operands = code >> 24;
+    if (count > operands + 3 && given[operands + 3] != relaxed) return not_implemented();
+    PyObject *target = given[0], *pe = given[operands + 1], *index = given[operands + 2];
+    PyObject *value = operands ? given[operands] : one, *cond = operands == 2 ? given[1] : Py_None;
     const bool result = !(code & NO_RESULT);
-    const long types = code >> 8;
     View view;
     char *at = heap().element(target, pe, index, view);
     if (!at || view.type == Other || !(types >> view.type & 1)) return not_implemented();
@@ -143,7 +159,7 @@ PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyO
     uint64_t operand = 0, expected = 0;
     if (rmw != Fetch && !store_scalar(value, view.type, &operand)) return not_implemented();
     if (rmw == CompareSwap && !store_scalar(cond, view.type, &expected)) return not_implemented();
-    if (!host_updates(view, at, rmw, result)) return atomic_by_kernel(asked, target, pe, index, value, cond);
+    if (!host_updates(view, at, rmw, result)) return run_by_kernel(asked, result, target, pe, index, value, cond);
     if (is_far(at)) return run_far(rmw, result, at, view, operand, expected);
     return view.item == 8 ? run<uint64_t>(rmw, result, at, view.type, operand, expected)
                           : run<uint32_t>(rmw, result, at, view.type, operand, expected);

@@ -14,28 +14,34 @@ PyMethodDef hot[] = {
     method<&get_nbi>("get_nbi"),
     method<&p>("p"),
     method<&g>("g"),
-    method<&strided>("strided"),
+    method<&move_elements<true>>("iput"),
+    method<&move_elements<false>>("iget"),
+    method<&move_blocks<true>>("ibput"),
+    method<&move_blocks<false>>("ibget"),
     method<&put_signal<false>>("put_signal"),
     method<&put_signal<true>>("put_signal_nbi"),
     method<&put_element>("put_element"),
     method<&get_element>("get_element"),
     method<&host_signals>("host_signals"),
-    method<&atomic>("atomic"),
     method<&wait_until>("wait_until"),
     method<&wait_briefly>("wait_briefly"),
     method<&wait_seen>("wait_seen"),
     method<&test>("test"),
+    method<&running_routine>("running_routine"),
     method<&quiet>("quiet"),
     method<&barrier>("barrier"),
     method<&barrier_all>("barrier_all"),
     {nullptr, nullptr, 0, nullptr},
 };
 
+PyMethodDef of_atomics = {"atomic", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&atomic)), METH_FASTCALL, nullptr};
+
 }  // namespace
 
 NB_MODULE(_core, m) {
     m.doc() = "The host's hot path: loads, stores, copies, atomics and waits on mapped heaps.";
     if (PyModule_AddFunctions(m.ptr(), hot) != 0 || !add_routine_type(m.ptr())) throw nb::python_error();
+    m.def("atomic", [](const nb::int_ &code) { return nb::steal(PyCFunction_New(&of_atomics, code.ptr())); });
     bind_graph(m);
     bind_heap(m);
     bind_help(m);

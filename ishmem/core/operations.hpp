@@ -54,6 +54,14 @@ struct Steps {
     size_t count;
 };
 
+// Calls `act` for each block; ends when it returns false.
+template <class Act>
+bool each_block(char *to, const char *from, const Steps &steps, const Act &act) {
+    for (size_t i = 0; i < steps.count; ++i, to += steps.to, from += steps.from)
+        if (!act(to, from)) return false;
+    return true;
+}
+
 // A range of an array.
 struct ArrayRange {
     const View &view;
@@ -103,8 +111,11 @@ struct Blocks {
     bool reach(Py_ssize_t step, size_t &elements) const;
 };
 
-Done strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe,
-             bool is_put);
+// iput and iget, ibput and ibget.
+template <bool is_put>
+Done move_elements(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *nelems, PyObject *pe);
+template <bool is_put>
+Done move_blocks(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe);
 
 // Copies, then updates the word at `sig_addr`: stores `signal`, or adds it. A PE that sees the signal sees the data.
 template <bool nbi>
@@ -120,9 +131,11 @@ bool host_signals(PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObje
 Done p(PyObject *dest, PyObject *value, PyObject *pe, PyObject *index);
 PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 
-// Returns the old value. The lowest byte of `code` is the Rmw, combined with NO_RESULT when the caller needs no
-// result. Bit 8 + t is set when the operation accepts Type t. `order` is 0, relaxed; others are declined.
-PyObject *atomic(long code, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond, PyObject *order);
+// The function of an atomic, bound to its code. The lowest byte of that is the Rmw, combined with NO_RESULT when the
+// caller needs no result; bit 8 + t is set when the operation accepts Type t; from bit 24 on stands how many operands it
+// takes. The arguments are the array, the operands, PE and index, and the memory order where the routine has one: 0 is
+// relaxed, others are declined. Returns the old value.
+PyObject *atomic(PyObject *bound, PyObject *const *given, Py_ssize_t count);
 
 // How a wait ended. BadArguments, which Python sees as NotImplemented: the core does not support the arguments. Mixed: a barrier in which PEs made
 // different calls.
@@ -134,7 +147,7 @@ Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject 
 // from Python, whose frame describes it to the user.
 Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout);
 
-Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index);
+PyObject *test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index);
 
 // Returns (outcome, number of indices written to `found`, value of a variable that does not satisfy the comparison).
 // `values` holds one value, or one per variable; `once` tests once without waiting.

@@ -15,9 +15,7 @@ class EngineReach final : public Reach {
         return remote_get(copy.to, copy.from, copy.bytes, caller.local, caller.nbi);
     }
     bool put_row(char *at, const char *from, size_t bytes, size_t, const Steps &steps) const override {
-        for (size_t i = 0; i < steps.count; ++i, at += steps.to, from += steps.from)
-            if (!remote_put(at, from, bytes)) return false;
-        return true;
+        return each_block(at, from, steps, [=](char *to, const char *of) { return remote_put(to, of, bytes); });
     }
     bool update(char *at, int rmw, size_t item, uint64_t value) const override { return remote_update(at, rmw, item, value); }
     bool fetch(char *at, int rmw, size_t item, uint64_t value, uint64_t cond, uint64_t &old) const override {

@@ -3,6 +3,7 @@
 #include "routine.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace ishmem {
 namespace {
@@ -14,6 +15,7 @@ struct Routine {
     PyObject_HEAD
     vectorcallfunc call;
     FastFunction fast;
+    PyObject *bound;     // what the core's function takes first: the module, or the code of an atomic
     size_t required, parameters;
     PyObject *names;     // of the parameters, a tuple that may go on with other names
     PyObject *defaults;  // of the last parameters, or None
@@ -52,11 +54,16 @@ bool arrange(const Routine &self, PyObject *const *given, size_t count, PyObject
     return true;
 }
 
+// The routine whose plain case this thread runs: reports of waits name it, as it has no frame.
+[[gnu::tls_model("initial-exec")]] thread_local const Routine *running = nullptr;
+
 PyObject *call(PyObject *object, PyObject *const *given, size_t flags, PyObject *keywords) {
     const Routine &self = *routine(object);
     PyObject *all[MOST_PARAMETERS];
     if (arrange(self, given, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords, all)) {
-        PyObject *result = self.fast(nullptr, all, static_cast<Py_ssize_t>(self.parameters));
+        const Routine *before = std::exchange(running, &self);
+        PyObject *result = self.fast(self.bound, all, static_cast<Py_ssize_t>(self.parameters));
+        running = before;
         if (result != Py_NotImplemented) return result;
         Py_DECREF(result);
     }
@@ -82,6 +89,7 @@ PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *) {
     Routine &self = *routine(made);
     self.call = &call;
     self.fast = reinterpret_cast<FastFunction>(reinterpret_cast<void (*)()>(PyCFunction_GetFunction(fast)));
+    self.bound = new_reference(PyCFunction_GetSelf(fast));
     self.function = new_reference(function);
     if (read_parameters(self)) return made;
     Py_DECREF(made);
@@ -91,6 +99,7 @@ PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *) {
 int traverse(PyObject *object, visitproc visit, void *arg) {
     const Routine &self = *routine(object);
     Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self.bound);
     Py_VISIT(self.function);
     Py_VISIT(self.defaults);
     Py_VISIT(self.dict);
@@ -99,6 +108,7 @@ int traverse(PyObject *object, visitproc visit, void *arg) {
 
 int clear(PyObject *object) {
     Routine &self = *routine(object);
+    Py_CLEAR(self.bound);
     Py_CLEAR(self.names);
     Py_CLEAR(self.defaults);
     Py_CLEAR(self.function);
@@ -160,6 +170,8 @@ PyType_Spec spec = {"ishmem._core.Routine", sizeof(Routine), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
 }  // namespace
+
+PyObject *running_routine() { return running ? PyObject_GetAttrString(running->function, "__name__") : PyUnicode_FromString(""); }
 
 bool add_routine_type(PyObject *module) {
     PyObject *type = PyType_FromSpec(&spec);

@@ -196,11 +196,7 @@ bool put_far(const Box &box, char *to, const char *from, size_t item) {
 // Calls `act` for each block; ends when it returns false.
 template <class Act>
 bool each_block(const Box &box, char *to, const char *from, size_t item, const Act &act) {
-    const auto row = [&](char *at, const char *of, const Steps &steps) {
-        bool goes_on = true;
-        for (size_t i = 0; i < steps.count && goes_on; ++i, at += steps.to, of += steps.from) goes_on = act(at, of);
-        return goes_on;
-    };
+    const auto row = [&](char *at, const char *of, const Steps &steps) { return each_block(at, of, steps, act); };
     return each_row(box, box.axes.count - 1, to, from, static_cast<Py_ssize_t>(item), row);
 }
 
@@ -287,12 +283,10 @@ bool Blocks::reach(Py_ssize_t step, size_t &elements) const {
     return !__builtin_add_overflow(last, static_cast<size_t>(size), &elements);
 }
 
-Done strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks,
-             PyObject *pe, bool is_put) {
+namespace {
+
+Done move_strided(PyObject *dest, PyObject *source, const Blocks &blocks, PyObject *pe, bool is_put) {
     Operands t;
-    Blocks blocks;
-    if (!integer_of(dst, blocks.to_step) || !integer_of(sst, blocks.from_step)) return {false};
-    if (!integer_of(bsize, blocks.size) || !integer_of(nblocks, blocks.count)) return {false};
     if (!view_of(dest, t.to) || !view_of(source, t.from) || !integer_of(pe, t.pe)) return {false};
     if (!fit(t.to, t.from) || !(t.to.order & t.from.order & 1)) return {false};
     size_t reach_to, reach_from;
@@ -304,6 +298,28 @@ Done strided(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyO
     if (!dense && blocks.count > 1) box.axes.add({blocks.count, blocks.to_step, blocks.from_step});
     return {complete(copy(t, box, is_put, is_put ? source : dest), false)};
 }
+
+}  // namespace
+
+template <bool is_put>
+Done move_elements(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *nelems, PyObject *pe) {
+    Blocks b{0, 0, 1, 0};
+    if (!integer_of(dst, b.to_step) || !integer_of(sst, b.from_step) || !integer_of(nelems, b.count)) return {false};
+    return move_strided(dest, source, b, pe, is_put);
+}
+
+template <bool is_put>
+Done move_blocks(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe) {
+    Blocks b;
+    if (!integer_of(dst, b.to_step) || !integer_of(sst, b.from_step)) return {false};
+    if (!integer_of(bsize, b.size) || !integer_of(nblocks, b.count)) return {false};
+    return move_strided(dest, source, b, pe, is_put);
+}
+
+template Done move_elements<true>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
+template Done move_elements<false>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
+template Done move_blocks<true>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
+template Done move_blocks<false>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
 
 namespace {
 

@@ -55,11 +55,11 @@ Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *
     })};
 }
 
-Outcome test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index) {
+PyObject *test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index) {
     Variable v;
-    if (!variable_of(ivar, compare, value, index, v)) return BadArguments;
+    if (!variable_of(ivar, compare, value, index, v)) return not_implemented();
     if (engine()) engine()->drive();
-    return holds(v) ? Satisfied : Failed;
+    return PyBool_FromLong(holds(v));
 }
 
 void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

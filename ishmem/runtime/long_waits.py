@@ -150,7 +150,7 @@ class LongWaits:
         if now >= wait.told + min(_REFRESH, wait.told - wait.since):
             wait.told = now
             frames = callsite.of_frame(sys._getframe(1))
-            wait.text = callsite.describe(frames, details() if details else self._details())
+            wait.text = callsite.describe(frames, details() if details else self._details(), _core.running_routine())
             self._show()
             for each in self._checks:
                 each.check()
