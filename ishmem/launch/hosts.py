@@ -276,17 +276,16 @@ class MpiexecJob:
 
 def _start_hub(n_pes: int) -> Hub:
     """Start the hub of a job that may go on after a loss; the PEs find it by their environment."""
-    with tcp.listen() as free:
-        port = free.getsockname()[1]
     try:
         silence = seconds(os.environ.get("ISHMEM_NODE_TIMEOUT", "60"))
     except argparse.ArgumentTypeError:  # the PEs report it
         silence = 60.0
-    place = HubPlace(tcp.addresses(), port, silence, os.urandom(16).hex())
-    os.environ["ISHMEM_HUB"] = place.name()
+    place = HubPlace(tcp.addresses(), 0, silence, os.urandom(16).hex())
     before = signal.pthread_sigmask(signal.SIG_BLOCK, supervisor.FORWARDED)  # its thread shall take no signal
     try:
-        return Hub(place.name(), n_pes, unknown, REPORT)
+        hub = Hub(place.name(), n_pes, unknown, REPORT)
+        os.environ["ISHMEM_HUB"] = hub.job
+        return hub
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

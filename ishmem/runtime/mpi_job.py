@@ -17,7 +17,7 @@ from ishmem.runtime import exit_status
 REPORT = 0.5
 """Seconds after a failure in which the other PEs may report it, before MPI ends them."""
 LINGER = 5.0
-"""Seconds that a program which has failed may keep its process in a job that goes on, as on one node."""
+"""Seconds that a program which has failed may keep its process, as on one node."""
 
 
 class MpiJob:
@@ -71,11 +71,17 @@ class MpiJob:
             self._mpi.Comm.Free_keyval(key)
 
     def end_later(self, status: int) -> None:
-        """End this process, whose program has failed, if threads or exit handlers keep it in a job that goes on."""
-        if self._goes_on:
-            timer = threading.Timer(LINGER, os._exit, (status,))
-            timer.daemon = True
-            timer.start()
+        """End this process, whose program has failed, if threads or exit handlers keep it.
+
+        After ``finalize`` nothing else does: the monitor of the node watches it no more.
+        """
+        timer = threading.Timer(LINGER, self._end_failed, (status,))
+        timer.daemon = True
+        timer.start()
+
+    def _end_failed(self, status: int) -> None:
+        self.abort(status)
+        os._exit(status)
 
     def abort(self, status: int) -> None:
         """End all processes of the MPI job with a status, or this one if the job goes on.
