@@ -26,10 +26,10 @@ from ishmem.ipc.hub import REPORT, Hub, unknown
 from ishmem.ipc.wire import Place as HubPlace
 from ishmem.launch import supervisor
 from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR
-from ishmem.launch.guard_protocol import Ended, Line, parse
 from ishmem.launch.mpiexec import Mpiexec, Place, command
 from ishmem.launch.options import UsageError, seconds
 from ishmem.launch.output import Printer
+from ishmem.launch.rank import Ended, Line, parse
 
 _HOST = r"([^\s:,=]+)(?::(\d+))?"
 _LINE = _HOST + r"(?:\s+slots\s*=\s*(\d+))?(?:\s+[\w-]+\s*=\s*\S+)*"
