@@ -71,7 +71,7 @@ class Hub:
     """The hub of one job; its methods may be called from any thread.
 
     Attributes:
-        job: The name of the job.
+        job: The name of the job; of one on several nodes, with the port.
         status: The exit status with which a PE has ended the job, if one has.
         on_lost: Called by the thread for each loss, before the PEs are told.
     """
@@ -93,7 +93,7 @@ class Hub:
         Raises:
             IshmemError: The address of the job is in use.
         """
-        self.job, self._n_pes, self._fate, self._patience = job, n_pes, fate, patience
+        self._n_pes, self._fate, self._patience = n_pes, fate, patience
         self._pes = numbers or range(n_pes)
         self._closed = False
         self.status: int | None = None
@@ -106,6 +106,7 @@ class Hub:
         self._session = _Session(self._pes, {})
         self._reports: list[tuple[int, str]] = []
         self._listener: socket.socket | None = _listen(job)
+        self.job = wire.name_with_port(job, self._listener)
         self._selector = selectors.DefaultSelector()
         self._wake = socket.socketpair()
         self._watch(self._wake[0], lambda end: end.recv(64))

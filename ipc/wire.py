@@ -137,7 +137,7 @@ class Place(NamedTuple):
 
     Attributes:
         hosts: The names and addresses of its host.
-        port: Its port.
+        port: Its port; 0 before the hub listens: one that is free.
         silence: Seconds without an answer after which a connection counts as ended; 0: never.
         secret: What only the PEs know.
     """
@@ -170,6 +170,12 @@ def listen(job: str) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+def name_with_port(job: str, listener: socket.socket) -> str:
+    """Return the name of a job with the port at which its hub listens, if it is on several nodes."""
+    place = Place.of(job)
+    return place._replace(port=listener.getsockname()[1]).name() if place else job
 
 
 def connect(job: str) -> socket.socket:

@@ -31,7 +31,6 @@ from ishmem.environment.launcher import launched
 from ishmem.runtime import (
     check,
     core_help,
-    exit_status,
     extensions,
     itt,
     job,
@@ -40,15 +39,14 @@ from ishmem.runtime import (
     mpi_job,
     network,
     process_group as process_groups,
+    program_end,
     submitted,
-    uncaught,
 )
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 
 if TYPE_CHECKING:
     import dpctl
 
-    from ishmem.runtime.monitor_process import MonitorProcess
 
 __all__ = exported(__name__)
 
@@ -105,7 +103,7 @@ class Session:
 
         ``sys.exit()`` with status 0 is no such exception.
         """
-        if kind is not None and (status := exit_status.of(error)):
+        if kind is not None and (status := program_end.status_after(error)):
             abandon(f"{kind.__name__}: {error}", status)
         elif job.running():
             finalize()
@@ -382,16 +380,14 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     monitor = None
     try:
         if member.mpi and not this.losses.hub:
-            from ishmem.runtime import monitor_process  # jobs without MPI need no subprocess and no JSON
-
             this.is_watched = True
-            monitor = monitor_process.start(member.job, member.node, member.network, settings.node_timeout)
+            monitor = mpi_job.start_monitor(member.job, member.node, member.network, settings.node_timeout)
         stack.load()
         _import(*_NEEDS_STACK)
         from ishmem.runtime.heap import SymmetricHeap
 
         this.links = _connect(this, member, _hub_of(this, member, board, monitor))
-        this.links.on_exit = _end_process
+        this.links.on_exit = end_process
         if member.mpi and this.losses.hub:
             member.mpi.before_finalize(_finalize_before_mpi)
         elif member.mpi:
@@ -405,7 +401,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
             this.network.share_mirrors(this.heap.layout, this.links)
         this.board = prepare_exit(this.links, board)
         _name_pes(this, member)
-        this.waits = waits = long_waits.LongWaits(this, settings.timeout, lambda: _end_job(this, 1))
+        this.waits = waits = long_waits.LongWaits(this, settings.timeout, lambda: end_job(this, 1))
         _together(this, lambda: this.heap.open(offers, settings.init_timeout))
         this.heap.settle(this.links)
         _together(this, lambda: _attach(this))
@@ -465,7 +461,7 @@ def _connect(this: job.Job, member: Membership, start_hub: Callable[[], object])
 
 
 def _hub_of(
-    this: job.Job, member: Membership, board: StatusBoard | None, monitor: MonitorProcess | None
+    this: job.Job, member: Membership, board: StatusBoard | None, monitor: mpi_job.MonitorProcess | None
 ) -> Callable[[], object]:
     """Return how the first PE of the node starts the hub of the node's PEs, or waits for it to run elsewhere."""
     from ishmem.ipc import hub
@@ -479,7 +475,7 @@ def _hub_of(
     return lambda: hub.start(member.job, len(pes), fate, pes)
 
 
-def _watch(this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: MonitorProcess | None) -> None:
+def _watch(this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: mpi_job.MonitorProcess | None) -> None:
     """Let the monitor of the node watch this PE, and the monitors of the nodes connect to each other; collective."""
     listening = _together(this, lambda: monitor.addresses if monitor else [])
     if monitor:
@@ -491,7 +487,7 @@ def _watch(this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: Moni
         mpi.before_finalize(_finalize_before_mpi)
 
 
-def _let_go(this: job.Job, monitor: MonitorProcess | None) -> None:
+def _let_go(this: job.Job, monitor: mpi_job.MonitorProcess | None) -> None:
     """Close what a failed ``init`` has opened; it is no loss, since every PE raises."""
     if waits := getattr(this, "waits", None):
         waits.close()
@@ -738,7 +734,7 @@ def _watch_end(board: StatusBoard, member: Membership, is_brief: bool) -> None:
     """Tell the other PEs and ``ishmem run`` when the program fails, whose threads may keep the process for long."""
     global _record, _mpi
     _record, _mpi = board[member.node.place], member.mpi
-    uncaught.install(board, member.pe, is_brief, _give_up)
+    program_end.watch_exceptions(board, member.pe, is_brief, _give_up)
 
 
 def _give_up(how: str, status: int) -> None:
@@ -754,14 +750,14 @@ def _give_up(how: str, status: int) -> None:
 @functools.cache
 def _watch_main_thread() -> None:
     """Notice a status of ``sys.exit`` before the interpreter waits for the program's threads."""
-    exit_status.watch()
+    program_end.watch_status()
     if register := getattr(threading, "_register_atexit", None):
         process = os.getpid()
         register(lambda: _end_main_thread(process))
 
 
 def _end_main_thread(process: int) -> None:
-    if os.getpid() == process and (status := exit_status.of_end()):
+    if os.getpid() == process and (status := program_end.status_of_exit()):
         _give_up(f"exit with status {status}", status)
 
 
@@ -789,7 +785,7 @@ def _at_exit() -> None:
         abandon(f"{type(sys.last_value).__name__}: {sys.last_value}")
         return
     this = job.current()
-    if this.mpi and (status := exit_status.of_program()):
+    if this.mpi and (status := program_end.status()):
         abandon(f"exit with status {status}", status)
         return
     this.board[this.node.place].exiting = time.monotonic()
@@ -822,28 +818,7 @@ def global_exit(status: int) -> NoReturn:
     this, number = job.current(), check.integer(status, "status")
     if not 0 <= number <= 255:
         raise ValueError(f"status is {number}; allowed are 0 to 255")
-    _end_job(this, number)
-
-
-def _end_job(this: job.Job, status: int) -> NoReturn:
-    """End all PEs with an exit status, by any thread of this PE."""
-    _stop_observing()
-    if this.mpi and this.is_watched:
-        this.links.exit(status)
-        this.mpi.abort(status)
-    end_job(this.board, this.links, status)
-
-
-def _stop_observing() -> None:
-    """Write the trace of a process that is about to end by ``global_exit``."""
-    if job.running() and (observer := job.current().observer):
-        observer.how = "global_exit"
-        observer.stop()
-
-
-def _end_process(status: int) -> NoReturn:
-    _stop_observing()
-    end_process(status)
+    end_job(this, number)
 
 
 def is_initialized() -> bool:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
+from ishmem.common import processes
 from ishmem.common.errors import IshmemError
-from ishmem.launch import inherited
 
 
 class Subcommand(NamedTuple):
@@ -87,7 +87,7 @@ def run(ctx: click.Context) -> None:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command; see ``ishmem --help``. Ends the process: status 0, or 2 for wrong usage or no usable devices."""
-    inherited.settle()
+    processes.settle()
     try:
         command.main(arguments, prog_name="ishmem")
     except (IshmemError, ImportError, ValueError) as error:

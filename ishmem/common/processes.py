@@ -121,6 +121,22 @@ def die_with(parent: int, number: int = signal.SIGKILL) -> Callable[[], None]:
     return prepare
 
 
+def settle() -> None:
+    """Set what exec keeps and a launcher relies on: dispositions of signals, the mask, and open standard streams.
+
+    What a shell or nohup ignores for jobs in the background stays ignored: SIGHUP, SIGINT and SIGQUIT.
+    """
+    keep_ends_of_children()
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for stream in range(3):  # else a pipe of the launcher would get its number
+        with contextlib.suppress(OSError):
+            os.fstat(stream)
+            continue
+        os.open(os.devnull, os.O_RDWR)
+
+
 def keep_ends_of_children() -> None:
     """Let `os.waitpid` tell how children have ended, although SIGCHLD is ignored: a disposition that exec keeps."""
     with contextlib.suppress(ValueError):  # only the main thread can

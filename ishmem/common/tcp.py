@@ -1,4 +1,4 @@
-"""Connections by TCP between the nodes of a job: where this node may be reached, and sockets for both ends."""
+"""Connections by TCP between the nodes of a job: their tree, where this node may be reached, sockets for both ends."""
 
 from __future__ import annotations
 
@@ -9,6 +9,21 @@ from collections.abc import Iterable
 
 CONNECT = 3.0
 """Seconds for a connection."""
+
+
+def above(node: int) -> int:
+    """Return the node to whose monitor that of a node connects; node 0 connects to none.
+
+    The monitors form a tree, in which each has at most three neighbours.
+    """
+    if node == 0:
+        raise ValueError("node 0 has no node above it")
+    return (node - 1) // 2
+
+
+def below(node: int, nodes: int) -> range:
+    """Return the nodes that connect to a node, of ``nodes`` in the job."""
+    return range(2 * node + 1, min(2 * node + 3, nodes))
 
 
 def addresses() -> list[str]:

@@ -1,5 +1,5 @@
 // Ends a process whose interpreter does not answer, because a kernel or other compiled code holds it: after SIGINT, and
-// after ISHMEM_TIMEOUT. A thread without the interpreter's lock watches; ishmem.launch.status_report, a process of its
+// after ISHMEM_TIMEOUT. A thread without the interpreter's lock watches; ishmem.common.status_board, a process of its
 // own, prints where the PEs are. Under ishmem run the supervisor does both.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>

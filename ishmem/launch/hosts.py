@@ -26,10 +26,10 @@ from ishmem.ipc.hub import REPORT, Hub, unknown
 from ishmem.ipc.wire import Place as HubPlace
 from ishmem.launch import supervisor
 from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR
-from ishmem.launch.guard_protocol import Ended, Line, parse
 from ishmem.launch.mpiexec import Mpiexec, Place, command
 from ishmem.launch.options import UsageError, seconds
 from ishmem.launch.output import Printer
+from ishmem.launch.rank import Ended, Line, parse
 
 _HOST = r"([^\s:,=]+)(?::(\d+))?"
 _LINE = _HOST + r"(?:\s+slots\s*=\s*(\d+))?(?:\s+[\w-]+\s*=\s*\S+)*"
@@ -276,17 +276,16 @@ class MpiexecJob:
 
 def _start_hub(n_pes: int) -> Hub:
     """Start the hub of a job that may go on after a loss; the PEs find it by their environment."""
-    with tcp.listen() as free:
-        port = free.getsockname()[1]
     try:
         silence = seconds(os.environ.get("ISHMEM_NODE_TIMEOUT", "60"))
     except argparse.ArgumentTypeError:  # the PEs report it
         silence = 60.0
-    place = HubPlace(tcp.addresses(), port, silence, os.urandom(16).hex())
-    os.environ["ISHMEM_HUB"] = place.name()
+    place = HubPlace(tcp.addresses(), 0, silence, os.urandom(16).hex())
     before = signal.pthread_sigmask(signal.SIG_BLOCK, supervisor.FORWARDED)  # its thread shall take no signal
     try:
-        return Hub(place.name(), n_pes, unknown, REPORT)
+        hub = Hub(place.name(), n_pes, unknown, REPORT)
+        os.environ["ISHMEM_HUB"] = hub.job
+        return hub
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

@@ -1,8 +1,8 @@
 """The monitor of a node: a process that watches the PEs of its node, and the other nodes, in a job over MPI.
 
-The first PE of each node starts one (``ishmem.runtime.monitor_process``). It is the hub of the node's PEs
+The first PE of each node starts one (``ishmem.runtime.mpi_job``). It is the hub of the node's PEs
 (``ishmem.ipc.hub``). It needs neither MPI nor a PE's interpreter lock, so it notices every end: of a PE by its process,
-of a node by its silence. The monitors are connected by TCP as a tree (``ishmem.common.monitor_tree``), so each has few
+of a node by its silence. The monitors are connected by TCP as a tree (``ishmem.common.tcp``), so each has few
 connections, and forward what one of them reports: it reaches all nodes in a number of steps that grows with the
 logarithm of the nodes. Their messages are those of the hub (``ishmem.ipc.wire``).
 
@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from ishmem.common import processes, tcp
-from ishmem.common.monitor_tree import above, below
 from ishmem.common.status_board import describe_end
 from ishmem.ipc import hub, wire
 from ishmem.ipc.wire import Kind, Message
@@ -88,7 +87,7 @@ class Monitor(hub.Hub):
         self._loss: Message | None = None
         self._lost_at = self._looked = self._next_beat = time.monotonic()
         self._started = True  # whether the first PE of the node holds our standard input open
-        self._below = below(config.node, len(config.first))
+        self._below = tcp.below(config.node, len(config.first))
         self._tcp = tcp.listen() if self._below else None
         self._watch(stdin, self._read_addresses)
         if self._tcp:
@@ -112,7 +111,7 @@ class Monitor(hub.Hub):
             self._connect(addresses)
 
     def _connect(self, addresses: list[tuple[str, int]]) -> None:
-        node, config = above(self._config.node), self._config
+        node, config = tcp.above(self._config.node), self._config
         try:
             connection = wire.limit(tcp.connect([host for host, _port in addresses], addresses[0][1]))
             wire.send(connection, wire.hello(config.token, config.node, len(config.first)))

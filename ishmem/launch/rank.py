@@ -2,14 +2,15 @@
 
 ``mpiexec -n 12 -ppn 6 ishmem run prog.py`` runs the program in place of its process (`become`). ``ishmem run --hosts``
 starts this module as a *guard*: the program is its child; it marks the lines that the program prints with the PE's
-number, passes signals on, and reports how the program has ended. mpiexec may kill a guard at any time: its program then
-ends too.
+number (`Line`), passes signals on, and reports how the program has ended (`Ended`). mpiexec may kill a guard at any
+time: its program then ends too.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import socket
@@ -17,14 +18,13 @@ import subprocess
 import sys
 import threading
 import time
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from ishmem.common import processes
 from ishmem.common.errors import IshmemError
 from ishmem.environment.launcher import Launched, launched
 from ishmem.environment.mpi_library import transport_default
-from ishmem.launch import devices, inherited, supervisor
-from ishmem.launch.guard_protocol import Ended, end_mark, line_mark
+from ishmem.launch import devices, supervisor
 from ishmem.launch.options import UsageError
 from ishmem.launch.output import Printer
 
@@ -32,6 +32,9 @@ LINGER = 5.0
 """Seconds that children of a PE may live on after it."""
 
 _READABLE = 0.2  # seconds for other processes of the node to read how a program has failed, before it is collected
+_MARK = b"\x1e"
+_LINE = re.compile(rb"\x1e(\d+) (.*)", re.DOTALL)
+_ENDED = re.compile(rb"\x1e(\d+)=(-?\d+)(!?)@(.*)")
 
 
 def environment(this: Launched, sim: int | None) -> dict[str, str]:
@@ -46,6 +49,47 @@ def environment(this: Launched, sim: int | None) -> dict[str, str]:
 def become(this: Launched, sim: int | None, command: list[str]) -> NoReturn:
     """Run a program in place of this process."""
     os.execvpe(command[0], command, environment(this, sim))
+
+
+class Line(NamedTuple):
+    """A line that a PE has printed, with its end."""
+
+    pe: int
+    text: bytes
+
+
+class Ended(NamedTuple):
+    """The end of a PE.
+
+    Attributes:
+        code: Its exit status, or minus the signal.
+        told: Whether mpiexec had told the guard to end before.
+        host: The node that it ran on.
+    """
+
+    pe: int
+    code: int
+    told: bool
+    host: str
+
+
+def line_mark(pe: int) -> bytes:
+    """Return what a guard writes before each line of a PE."""
+    return _MARK + b"%d " % pe
+
+
+def end_mark(end: Ended) -> bytes:
+    """Return the line by which a guard reports the end of its PE."""
+    return _MARK + f"{end.pe}={end.code}{'!' * end.told}@{end.host}\n".encode()
+
+
+def parse(line: bytes) -> Line | Ended | None:
+    """Parse a line; return None if it is mpiexec's own."""
+    if match := _LINE.fullmatch(line):
+        return Line(int(match[1]), match[2])
+    if match := _ENDED.fullmatch(line.rstrip(b"\r\n")):
+        return Ended(int(match[1]), int(match[2]), bool(match[3]), match[4].decode(errors="replace"))
+    return None
 
 
 class _Guard:
@@ -124,7 +168,7 @@ def main(arguments: list[str]) -> int:
     """Guard a PE: ``[--sim M] -- program [argument ...]``."""
     sim = int(arguments[1]) if arguments[0] == "--sim" else None
     command, host = arguments[arguments.index("--") + 1 :], socket.gethostname()
-    inherited.settle()
+    processes.settle()
     this = launched(single=True)
     if this is None or this.rank is None:
         print(f"{host}: it has set no variable with the rank; set ISHMEM_MPIEXEC to another one", file=sys.stderr)

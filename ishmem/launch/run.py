@@ -22,7 +22,7 @@ from ishmem.common.limits import advice, doing
 from ishmem.common.status_board import StatusBoard
 from ishmem.environment import card
 from ishmem.environment.launcher import Launched, launched
-from ishmem.launch import devices, inherited, preload, supervisor
+from ishmem.launch import devices, preload, supervisor
 from ishmem.launch.options import UsageError, command, parse, seconds
 from ishmem.launch.output import Printer
 
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         The exit status: 0, that of the first PE that failed, 124 after a time-out, 2 for a wrong command line.
     """
     program: tuple[list[str], set[int]] | None = None
-    inherited.settle()
+    processes.settle()
     try:
         processes.check_folder()
         return _start(parse(arguments))

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, NoReturn
 from ishmem import _core
 from ishmem.common.processes import descriptor, send_value
 from ishmem.common.status_board import StatusBoard
+from ishmem.runtime import job
 
 if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
+    from ishmem.runtime.job import Job
 
 PATIENCE = 0.5
 """Seconds that the other PEs have to end on the message."""
@@ -45,13 +47,17 @@ def prepare(links: Links, board: StatusBoard | None) -> StatusBoard:
     return board
 
 
-def end_job(board: StatusBoard, links: Links, status: int) -> NoReturn:
-    """End every PE of the job with an exit status."""
+def end_job(this: Job, status: int) -> NoReturn:
+    """End every PE of the job with an exit status; any thread of this PE may call."""
+    _stop_observing()
+    if this.mpi and this.is_watched:
+        this.links.exit(status)
+        this.mpi.abort(status)
     _flush()
-    board.head.closing = 1
-    others = _others(board)
-    links.on_lost = None  # their ends are expected
-    links.exit(status)
+    this.board.head.closing = 1
+    others = _others(this.board)
+    this.links.on_lost = None  # their ends are expected
+    this.links.exit(status)
     if _wait(others, PATIENCE):
         for handle in others:
             send_value(handle, int(_SIGNAL), status)
@@ -61,8 +67,16 @@ def end_job(board: StatusBoard, links: Links, status: int) -> NoReturn:
 
 def end_process(status: int) -> NoReturn:
     """End this process, since another PE ends the job."""
+    _stop_observing()
     _flush()
     os._exit(status)
+
+
+def _stop_observing() -> None:
+    """Write the trace of this process."""
+    if job.running() and (observer := job.current().observer):
+        observer.how = "global_exit"
+        observer.stop()
 
 
 def _flush() -> None:

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from ishmem.ipc.exchange import Links
     from ishmem.runtime.heap import SymmetricHeap
     from ishmem.runtime.late_delivery import Late
-    from ishmem.runtime.monitor_process import MonitorProcess
-    from ishmem.runtime.mpi_job import MpiJob
+    from ishmem.runtime.mpi_job import MonitorProcess, MpiJob
     from ishmem.runtime.network import Network
     from ishmem.runtime.proxy import Proxy
     from ishmem.runtime.queue_workers import QueueWorkers

@@ -31,7 +31,7 @@ from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import WaitTimeout
 from ishmem.common.status_board import IN_TURN, PeState, Record
 from ishmem.ipc import pyze
-from ishmem.runtime import uncaught
+from ishmem.runtime import program_end
 from ishmem.runtime.crossed_calls import CrossedCalls, CrossedKernels
 from ishmem.runtime.mixed_calls import MixedCalls
 from ishmem.runtime.violation_errors import origin
@@ -113,7 +113,7 @@ class LongWaits:
     def _watch(self) -> None:
         """Let the core end this process when Python does not run any more, as ishmem run does."""
         numbers = ",".join(map(str, self._this.node.pes))
-        command = [sys.executable, "-m", "ishmem.launch.status_report", self._board.path, numbers]
+        command = [sys.executable, "-m", "ishmem.common.status_board", self._board.path, numbers]
         _core.watch(command, self._timeout or 0.0)
 
     def hang(self) -> WaitTimeout | None:
@@ -266,7 +266,7 @@ class LongWaits:
 
         Of the PEs that see it, the first one does, or another one would end it before the error is printed.
         """
-        if uncaught.is_first(self._board, self._this.pe, "crossed kernels"):
+        if program_end.is_first(self._board, self._this.pe, "crossed kernels"):
             print(f"SymmetryError: {problem}", file=sys.stderr, flush=True)
             self._end_job()
 

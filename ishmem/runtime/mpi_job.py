@@ -1,23 +1,39 @@
-"""What a job over MPI owes to MPI: a PE that fails ends all processes, and ishmem ends before MPI does."""
+"""The end of a job over MPI: the monitor of each node, and what the job owes to MPI.
+
+A PE that fails ends all processes, and ishmem ends before MPI does. The first PE of each node starts the monitor
+(``ishmem.launch.monitor``), to which all PEs of the node speak by their links.
+"""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
+import hashlib
+import json
 import os
+import select
+import socket
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ishmem.common.errors import IshmemError
-from ishmem.runtime import exit_status
+from ishmem.runtime import program_end
+
+if TYPE_CHECKING:
+    from ishmem.runtime.network import Network, Node
+
+Addresses = list[tuple[str, int]]
 
 REPORT = 0.5
 """Seconds after a failure in which the other PEs may report it, before MPI ends them."""
 LINGER = 5.0
-"""Seconds that a program which has failed may keep its process in a job that goes on, as on one node."""
+"""Seconds that a program which has failed may keep its process, as on one node."""
+_START = 20.0  # seconds for the monitor to start
 
 
 class MpiJob:
@@ -40,7 +56,7 @@ class MpiJob:
         self._finish: Callable[[], None] | None = None
         self._finalize_mpi = MPI.Finalize
         self.failure: Callable[[], tuple[float, int] | None] = lambda: None
-        exit_status.watch()
+        program_end.watch_status()
         atexit.register(self._at_exit)
 
     def before_finalize(self, finish: Callable[[], None]) -> None:
@@ -71,11 +87,17 @@ class MpiJob:
             self._mpi.Comm.Free_keyval(key)
 
     def end_later(self, status: int) -> None:
-        """End this process, whose program has failed, if threads or exit handlers keep it in a job that goes on."""
-        if self._goes_on:
-            timer = threading.Timer(LINGER, os._exit, (status,))
-            timer.daemon = True
-            timer.start()
+        """End this process, whose program has failed, if threads or exit handlers keep it.
+
+        After ``finalize`` nothing else does: the monitor of the node watches it no more.
+        """
+        timer = threading.Timer(LINGER, self._end_failed, (status,))
+        timer.daemon = True
+        timer.start()
+
+    def _end_failed(self, status: int) -> None:
+        self.abort(status)
+        os._exit(status)
 
     def abort(self, status: int) -> None:
         """End all processes of the MPI job with a status, or this one if the job goes on.
@@ -99,8 +121,8 @@ class MpiJob:
         if os.getpid() != self._process:
             return
         if self._goes_on:
-            self.abort(exit_status.of_program())
-        since, status = self.failure() or (time.monotonic(), exit_status.of_program() or 1)
+            self.abort(program_end.status())
+        since, status = self.failure() or (time.monotonic(), program_end.status() or 1)
         time.sleep(max(since + REPORT - time.monotonic(), 0.0))
         self.abort(status)
 
@@ -126,3 +148,66 @@ def of(comm: Any, goes_on: bool) -> MpiJob | None:
 def _mpi_of(comm: Any) -> Any:
     module = sys.modules.get("mpi4py.MPI")
     return module if module is not None and isinstance(comm, module.Comm) else None
+
+
+class MonitorProcess:
+    """The monitor that the first PE of a node starts."""
+
+    def __init__(self, **config: Any) -> None:
+        """Start it; ``config`` is a ``Config`` of the monitor."""
+        command = [sys.executable, "-m", "ishmem.launch.monitor"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        self._write(config)
+
+    @functools.cached_property
+    def addresses(self) -> Addresses:
+        """Where it listens, once it does.
+
+        Raises:
+            IshmemError: It did not start.
+        """
+        output = self._process.stdout
+        assert output is not None
+        line = output.readline() if _await_input(output, _START) else ""
+        output.close()
+        if not line:
+            raise IshmemError("the monitor of this node, python -m ishmem.launch.monitor, did not start")
+        return [(host, port) for host, port in json.loads(line)]
+
+    def connect(self, addresses: Addresses) -> None:
+        """Let it connect to the monitor of the node above, which listens at these addresses; node 0 gets none."""
+        self._write(addresses)
+
+    def close(self) -> None:
+        """Let it end once all PEs of the node have left."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+
+    def _write(self, value: Any) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(value) + "\n")
+        self._process.stdin.flush()
+
+
+def start_monitor(job: str, node: Node, network: Network | None, silence: float) -> MonitorProcess | None:
+    """Start the monitor of the node if this is the node's first PE."""
+    if node.place:
+        return None
+    nodes, hosts = (network.nodes, network.hosts) if network else ([0] * len(node.pes), {0: socket.gethostname()})
+    common = job.removesuffix(f"-{node.number}")  # secret, as the name of the job is
+    token = hashlib.sha256(f"ishmem monitor token {common}".encode()).hexdigest()
+    numbers = range(max(nodes) + 1)
+    return MonitorProcess(
+        job=job, pes=node.pes, node=node.number, token=token, silence=silence,
+        first=[nodes.index(number) for number in numbers], hosts=[hosts[number] for number in numbers],
+    )  # fmt: skip
+
+
+def _await_input(source: IO[str], seconds: float) -> bool:
+    """Wait until there is something to read, the end included; return False when the time is over."""
+    poll = select.poll()  # unlike select, it takes descriptors above 1023
+    poll.register(source, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ishmem import _core
-from ishmem.common import monitor_tree, tcp
+from ishmem.common import tcp
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import MAX_TEAMS, Layout
 from ishmem.environment import mpi_library
@@ -212,9 +212,9 @@ class Network:
     def from_above(self, value: list[Any]) -> list[Any]:
         """Return what the first PE of the node above passes, [] on node 0; called by the first PE of each node."""
         first, node = self.nodes.index, self._node.number
-        below = monitor_tree.below(node, max(self.nodes) + 1)
+        below = tcp.below(node, max(self.nodes) + 1)
         sent = [self._world.isend(value, first(other), _TREE) for other in below]
-        found: list[Any] = self._world.recv(source=first(monitor_tree.above(node)), tag=_TREE) if node else []
+        found: list[Any] = self._world.recv(source=first(tcp.above(node)), tag=_TREE) if node else []
         for request in sent:
             request.wait()
         return found

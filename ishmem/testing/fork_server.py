@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ishmem.common import processes
-from ishmem.launch import inherited, preload, run
+from ishmem.launch import preload, run
 from ishmem.testing import nodes
 
 FORKS_OF = "PYTEST_FORKS_OF"
@@ -245,7 +245,7 @@ def _skip_exit_of_libraries() -> None:
 
 def main() -> None:
     """Serve; in a forked process, run the launcher or the program."""
-    inherited.settle()
+    processes.settle()
     descriptor, *also = sys.argv[1:]
     preload.load(*also)
     _skip_exit_of_libraries()

@@ -30,8 +30,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from ishmem.common.processes import die_with
-from ishmem.launch import inherited, mpiexec, preload
+from ishmem.common.processes import die_with, settle
+from ishmem.launch import mpiexec, preload
 from ishmem.testing import forked_pe, node
 
 SETTINGS = {
@@ -111,7 +111,7 @@ def _become_login() -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a program on emulated nodes and return its status; in a PE that is a fork, run the PE."""
-    inherited.settle()
+    settle()
     try:
         return _start(_parse(arguments))
     except preload.Program as forked:

@@ -178,6 +178,17 @@ def test_only_the_process_that_was_a_pe_may_be_it_again(job: str, start: Callabl
     close(*links.values())
 
 
+def test_the_hub_of_several_nodes_tells_its_port() -> None:
+    """Two hubs at a time: a port that is found before it is listened at may be another one's by then."""
+    places = [wire.Place(["127.0.0.1"], 0, 0.0, uuid.uuid4().hex) for _ in range(2)]
+    hubs = [Hub(place.name(), N, hub.unknown, LIMIT) for place in places]
+    for each, place in zip(hubs, places):
+        links = connect(each.job, *range(N))
+        assert all(isinstance(found, Links) for found in links.values()), (place, links)
+        close(*links.values())
+        each.close()
+
+
 def test_a_closed_connection_of_a_process_that_goes_on_is_a_loss(job: str, start: Callable[..., Hub]) -> None:
     start(patience=0.2)
     links = connect(job, *range(N))

@@ -18,7 +18,7 @@ from test_examples import photograph
 
 from ishmem.common.errors import IshmemError
 from ishmem.environment.launcher import launched
-from ishmem.launch import guard_protocol, hosts, mpiexec, options
+from ishmem.launch import hosts, mpiexec, options, rank
 from ishmem.launch.mpiexec import Mpiexec, Place
 from ishmem.launch.options import UsageError
 from ishmem.testing import nodes
@@ -169,12 +169,12 @@ def test_command(kind: str, even: str, uneven: str, monkeypatch: pytest.MonkeyPa
     assert " ".join(mpiexec.command(found, [Place("a", 1), Place("b", 3)], ["x"])) == uneven
 
 
-@pytest.mark.parametrize("found", [guard_protocol.Ended(3, -9, False, "node1"), guard_protocol.Ended(0, 7, True, "n")])
-def test_marks(found: guard_protocol.Ended) -> None:
-    assert guard_protocol.parse(guard_protocol.end_mark(found)) == found
-    line = guard_protocol.line_mark(found.pe) + b"a=1@b\r"
-    assert guard_protocol.parse(line) == guard_protocol.Line(found.pe, b"a=1@b\r")
-    assert guard_protocol.parse(b"a line of mpiexec\n") is None
+@pytest.mark.parametrize("found", [rank.Ended(3, -9, False, "node1"), rank.Ended(0, 7, True, "n")])
+def test_marks(found: rank.Ended) -> None:
+    assert rank.parse(rank.end_mark(found)) == found
+    line = rank.line_mark(found.pe) + b"a=1@b\r"
+    assert rank.parse(line) == rank.Line(found.pe, b"a=1@b\r")
+    assert rank.parse(b"a line of mpiexec\n") is None
 
 
 # ---- the launcher's variables

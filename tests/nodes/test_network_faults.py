@@ -84,6 +84,11 @@ def test_thread_level(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2, output
 
 
+def test_a_thread_of_a_program_that_fails_after_finalize_does_not_keep_the_job() -> None:
+    status, output = run_by_mpi(2, "fails_with_a_thread", "after")
+    assert status and "RuntimeError: nothing catches this" in output, (status, output)
+
+
 @pytest.mark.parametrize("state", ["not initialised", "finalised"])
 def test_mpi_state(state: str) -> None:
     done = run_command([sys.executable, str(program("mpi_state")), state])

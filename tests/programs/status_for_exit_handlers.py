@@ -4,7 +4,7 @@ import atexit
 import ctypes
 import sys
 
-from ishmem.runtime import exit_status
+from ishmem.runtime import program_end
 
 ENDS = {
     "exit": lambda: sys.exit(7),
@@ -13,9 +13,9 @@ ENDS = {
     "exit in C": lambda: ctypes.pythonapi.PyRun_SimpleString(b"import sys; sys.exit(7)"),
 }
 
-exit_status.watch()
-handler = "atexit.register(lambda: print('seen', exit_status.of_program()))"
-exec(handler, {"__name__": "ishmem.setup", "atexit": atexit, "exit_status": exit_status})
+program_end.watch_status()
+handler = "atexit.register(lambda: print('seen', program_end.status()))"
+exec(handler, {"__name__": "ishmem.setup", "atexit": atexit, "program_end": program_end})
 try:
     sys.exit(3)
 except SystemExit as caught:

@@ -1,12 +1,22 @@
-"""Prints an exception that the program does not catch: once for each job and node, and without the frames of ishmem.
+"""How the program of this PE ends: with which exit status, and what it prints of an exception that nothing catches.
 
-A failure of one PE soon makes the others fail. The PE that caused it prints its traceback; one that fails in the same
-way, or because a PE is lost, prints one line. ``ISHMEM_DEBUG`` shows all tracebacks in full.
+A failure of one PE soon makes the others fail. The PE that caused it prints its traceback, without the frames of
+ishmem; one of the same node that fails in the same way, or because a PE is lost, prints one line. ``ISHMEM_DEBUG``
+shows all tracebacks in full.
+
+Python does not tell exit handlers the status with which the program is about to exit. The interpreter reads ``code`` of
+the ``SystemExit`` that ends the program, with no Python frame on the stack. A property in place of ``SystemExit.code``
+notices this and records the status; an exception that the program catches leaves no trace. ``sys.exit`` of CPython
+before 3.12 creates a ``SystemExit`` only if it is caught, so it is replaced. C code that a Python function has called
+may end the program too, by ``PyErr_Print``. Then the exit handlers run with the frames of the program below them, and
+the status is the one that was read last.
 """
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
+import gc
 import hashlib
 import os
 import re
@@ -14,7 +24,7 @@ import signal
 import sys
 import traceback
 from types import FrameType, TracebackType
-from typing import Callable
+from typing import Callable, NoReturn
 
 from ishmem.common.callsite import CallSite, is_own
 from ishmem.common.errors import PeerLost
@@ -24,8 +34,71 @@ from ishmem.common.status_board import StatusBoard
 Hook = Callable[[type[BaseException], BaseException, "TracebackType | None"], object]
 GiveUp = Callable[[str, int], object]
 
+_status: int | None = None
+_read: int | None = None
 
-def install(board: StatusBoard, pe: int, is_brief: bool, give_up: GiveUp) -> None:
+
+def watch_status() -> None:
+    """Begin to record the status."""
+    if sys.exit is _exit:
+        return
+    names = gc.get_referents(SystemExit.__dict__)[0]
+    stored = names["code"]
+
+    def code(error: SystemExit) -> object:
+        value = stored.__get__(error)
+        _record(value, ends=sys._getframe().f_back is None)
+        return value
+
+    names["code"] = property(code, stored.__set__)
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(SystemExit))
+    sys.exit = _exit
+
+
+def status() -> int:
+    """Return the status with which the program ends: 0, 1 after an exception, or that of ``sys.exit``."""
+    if _status is not None:
+        return _status
+    if _read is not None and _is_within_program():
+        return _read
+    return 1 if hasattr(sys, "last_type") else 0
+
+
+def status_of_exit() -> int:
+    """Return the status of the ``SystemExit`` that has ended the program; 0 if none has."""
+    return _status or 0
+
+
+def status_after(error: BaseException | None) -> int:
+    """Return the status with which the program ends if nothing catches an exception."""
+    return _number(error.code) if isinstance(error, SystemExit) else 1
+
+
+def _exit(status: object = None, /) -> NoReturn:
+    """Exit the interpreter by raising SystemExit(status)."""
+    raise SystemExit(status)
+
+
+def _record(value: object, ends: bool) -> None:
+    global _status, _read
+    _read = _number(value)
+    if ends:
+        _status = _read
+
+
+def _is_within_program() -> bool:
+    """Return whether an exit handler of ishmem, which calls this, has frames of the program below it."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return not str(frame.f_globals.get("__name__")).startswith("ishmem.")
+
+
+def _number(value: object) -> int:
+    return 0 if value is None else value & 0xFF if isinstance(value, int) else 1
+
+
+def watch_exceptions(board: StatusBoard, pe: int, is_brief: bool, give_up: GiveUp) -> None:
     """Report what ends this process from now on; the hook that the program has set prints it.
 
     Args:
