@@ -8,6 +8,7 @@ set. Those of the simulator stay, which reads them when it compiles the first ke
 from __future__ import annotations
 
 import functools
+import operator
 import os
 from typing import Any
 
@@ -15,6 +16,8 @@ import numpy as np
 import pytest
 
 import ishmem
+from ishmem.common.constants import Cmp
+from ishmem.common.type_tables import RMA_TYPES
 
 _environment = dict(os.environ)
 
@@ -32,6 +35,14 @@ os.environ.update(_simulator | _environment)
 CHECKING = pytest.mark.ishmem(2, env={"ISHMEM_CHECK": "1"}, exact=True)
 """The mark of tests on 2 PEs of one node that check kernels."""
 
+KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16" or not dpex.HAS_NUMBA_DPEX)
+"""Types of arrays in kernels: numba-dpex takes none of float16, whatever a kernel does with them."""
+
+COMPARE = {
+    Cmp.EQ: operator.eq, Cmp.NE: operator.ne, Cmp.GT: operator.gt,
+    Cmp.GE: operator.ge, Cmp.LT: operator.lt, Cmp.LE: operator.le,
+}  # fmt: skip
+
 WIDTH = 64
 """Distance between the starts of two cases, in elements."""
 
@@ -46,6 +57,17 @@ SAMPLE = GRID[::7]
 
 PERIOD = 65521
 """The number of elements after which `pattern` repeats itself: a prime, so that consecutive blocks differ."""
+
+
+def ring() -> tuple[int, int, int, int]:
+    """Return the number of this PE, how many there are, the next one and the one before."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    return me, n, (me + 1) % n, (me - 1) % n
+
+
+def new_queue(like: Any, *properties: str) -> dpctl.SyclQueue:
+    """Return another queue of the device and context of an array."""
+    return dpctl.SyclQueue(like.sycl_context, like.sycl_device, property=properties)
 
 
 def pattern(dtype: Any, count: int, *seed: int) -> np.ndarray:

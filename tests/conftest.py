@@ -22,7 +22,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Callable
 
 import pytest
 from hypothesis import settings
@@ -73,14 +73,24 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow(instead): `make test-slow` runs the test; `make test` has another instead")
     config.addinivalue_line("markers", "slow_cases(instead, *ids): so for these ids; one that ends in - is a beginning")
     config.addinivalue_line("markers", "slow_types: so for all types but one of each kind, to compile less")
+    config.addinivalue_line("markers", "one_type(dtype): run with each type on 2 PEs, and with this one on others")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m deselects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = [item for item in items if not _is_of_two_pes(item)]
     for item in items:
         case = item.name.partition("[")[2].removesuffix("]")
         if _is_slow_case(item, case) or _is_slow_type(item, case):
             item.add_marker(pytest.mark.slow)
+
+
+def _is_of_two_pes(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("one_type")
+    if mark is None or item.config.getoption("ishmem_nodes"):
+        return False
+    given = item.callspec.params  # type: ignore[attr-defined]
+    return bool(given["ishmem_npes"] != 2 and given["dtype"] != mark.args[0])
 
 
 def _is_slow_case(item: pytest.Item, case: str) -> bool:
@@ -108,6 +118,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pes(ishmem_pes: Pes) -> Pes:
     """N PEs with ishmem initialised; ``pes.run(function, ...)`` runs a function on each."""
     return ishmem_pes
+
+
+@pytest.fixture(scope="module")
+def pool_with() -> Iterator[Callable[..., Pes]]:
+    """Returns PEs with settings, or on nodes; the tests of a module that ask for the same ones share them."""
+    pools: dict[str, Pes] = {}
+
+    def pool(n: int, env: dict[str, str] | None = None, nodes: list[int] | None = None) -> Pes:
+        return pools.setdefault(f"{n} {env} {nodes}", Pes(n, env, nodes))
+
+    yield pool
+    for each in pools.values():
+        each.stop()
 
 
 @pytest.fixture

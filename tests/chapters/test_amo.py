@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any, Callable
 
 import numpy as np
@@ -56,7 +55,9 @@ def operands_of(atomic: Atomic, dtype: str, old: Any) -> list[tuple[Any, ...]]:
     return [(value,) for value in values] if atomic.operands else [()]
 
 
-def check_host(dtype: str) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("dtype", EXTENDED)
+def test_host(dtype: str) -> None:
     """Each routine of the dtype, with values and operands at the limits, on every PE; neighbours are unchanged."""
     me = ishmem.my_pe()
     guard = pattern(dtype, ishmem.n_pes() * CELLS, 99)
@@ -89,12 +90,6 @@ def host_case(atomic: Atomic, dest: Any, fetch: Any, pe: int, place: int, old: A
         ishmem.quiet()
         assert ishmem.g(fetch, ishmem.my_pe()) == old
         assert equal(ishmem.g(dest, pe, place), wanted), (atomic, old, operands)
-
-
-@pytest.mark.ishmem
-@pytest.mark.parametrize("dtype", EXTENDED)
-def test_host(dtype: str) -> None:
-    check_host(dtype)
 
 
 @pytest.mark.ishmem
@@ -176,7 +171,11 @@ def columns(kind: tuple[str, ...]) -> list[tuple[Atomic, bool]]:
     return [(a, False) for a in atomics] + [(a, True) for a in atomics if a.fetches]
 
 
-def check_kernel(dtype: str) -> None:
+@pytest.mark.slow_types
+@pytest.mark.one_type("uint32")
+@pytest.mark.parametrize("dtype", EXTENDED)
+@pytest.mark.ishmem([1, 2, 3, 4])
+def test_kernel(dtype: str) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     routines = columns((dtype,))
     values = values_of(dtype)
@@ -194,18 +193,6 @@ def check_kernel(dtype: str) -> None:
     for seen, is_nbi in ((old, False), (fetch, True)):
         written = np.tile([a.fetches and nbi == is_nbi for a, nbi in routines], len(rows))
         same(seen, np.where(written, before, untouched))
-
-
-@pytest.mark.slow_types
-@pytest.mark.parametrize("dtype", EXTENDED)
-@pytest.mark.ishmem(2)
-def test_kernel_types(dtype: str) -> None:
-    check_kernel(dtype)
-
-
-@pytest.mark.ishmem([1, 3, 4])
-def test_kernel() -> None:
-    check_kernel("uint32")
 
 
 # --- NaN wins, as in reductions
@@ -282,7 +269,7 @@ def kernel_storm(item: kapi.Item, counters, bits, limits, tickets, repeat):  # t
                 tickets[k * repeat + r] = ticket
 
 
-def storm(host: bool, kernel: bool, repeat: int = ROUNDS, expect: bool = True) -> tuple[int, list[int]]:
+def storm(host: bool, kernel: bool, repeat: int) -> tuple[int, list[int]]:
     """Let this PE's host, its kernels or both count on every PE; check this PE's totals."""
     n, share = ishmem.n_pes(), repeat // ITEMS + 1
     counters = ishmem.zeros(4, dtype="int64")
@@ -316,25 +303,18 @@ def check_totals(counters: np.ndarray, bits: np.ndarray, times: np.ndarray) -> N
     same(bits, np.array([flips, ors, ands]))
 
 
-def all_hosts() -> tuple[int, list[int]]:
-    return storm(host=True, kernel=False)
+def everyone(hosts: int = 3, kernels: int = 3, repeat: int = ROUNDS) -> tuple[int, list[int]]:
+    """Let hosts and kernels count: a mask says whether those of even PEs and of odd ones do."""
+    mine = 1 << ishmem.my_pe() % 2
+    return storm(bool(hosts & mine), bool(kernels & mine), repeat)
 
 
-def all_kernels() -> tuple[int, list[int]]:
-    return storm(host=False, kernel=True)
+WHO = {"all_hosts": (3, 0), "all_kernels": (0, 3), "hosts_against_kernels": (1, 2), "everyone": (3, 3)}
 
 
-def hosts_against_kernels() -> tuple[int, list[int]]:
-    return storm(host=ishmem.my_pe() % 2 == 0, kernel=ishmem.my_pe() % 2 == 1)
-
-
-def everyone() -> tuple[int, list[int]]:
-    return storm(host=True, kernel=True)
-
-
-@pytest.mark.parametrize("who", [all_hosts, all_kernels, hosts_against_kernels, everyone])
-def test_contention(pes: Pes, who: Callable[[], Any]) -> None:
-    check_tickets(pes.run(who))
+@pytest.mark.parametrize("who", WHO)
+def test_contention(pes: Pes, who: str) -> None:
+    check_tickets(pes.run(everyone, *WHO[who]))
 
 
 def check_tickets(results: list[tuple[int, list[int]]]) -> None:
@@ -387,14 +367,6 @@ def test_kernel_lock() -> None:
 # --- host atomics done by kernels
 
 
-@pytest.fixture(scope="module", params=["setting", "device"])
-def kernel_route(request: pytest.FixtureRequest) -> Iterator[Pes]:
-    by = {"setting": {"ISHMEM_HOST_ATOMICS": "kernel"}, "device": {"ISHMEM_SIM_HOST_ATOMICS": "0"}}
-    pool = Pes(2, by[request.param])
-    yield pool
-    pool.stop()
-
-
 def check_route(by_kernel: bool) -> None:
     from ishmem.runtime import host_atomics
 
@@ -418,41 +390,33 @@ def check_every_routine(dtype: str) -> None:
     ishmem.barrier_all()
 
 
-def kernel_route_storm() -> tuple[int, list[int]]:
-    return storm(host=True, kernel=True, repeat=6)
-
-
 @pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only: see test_route")
-def test_kernel_route(kernel_route: Pes) -> None:
-    kernel_route.run(check_route, True)
-    check_tickets(kernel_route.run(kernel_route_storm))
+@pytest.mark.parametrize("env", [{"ISHMEM_HOST_ATOMICS": "kernel"}, {"ISHMEM_SIM_HOST_ATOMICS": "0"}], ids=str)
+def test_kernel_route(pool_with, env: dict[str, str]) -> None:
+    pool_with(2, env).run(check_route, True)
+    check_tickets(pool_with(2, env).run(everyone, 3, 3, 6))
 
 
 @pytest.mark.slow_types
-@pytest.mark.parametrize("kernel_route", ["setting"], indirect=True)
 @pytest.mark.parametrize("dtype", ["uint64", "float32"])
-def test_kernel_route_types(kernel_route: Pes, dtype: str) -> None:
-    kernel_route.run(check_every_routine, dtype)
+def test_kernel_route_types(pool_with, dtype: str) -> None:
+    pool_with(2, {"ISHMEM_HOST_ATOMICS": "kernel"}).run(check_every_routine, dtype)
 
 
 @pytest.mark.ishmem(2)
 def test_route() -> None:
     """By a kernel only where host and kernels are not atomic to each other, and the kernels leave nothing to hosts."""
-    check_reported_route()
-
-
-def check_reported_route() -> None:
     from ishmem.runtime import job, routes
 
     heap = job.current().heap
     check_route(not (routes.shares_atomics(heap.device) or heap.atomics_by_host[ishmem.my_pe()]))
 
 
-def test_locked_route() -> None:
+def test_locked_route(pool_with) -> None:
     """Where hosts do all atomics under a lock, no kernel asks them to. The settings are for the simulator."""
-    with Pes(2, {"ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_PEERS": "access"}) as pool:
-        pool.run(check_reported_route)
-        check_tickets(pool.run(kernel_route_storm))
+    pool = pool_with(2, {"ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_PEERS": "access"})
+    pool.run(test_route)
+    check_tickets(pool.run(everyone, 3, 3, 6))
 
 
 # --- what is refused

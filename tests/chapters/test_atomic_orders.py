@@ -59,16 +59,6 @@ def check_shapes() -> None:
 
 
 @dpex.kernel
-def no_such_order(item: kapi.Item, a):  # type: ignore
-    ishmem.atomic_inc(a, 0, order=9)
-
-
-def check_refused() -> None:
-    with pytest.raises(Exception, match="order is 9; allowed are ORDER_RELAXED"):
-        dpex.call_kernel(no_such_order, kapi.Range(1), ishmem.zeros(1, dtype="i8"))
-
-
-@dpex.kernel
 def pass_on(item: kapi.Item, data, source, flag, seen, pe, turn):  # type: ignore
     ishmem.put(data, source, pe)
     ishmem.atomic_set(flag, turn, pe, order=ishmem.ORDER_RELEASE)
@@ -114,8 +104,7 @@ def jobs(request: pytest.FixtureRequest) -> Iterator[Pes]:
 @pytest.mark.parametrize(
     ("check", "arguments"),
     [
-        (check_results, ()), (check_shapes, ()), (check_refused, ()), (check_messages, ("host",)),
-        (check_messages, ("kernel",)),
+        (check_results, ()), (check_shapes, ()), (check_messages, ("host",)), (check_messages, ("kernel",)),
     ],
     ids=lambda each: getattr(each, "__name__", str(each)),
 )  # fmt: skip

@@ -111,8 +111,12 @@ def rounds_by_group(item: kapi.NdItem, slots, rank, wrong, first, rounds):  # ty
                 wrong[mine] += 1
 
 
-def check_group(shape: tuple[int, ...], rounds: int) -> None:
+@pytest.mark.slow_cases("the same on 2 PEs", *(f"{n}pes-{shape}" for n in (1, 3) for shape in ((5, 7), (3, 5, 2))))
+@pytest.mark.ishmem
+@pytest.mark.parametrize("shape", [(1,), (7,), (24,), (5, 7), (3, 5, 2)], ids=str)
+def test_group(shape: tuple[int, ...]) -> None:
     """Stores of any work-item before the barrier are visible to every work-item after it."""
+    rounds = {1: 50, 2: 20, 3: 8, 4: 6}[ishmem.n_pes()]
     n, size = ishmem.n_pes(), int(np.prod(shape))
     slots, wrong = ishmem.zeros(n * size, dtype="int64"), dpnp.zeros(size, dtype="int64")
     rank, space = dpnp.zeros(size, dtype="int64"), kapi.NdRange(shape, shape)
@@ -122,18 +126,6 @@ def check_group(shape: tuple[int, ...], rounds: int) -> None:
     ishmem.barrier_all()
     same(wrong, np.zeros(size, "int64"))
     same(slots, np.full(n * size, rounds))
-
-
-@pytest.mark.ishmem
-def test_group() -> None:
-    for shape in ((7,), (24,)):
-        check_group(shape, {1: 50, 2: 20, 3: 8, 4: 6}[ishmem.n_pes()])
-
-
-@pytest.mark.ishmem(2)
-@pytest.mark.parametrize("shape", [(1,), (5, 7), (3, 5, 2)], ids=str)
-def test_group_dimensions(shape: tuple[int, ...]) -> None:
-    check_group(shape, 20)
 
 
 def check_forced(routine: str, counts: tuple[int, ...], dtype: str) -> None:
@@ -411,7 +403,8 @@ def wrong_calls() -> list[tuple[str, tuple, dict, type[Exception], str]]:
     ]
 
 
-def check_refused() -> None:
+@pytest.mark.ishmem
+def test_refused() -> None:
     """A wrong call raises on every PE that makes it, and the other PEs raise an error with the reason."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     dest, source = calls.arrays("fcollect", "int64", n, 3)
@@ -429,12 +422,8 @@ def check_refused() -> None:
         calls.compare("fcollect", dest, source, WORLD, 3, 0, seed)
 
 
-@pytest.mark.ishmem
-def test_refused() -> None:
-    check_refused()
-
-
-def check_disagreement() -> None:
+@pytest.mark.ishmem([2, 3, 4])
+def test_disagreement() -> None:
     """PEs call with different arguments: every PE raises and names them, and the team works afterwards."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     last = me == n - 1
@@ -461,11 +450,6 @@ def check_disagreement() -> None:
         ishmem.broadcast(a, b, 0)
     calls.reset()
     calls.compare("fcollect", dest, source, WORLD, 3)
-
-
-@pytest.mark.ishmem([2, 3, 4])
-def test_disagreement() -> None:
-    check_disagreement()
 
 
 @pytest.mark.ishmem

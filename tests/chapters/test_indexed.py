@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, pattern, same, symmetric
+from common import KERNEL_TYPES, dpex, dpnp, kapi, pattern, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.testing import Pes
 
-KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16" or not dpex.HAS_NUMBA_DPEX)
 LENGTH = 70
 CASES = [(0, False), (1, False), (5, True), (33, False), (64, True), (57, True)]
 """The number of indices, and whether there is a mask."""
@@ -114,35 +112,27 @@ def check_moves(dtype: str, where: str, kinds: list[Kinds]) -> None:
             ishmem.free(put)
 
 
-@pytest.mark.ishmem(2)
+@pytest.mark.one_type("int32")
+@pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", RMA_TYPES)
 def test_on_host(dtype: str) -> None:
     check_moves(dtype, "host", KINDS)
 
 
 @pytest.mark.slow_types
-@pytest.mark.ishmem(2)
+@pytest.mark.one_type("int32")
+@pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
 def test_in_kernels(dtype: str) -> None:
     for where in ("alone", "group"):
         check_moves(dtype, where, kinds_of(dtype))
 
 
-@pytest.mark.ishmem([1, 3])
-def test_places() -> None:
-    for where in ("host", "alone", "group"):
-        check_moves("int32", where, KINDS)
-
-
 @pytest.mark.slow("test_in_kernels, and test_chapters_on_nodes.py::test_chapter, on two nodes")
-def test_on_nodes_and_late() -> None:
-    for environment, nodes in (({}, [1, 1]), ({"ISHMEM_SIM_ORDER": "late:3"}, [2])):
-        pool = Pes(2, environment, nodes=nodes)
-        try:
-            for where in ("host", "alone", "group"):
-                pool.run(check_moves, "int32", where, KINDS[:2])
-        finally:
-            pool.stop()
+@pytest.mark.parametrize(("env", "nodes"), [({}, [1, 1]), ({"ISHMEM_SIM_ORDER": "late:3"}, None)])
+@pytest.mark.parametrize("where", ["host", "alone", "group"])
+def test_on_nodes_and_late(pool_with, env: dict[str, str], nodes: list[int] | None, where: str) -> None:
+    pool_with(2, env, nodes).run(check_moves, "int32", where, KINDS[:2])
 
 
 @pytest.mark.ishmem(1)
@@ -191,7 +181,8 @@ def alone_get(item: kapi.Item, source, dest, indices, pe):  # type: ignore
     ishmem.ixget(dest, source, indices, pe)
 
 
-def check_checked() -> None:
+@pytest.mark.ishmem(1, env={"ISHMEM_CHECK": "1"})
+def test_indices_are_checked() -> None:
     """What only the run knows is told by the name of the routine, and moves nothing."""
     a, local = ishmem.zeros(6, dtype="i4"), dpnp.ones(1, dtype="i4")
     for routine, kernel in (("ixput", alone_put), ("ixget", alone_get)):
@@ -200,11 +191,3 @@ def check_checked() -> None:
             with pytest.raises(IndexError, match=f"{routine} in a kernel.*{words}"):
                 ishmem.quiet()
     assert not a.asnumpy().any() and local.asnumpy()[0] == 1
-
-
-def test_indices_are_checked() -> None:
-    pool = Pes(1, {"ISHMEM_CHECK": "1"})
-    try:
-        pool.run(check_checked)
-    finally:
-        pool.stop()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from common import CHECKING, dpex, dpnp, kapi, same
+from common import CHECKING, dpex, dpnp, kapi, ring, same
 
 import ishmem
 from ishmem.common.type_tables import ATOMICS
-from ishmem.testing import Pes
 
 SHAPES = [(7,), (3, 5), (2, 3, 4), (2, 3, 2, 5)]
 PLACES = [(4,), (2, 1), (1, 0, 3), (1, 2, 1, 4)]
@@ -19,8 +17,7 @@ PLACES = [(4,), (2, 1), (1, 0, 3), (1, 2, 1, 4)]
 
 def check_elements(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
     """p, g and every atomic of integers."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     a, wanted = ishmem.zeros(shape, dtype="i8"), np.zeros(shape, "i8")
     ishmem.p(a, me + 10, right, index=at)
     ishmem.barrier_all()
@@ -46,8 +43,7 @@ def check_elements(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
 
 def check_signals(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
     """Signals, waits and locks."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     signal, box, flag, lock = (ishmem.zeros(shape, dtype=dtype) for dtype in ("u8", "i8", "i4", "i8"))
     wanted = np.zeros(shape, "u8")
     ishmem.put_signal(box, np.full(shape, me), signal, 2, ishmem.SIGNAL_ADD, right, index=at)
@@ -89,13 +85,6 @@ def test_host(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
     check_signals(shape, at)
 
 
-@pytest.fixture(scope="module")
-def by_kernel() -> Iterator[Pes]:
-    pool = Pes(2, {"ISHMEM_HOST_ATOMICS": "kernel", "ISHMEM_COPY_CUTOVER": "1"})
-    yield pool
-    pool.stop()
-
-
 def check_by_kernel() -> None:
     a, pe = ishmem.zeros((3, 5), dtype="i8"), 1 - ishmem.my_pe()
     assert ishmem.atomic_fetch_add(a, 4, pe, (2, 1)) == 0
@@ -106,8 +95,8 @@ def check_by_kernel() -> None:
     assert a.asnumpy().ravel().tolist() == [0, 0, 0, 0, 5, *[0] * 6, 4, 0, 0, 0]
 
 
-def test_host_by_other_routes(by_kernel: Pes) -> None:
-    by_kernel.run(check_by_kernel)
+def test_host_by_other_routes(pool_with) -> None:
+    pool_with(2, {"ISHMEM_HOST_ATOMICS": "kernel", "ISHMEM_COPY_CUTOVER": "1"}).run(check_by_kernel)
 
 
 @dpex.kernel

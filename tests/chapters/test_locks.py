@@ -90,36 +90,23 @@ def in_kernel(item: kapi.Item, locks, index, form):
         ishmem.clear_lock(locks, index)
 
 
-def check_no_lock(checked: bool) -> None:
+@CHECKING
+def test_a_word_that_is_no_lock() -> None:
+    """On the host, and in kernels that are checked."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     # The holder: no PE; has no ticket; no PE, though tickets are out.
     for wrong in (n + 3, n, 1, (5 << NEXT) + n + 1, (3 << SERVING) + (3 << NEXT) + 1):
         locks = ishmem.full(n, wrong, dtype="i8")
-        for name in ("set_lock", "test_lock", "clear_lock"):
-            with pytest.raises(
-                ishmem.SymmetryError, match=f"{name}: element {me} is {wrong}, which is no lock of {n} PEs"
-            ):
+        for form, name in enumerate(("set_lock", "test_lock", "clear_lock")):
+            words = f"element {me} is {wrong}"
+            with pytest.raises(ishmem.SymmetryError, match=f"{name}: {words}, which is no lock of {n} PEs"):
                 getattr(ishmem, name)(locks, me)
-        if checked:
-            for form, name in enumerate(("set_lock", "test_lock", "clear_lock")):
-                dpex.call_kernel(in_kernel, kapi.Range(1), locks, me, form)
-                with pytest.raises(
-                    ishmem.SymmetryError, match=rf"{name} in a kernel on PE {me}: element {me} is {wrong}"
-                ):
-                    ishmem.quiet()
+            dpex.call_kernel(in_kernel, kapi.Range(1), locks, me, form)
+            with pytest.raises(ishmem.SymmetryError, match=rf"{name} in a kernel on PE {me}: {words}"):
+                ishmem.quiet()
         ishmem.barrier_all()
         same(locks, np.full(n, wrong))
         ishmem.barrier_all()
-
-
-@pytest.mark.ishmem(2)
-def test_a_word_that_is_no_lock() -> None:
-    check_no_lock(False)
-
-
-@CHECKING
-def test_a_word_that_is_no_lock_in_kernels() -> None:
-    check_no_lock(True)
 
 
 @pytest.mark.ishmem
@@ -248,26 +235,12 @@ def check_kernel(rounds: int, serving: int, host_too: bool) -> None:
     assert word(locks) & (1 << NEXT) - 1 == ticket << SERVING
 
 
+@pytest.mark.slow_cases("the same on 2 PEs", f"3pes-{TICKETS - 5}-True")
 @pytest.mark.ishmem
-@pytest.mark.parametrize("host_too", [False, True])
-def test_kernel(host_too: bool) -> None:
-    check_kernel(40 if ishmem.n_pes() < 3 else 12, 0, host_too)
-
-
-@pytest.mark.ishmem(2)
-def test_kernel_tickets_wrap() -> None:
-    check_kernel(40, TICKETS - 5, True)
-
-
-@dpex.kernel
-def lock_of_wrong_type(item: kapi.Item, locks):
-    ishmem.set_lock(locks)
-
-
-@pytest.mark.ishmem(1)
-def test_kernel_types() -> None:
-    with pytest.raises(Exception, match="set_lock: lock has dtype float32; allowed are int64"):
-        dpex.call_kernel(lock_of_wrong_type, kapi.Range(1), ishmem.zeros(1, dtype="f4"))
+@pytest.mark.parametrize(("serving", "host_too"), [(0, False), (0, True), (TICKETS - 5, True)])
+def test_kernel(serving: int, host_too: bool) -> None:
+    """Also where the numbers of tickets wrap."""
+    check_kernel(40 if ishmem.n_pes() < 3 else 12, serving, host_too)
 
 
 # --- a holder dies

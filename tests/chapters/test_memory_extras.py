@@ -7,16 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, pattern, same, symmetric
+from common import dpex, dpnp, kapi, pattern, ring, same, symmetric
 from subprocesses import program, run_program
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
-
-
-def ring() -> tuple[int, int, int]:
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    return me, (me + 1) % n, (me - 1) % n
 
 
 def live() -> int:
@@ -29,7 +24,7 @@ def live() -> int:
 
 
 def check_realloc_arrays() -> None:
-    me, right, left = ring()
+    me, n, right, left = ring()
     for dtype, order in (("i4", "C"), ("c16", "F"), ("?", "C")):
         values = pattern(dtype, 60, me).reshape(5, 12)
         a = symmetric(np.asarray(values, order=order))  # type: ignore[call-overload]
@@ -127,11 +122,14 @@ def test_hints() -> None:
 # ---- static objects
 
 
-def check_static_rma(dtype: str, name: str) -> None:
-    me, right, left = ring()
-    a = ishmem.static(name, (4, 50), dtype)
+@pytest.mark.one_type("int32")
+@pytest.mark.ishmem([1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+def test_static_rma(dtype: str) -> None:
+    me, n, right, left = ring()
+    a = ishmem.static(dtype, (4, 50), dtype)
     assert type(a) is np.ndarray and a.shape == (4, 50) and a.dtype == dtype and not a.any()
-    assert ishmem.static(name, [4, 50], np.dtype(dtype)) is a
+    assert ishmem.static(dtype, [4, 50], np.dtype(dtype)) is a
     mine, theirs = pattern(dtype, 200, me).reshape(4, 50), pattern(dtype, 200, left).reshape(4, 50)
     device = dpnp.asarray(mine)
     symmetric_source = symmetric(mine)
@@ -166,18 +164,9 @@ def check_static_rma(dtype: str, name: str) -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.ishmem(2)
-@pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_static_rma(dtype: str) -> None:
-    check_static_rma(dtype, dtype)
-
-
-@pytest.mark.ishmem([1, 3, 4])
-def test_static_rma_on_other_numbers_of_pes() -> None:
-    check_static_rma("int32", "other numbers")
-
-
-def check_static_sync(dtype: str) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("dtype", ["int32", "uint64"])
+def test_static_sync(dtype: str) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right = (me + 1) % n
     a = ishmem.static(f"sync {dtype}", 8, dtype)
@@ -203,12 +192,6 @@ def check_static_sync(dtype: str) -> None:
     ishmem.iput(a[1:], np.arange(3, dtype=dtype), 2, 1, 3, me)
     assert a[1::2][:3].tolist() == [0, 1, 2]
     ishmem.barrier_all()
-
-
-@pytest.mark.ishmem
-@pytest.mark.parametrize("dtype", ["int32", "uint64"])
-def test_static_atomics_signals_and_waits(dtype: str) -> None:
-    check_static_sync(dtype)
 
 
 def test_static_without_coherent_host_atomics() -> None:
@@ -279,8 +262,7 @@ VIEWED = tuple(name for name in RMA_TYPES if name != "bool")
 @pytest.mark.ishmem(2)
 def test_views(dtype: str) -> None:
     """Each dtype as each other one, of arrays, slices, matrices, memory and static objects; numpy's views agree."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     values = [pattern(dtype, 96, pe) for pe in range(n)]
     a, copy = ishmem.array(values[me]), ishmem.zeros(96, dtype=dtype)
     for name in VIEWED:
@@ -337,16 +319,6 @@ def test_message_of_a_kernel() -> None:
     same(ishmem.view(dest[16:], "f4"), np.arange(10, dtype="f4") + np.float32(0.5))
 
 
-@dpex.kernel
-def view_of(item: kapi.Item, a):  # type: ignore
-    ishmem.view(a, "int64")[0] = 1
-
-
-@dpex.kernel
-def view_as_nothing(item: kapi.Item, a):  # type: ignore
-    ishmem.view(a, 3)[0] = 1
-
-
 @pytest.mark.ishmem(2)
 def test_refused_views() -> None:
     a, matrix = ishmem.zeros(24, dtype="u1"), ishmem.zeros((4, 8), dtype="i4")
@@ -367,8 +339,3 @@ def test_refused_views() -> None:
     ishmem.free(a)
     with pytest.raises(ishmem.SymmetryError, match="freed"):
         ishmem.put(kept, np.zeros(3, "i8"), 0)
-    missing = "numba-dpex has no views"
-    words = {view_of: ("not contiguous", matrix[:, ::2]), view_as_nothing: ("dtype is a type of elements", matrix)}
-    for kernel, (text, argument) in words.items():
-        with pytest.raises(Exception, match=missing if dpex.HAS_NUMBA_DPEX else text):
-            dpex.call_kernel(kernel, kapi.Range(1), argument)

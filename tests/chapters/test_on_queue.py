@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import SAMPLE, WIDTH, dpctl, dpex, dpnp, kapi, pattern, same, symmetric
+from common import SAMPLE, WIDTH, dpctl, dpex, dpnp, kapi, new_queue, pattern, ring, same, symmetric
 from subprocesses import program, run_program
 from test_strided import SHAPED
 
@@ -21,15 +21,6 @@ from ishmem.common.type_tables import RMA_TYPES, SIGNAL_TYPES
 
 LARGE = 40_000
 READY = dpctl.SyclEvent()
-
-
-def ring() -> tuple[int, int, int]:
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    return me, (me + 1) % n, (me - 1) % n
-
-
-def new_queue(like: Any) -> dpctl.SyclQueue:
-    return dpctl.SyclQueue(like.sycl_context, like.sycl_device)
 
 
 @dpex.kernel
@@ -53,8 +44,11 @@ def spin_then_fill(item: kapi.Item, flag, out, value):
 # ---- copies
 
 
-def check_copies(dtype: str) -> None:
-    me, right, left = ring()
+@pytest.mark.one_type("int16")
+@pytest.mark.ishmem([1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+def test_copies(dtype: str) -> None:
+    me, n, right, left = ring()
     span = WIDTH * len(SAMPLE)
     mine, theirs = pattern(dtype, span, me), pattern(dtype, span, left)
     source, dest, back = symmetric(mine), symmetric(pattern(dtype, span, 99)), dpnp.zeros(span, dtype=dtype)
@@ -84,17 +78,6 @@ def check_copies(dtype: str) -> None:
     same(dest[3:4], theirs[5:6])
 
 
-@pytest.mark.ishmem(2)
-@pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_copies(dtype: str) -> None:
-    check_copies(dtype)
-
-
-@pytest.mark.ishmem([1, 3, 4])
-def test_copies_on_other_numbers_of_pes() -> None:
-    check_copies("int16")
-
-
 @pytest.mark.ishmem(3)
 def test_large() -> None:
     """Megabytes, to all PEs at once, from several queues; the call holds the only reference to the source."""
@@ -116,8 +99,11 @@ def test_large() -> None:
 # ---- strided
 
 
-def check_strided(dtype: str) -> None:
-    me, right, left = ring()
+@pytest.mark.one_type("int16")
+@pytest.mark.ishmem
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "uint64", "complex128"])
+def test_strided(dtype: str) -> None:
+    me, n, right, left = ring()
     mine, theirs = pattern(dtype, 400, me), pattern(dtype, 400, left)
     source, queue = symmetric(mine), None
     shapes = ((1, 1, 1, 33), (3, 2, 1, 40), (7, 1, 1, 0), (5, 9, 3, 20), (4, 4, 4, 17), (9, 7, 7, 1))
@@ -153,21 +139,10 @@ def check_strided(dtype: str) -> None:
 
 
 @pytest.mark.ishmem(2)
-@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "uint64", "complex128"])
-def test_strided(dtype: str) -> None:
-    check_strided(dtype)
-
-
-@pytest.mark.ishmem([1, 3])
-def test_strided_on_other_numbers_of_pes() -> None:
-    check_strided("int32")
-
-
-@pytest.mark.ishmem(2)
 @pytest.mark.parametrize("count", [None, 5, 13])
 def test_shaped(count: int | None) -> None:
     """Views in up to three dimensions, transposed and backwards, from and to private and host memory."""
-    me, right, left = ring()
+    me, n, right, left = ring()
     values = [pattern("int16", 120, pe).reshape(4, 5, 6) for pe in range(ishmem.n_pes())]
     guard = pattern("int16", 120, 99).reshape(4, 5, 6)
     source, private = symmetric(values[me]), dpnp.asarray(values[me])
@@ -200,25 +175,12 @@ def test_shaped(count: int | None) -> None:
         ishmem.get_on_queue(guard[:, 1], source[:, 1], right)
 
 
-@pytest.mark.ishmem(2)
-def test_views() -> None:
-    """A view that is not contiguous goes as a strided copy."""
-    me, right, left = ring()
-    dest = ishmem.zeros((6, 10), dtype="i4")
-    source = dpnp.asarray(np.arange(60, dtype="i4").reshape(6, 10) + 100 * me)
-    ishmem.put_on_queue(dest[:, 3:7], source[:, 2:6], right).wait()
-    ishmem.barrier_all()
-    expected = np.zeros((6, 10), "i4")
-    expected[:, 3:7] = (np.arange(60).reshape(6, 10) + 100 * left)[:, 2:6]
-    same(dest, expected)
-
-
 # ---- order
 
 
 def check_chain(rounds: int) -> None:
     """Kernel, put with signal, and on the other PE wait, kernel: each ordered by events only."""
-    me, right, left = ring()
+    me, n, right, left = ring()
     work, inbox = ishmem.zeros(LARGE, dtype="i4"), ishmem.zeros(LARGE, dtype="i4")
     signal, freed = ishmem.zeros(1, dtype="u8"), ishmem.zeros(1, dtype="u8")
     out, seen = dpnp.zeros(LARGE, dtype="i4"), dpnp.zeros(1, dtype="u8")
@@ -251,7 +213,7 @@ def test_kernels_and_signals_follow_each_other() -> None:
 @pytest.mark.parametrize("dtype", SIGNAL_TYPES)
 def test_signals(dtype: str) -> None:
     """Updates of signals follow the calls before them on the queue, and quiet and fence are among these."""
-    me, right, left = ring()
+    me, n, right, left = ring()
     flags, box, queue = ishmem.zeros((2, 3), dtype=dtype), ishmem.zeros(LARGE, dtype="i4"), None
     for number in (1, 2):
         ishmem.put_on_queue(box, np.full(LARGE, number, "i4"), right, queue)
@@ -270,7 +232,7 @@ def test_signals(dtype: str) -> None:
 
 def check_random(seed: int) -> None:
     """Operations on several queues, ordered only by their dependences, submitted in any order."""
-    me, right, _left = ring()
+    me, n, right, left = ring()
     generator = random.Random(seed)
     steps = 40
     cells = ishmem.zeros(steps + 1, dtype="i8")
@@ -309,7 +271,7 @@ def test_dependences_in_any_order() -> None:
 @pytest.mark.ishmem([2, 4])
 def test_nothing_starts_before_its_dependences() -> None:
     """No operation starts before its dependences, which wait for a flag that is set last."""
-    me, right, left = ring()
+    me, n, right, left = ring()
     flag, a = ishmem.zeros(1, dtype="i8"), ishmem.zeros(4, dtype="i8")
     source, queue = dpnp.full(4, 5 + me, dtype="i8"), new_queue(a)
     local = np.zeros(4, "i8")
@@ -335,7 +297,7 @@ def test_nothing_starts_before_its_dependences() -> None:
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("events", [1, 16, 17, 40])
 def test_many_dependences(events: int) -> None:
-    me, right, left = ring()
+    me, n, right, left = ring()
     source, dest = symmetric(pattern("int64", events, me)), ishmem.zeros(events, dtype="int64")
     last, queue = ishmem.zeros(events, dtype="int64"), new_queue(source)
     puts = [ishmem.put_on_queue(dest[i : i + 1], source[i : i + 1], me) for i in range(events)]
@@ -371,9 +333,9 @@ def test_other_threads_run_during_a_wait() -> None:
 @pytest.mark.ishmem([1, 2, 3])
 def test_in_order_queue() -> None:
     """On an in-order queue, kernels and on-queue operations follow each other without any dependences."""
-    me, right, left = ring()
+    me, n, right, left = ring()
     inbox, flag = ishmem.zeros(LARGE, dtype="i4"), ishmem.zeros(1, dtype="u8")
-    queue = dpctl.SyclQueue(inbox.sycl_context, inbox.sycl_device, property="in_order")
+    queue = new_queue(inbox, "in_order")
     assert queue.is_in_order
     work, out = dpnp.zeros(LARGE, dtype="i4", sycl_queue=queue), dpnp.zeros(LARGE, dtype="i4", sycl_queue=queue)
     ishmem.barrier_all()
@@ -410,7 +372,7 @@ def test_default_queue_stays_free() -> None:
 @pytest.mark.ishmem(2)
 def test_waits_leave_the_device_free() -> None:
     """A wait on a queue does not occupy the device: a waiting kernel and the one it waits for can run."""
-    me, right, left = ring()
+    me, n, right, left = ring()
     flags, out = ishmem.zeros(2, dtype="i8"), ishmem.zeros(1, dtype="i8")
     ishmem.barrier_all()
     queues = [new_queue(flags) for _ in range(6)]
@@ -428,8 +390,11 @@ def test_waits_leave_the_device_free() -> None:
 # ---- waits
 
 
-def check_waits(dtype: str) -> None:
-    me, right, left = ring()
+@pytest.mark.one_type("int64")
+@pytest.mark.ishmem
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])
+def test_waits(dtype: str) -> None:
+    me, n, right, left = ring()
     ivars = ishmem.zeros(6, dtype=dtype)
     values = dpnp.asarray(np.arange(6, dtype=dtype) + 1)
     ret, host = dpnp.full(1, 9, dtype="u8"), np.full(2, 9, "i8")
@@ -488,21 +453,11 @@ def test_arguments_are_kept_alive() -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.ishmem(2)
-@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64"])
-def test_waits(dtype: str) -> None:
-    check_waits(dtype)
-
-
-@pytest.mark.ishmem([1, 3])
-def test_waits_on_other_numbers_of_pes() -> None:
-    check_waits("int64")
-
-
 # ---- collectives
 
 
-def check_collectives() -> None:
+@pytest.mark.ishmem
+def test_collectives() -> None:
     """After the barrier's event, what every PE had put before is there; on any queue."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     cells = ishmem.zeros(n, dtype="i8")
@@ -515,11 +470,6 @@ def check_collectives() -> None:
         after = ishmem.sync_all_on_queue(queue)
         ishmem.team_sync_on_queue(ishmem.TEAM_WORLD, None, [after]).wait()
     ishmem.barrier_all()
-
-
-@pytest.mark.ishmem
-def test_collectives() -> None:
-    check_collectives()
 
 
 @pytest.mark.ishmem(2)
@@ -547,7 +497,7 @@ def test_many_barriers() -> None:
 
 @pytest.mark.ishmem([1, 2])
 def test_errors() -> None:
-    me, right, _left = ring()
+    me, n, right, left = ring()
     a, signal, reals = ishmem.zeros(4, dtype="i4"), ishmem.zeros(1, dtype="u8"), ishmem.zeros(1)
     other, eight = dpnp.zeros(4, dtype="i4"), np.zeros(8, "i4")
     ret, real = np.zeros(1, "i8"), ishmem.zeros(4, dtype="f4")

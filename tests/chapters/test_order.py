@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from common import CHECKING, dpex, dpnp, kapi, same, symmetric
+from common import CHECKING, dpex, dpnp, kapi, ring, same, symmetric
 
 import ishmem
-from ishmem.testing import Pes
 
 ROUNDS = 4000
 WORDS = 5
@@ -122,34 +120,24 @@ def check_order(sender: str, receiver: str, rounds: int) -> None:
     same(slots, np.arange(rounds * WORDS) if me == last else np.full(rounds * WORDS, -1))
 
 
-@pytest.mark.ishmem([2, 3])
-def test_host_to_host() -> None:
-    check_order("host", "host", ROUNDS)
+WAYS = [
+    ("host", "host", ROUNDS), ("kernel", "host", ROUNDS), ("host", "kernel", ROUNDS // 4), ("kernel", "kernel", ROUNDS),
+    ("group", "kernel", ROUNDS // 2),
+]  # fmt: skip
 
 
-@pytest.mark.ishmem([1, 2, 4])
-def test_kernel_to_host() -> None:
-    check_order("kernel", "host", ROUNDS)
+@pytest.mark.slow_cases("the same on 2 PEs", "3pes-group-kernel-2000", "3pes-host-kernel-1000")
+@pytest.mark.ishmem([1, 2, 3])
+@pytest.mark.parametrize(("sender", "receiver", "rounds"), WAYS)
+def test_data_come_before_the_flag(sender: str, receiver: str, rounds: int) -> None:
+    by_host = sender == "host" and ishmem.runtime.job.current().heap.host_adds(0)
+    if ishmem.n_pes() == 1 and receiver == "kernel" and not by_host:
+        pytest.skip("the device may not begin the kernel of the sender beside the one that waits")
+    check_order(sender, receiver, rounds)
 
 
-@pytest.mark.ishmem([1, 2])
-def test_host_to_kernel() -> None:
-    if ishmem.n_pes() == 1 and not ishmem.runtime.job.current().heap.host_adds(0):
-        pytest.skip("the host's atomics are kernels here: the device may not begin them beside the one that waits")
-    check_order("host", "kernel", ROUNDS // 4)
-
-
-@pytest.mark.ishmem([2, 3])
-def test_kernel_to_kernel() -> None:
-    check_order("kernel", "kernel", ROUNDS)
-
-
-@pytest.mark.ishmem(2)
-def test_group_to_kernel() -> None:
-    check_order("group", "kernel", ROUNDS // 2)
-
-
-def check_quiet() -> None:
+@pytest.mark.ishmem
+def test_quiet() -> None:
     """After quiet a nonblocking get has its data, by either route, and the source buffer of a put may be reused."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, count = (me + 1) % n, 3001
@@ -170,11 +158,6 @@ def check_quiet() -> None:
     same(slots, np.full(count, (me - 1) % n))
 
 
-@pytest.mark.ishmem
-def test_quiet() -> None:
-    check_quiet()
-
-
 @dpex.kernel
 def put_and_quiet(item: kapi.Item, dest, source, flag, pe, pes):  # type: ignore
     ishmem.put_nbi(dest, source, pe)
@@ -188,8 +171,7 @@ def put_and_quiet(item: kapi.Item, dest, source, flag, pe, pes):  # type: ignore
 @pytest.mark.parametrize("where", ["host", "kernel"])
 def test_pe_quiet(where: str) -> None:
     """What was put on the PE has arrived when a flag that follows has."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     dest, flag, source = ishmem.zeros(300), ishmem.zeros(1, dtype="i8"), np.full(300, me + 1.0)
     if where == "kernel":
         pes = dpnp.asarray(np.array([right, me], "i4"))
@@ -213,31 +195,21 @@ def quiet_of_two(item: kapi.Item, a, first, second):  # type: ignore
     ishmem.pe_quiet((first, second))
 
 
-def check_wrong_pes(checked: bool) -> None:
-    n = ishmem.n_pes()
-    for wrong, kind in ((n, IndexError), ([0, -1], IndexError), ("0", TypeError), (1.5, TypeError), ([0.5], TypeError)):
-        with pytest.raises(kind):
-            ishmem.pe_quiet(wrong)
-    a = dpnp.zeros(1)
-    for kernel, wrong in ((quiet_of, (1.5,)), (quiet_of_two, (0.5, 0.5)), (quiet_of, (a,))):
-        with pytest.raises(Exception, match="target_pes is a PE number, or a tuple or an array"):
-            dpex.call_kernel(kernel, kapi.Range(1), a, *wrong)
-    wrong_pes = ((quiet_of, (n,)), (quiet_of_two, (0, n)), (quiet_of, (dpnp.asarray([0, n]),)))
-    for kernel, pes in wrong_pes if checked else ():
-        dpex.call_kernel(kernel, kapi.Range(1), a, *pes)
-        with pytest.raises(IndexError, match=f"pe_quiet in a kernel.*pe is {n}; PEs are numbered 0 to {n - 1}"):
-            ishmem.quiet()
-
-
 @pytest.mark.ishmem(2)
 def test_wrong_pes() -> None:
-    check_wrong_pes(False)
+    for wrong, kind in ((2, IndexError), ([0, -1], IndexError), ("0", TypeError), (1.5, TypeError), ([0.5], TypeError)):
+        with pytest.raises(kind):
+            ishmem.pe_quiet(wrong)
 
 
 @CHECKING
 @pytest.mark.one_node
 def test_wrong_pes_are_checked() -> None:
-    check_wrong_pes(True)
+    a = dpnp.zeros(1)
+    for kernel, pes in ((quiet_of, (2,)), (quiet_of_two, (0, 2)), (quiet_of, (dpnp.asarray([0, 2]),))):
+        dpex.call_kernel(kernel, kapi.Range(1), a, *pes)
+        with pytest.raises(IndexError, match=r"pe_quiet in a kernel.*pe is 2; PEs are numbered 0 to 1"):
+            ishmem.quiet()
 
 
 @dpex.kernel
@@ -262,10 +234,18 @@ def put_and_change_by_group(item: kapi.NdItem, dest, source, back, got, pe):  # 
     ishmem.quiet_work_group(group)
 
 
-def check_flush(where: str, count: int, on_heap: bool) -> None:
+FLUSHES = [
+    ("host", 5, True), ("host", 200_000, False), ("host", 200_000, True), ("kernel", 300, True), ("kernel", 7, False),
+    ("group", 300, True), ("group", 7, False), ("context", 200_000, False), ("context", 5, True),
+]  # fmt: skip
+"""Where it is called, elements, and whether the arrays of this PE are symmetric."""
+
+
+@pytest.mark.ishmem
+@pytest.mark.parametrize(("where", "count", "on_heap"), FLUSHES)
+def test_flush(where: str, count: int, on_heap: bool) -> None:
     """Flush: source buffers may be reused and the data of a get are there; those of a put arrive unchanged."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     dest, back = ishmem.zeros(count), ishmem.full(count, me + 0.5)
     source, got = np.full(count, me + 1.0), np.zeros(count)
     if on_heap or where != "host":
@@ -291,27 +271,8 @@ def check_flush(where: str, count: int, on_heap: bool) -> None:
     same(dest, np.full(count, left + 1.0))
 
 
-FLUSHES = [
-    ("host", 5, True), ("host", 200_000, False), ("host", 200_000, True), ("kernel", 300, True), ("kernel", 7, False),
-    ("group", 300, True), ("group", 7, False), ("context", 200_000, False), ("context", 5, True),
-]  # fmt: skip
-"""Where it is called, elements, and whether the arrays of this PE are symmetric."""
-
-
-@pytest.mark.ishmem
-@pytest.mark.parametrize(("where", "count", "on_heap"), FLUSHES)
-def test_flush(where: str, count: int, on_heap: bool) -> None:
-    check_flush(where, count, on_heap)
-
-
-@pytest.fixture(scope="module", params=[{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
-def other_routes(request: pytest.FixtureRequest) -> Iterator[Pes]:
-    pool = Pes(2, request.param)
-    yield pool
-    pool.stop()
-
-
 @pytest.mark.slow_cases("test_flush", "{'ISHMEM_SIM_PEERS': 'none'}")
-def test_flush_of_other_routes(other_routes: Pes) -> None:
+@pytest.mark.parametrize("env", [{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
+def test_flush_of_other_routes(pool_with, env: dict[str, str]) -> None:
     for case in FLUSHES:
-        other_routes.run(check_flush, *case)
+        pool_with(2, env).run(test_flush, *case)

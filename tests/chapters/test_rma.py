@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
-from common import GRID, SAMPLE, WIDTH, dpex, dpnp, kapi, pattern, same, symmetric
-from hypothesis import given, settings, strategies as st
+from common import GRID, KERNEL_TYPES, SAMPLE, WIDTH, dpex, dpnp, kapi, pattern, ring, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.testing import Pes
 
 LARGE = (1 << 20) + 5
-# numba-dpex takes no float16 arrays, whatever a kernel does with them.
-KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16" or not dpex.HAS_NUMBA_DPEX)
 
 
 class Cases:
@@ -64,13 +59,17 @@ def check_host_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
         same(result, c.expected())
 
 
+@pytest.mark.one_type("int16")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", RMA_TYPES)
 def test_host_grid(dtype: str) -> None:
     check_host_cases(dtype, GRID if ishmem.n_pes() == 2 else SAMPLE)
 
 
-def check_elements(dtype: str) -> None:
+@pytest.mark.one_type("complex128")
+@pytest.mark.ishmem
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+def test_elements(dtype: str) -> None:
     me, n, count = ishmem.my_pe(), ishmem.n_pes(), 9
     values = [pattern(dtype, count, pe) for pe in range(n)]
     guard = pattern(dtype, n * (count + 2), 99)
@@ -85,12 +84,6 @@ def check_elements(dtype: str) -> None:
     expected[:, :count] = values
     expected[-1, -1] = values[me][0]
     same(dest, expected.ravel())
-
-
-@pytest.mark.ishmem
-@pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_host_elements(dtype: str) -> None:
-    check_elements(dtype)
 
 
 @pytest.mark.ishmem(1)
@@ -109,7 +102,9 @@ def test_extremes() -> None:
             same(cell, np.array([0, value, 0], dtype))
 
 
-def check_large(dtype: str) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("dtype", ["uint8", "complex128"])
+def test_large(dtype: str) -> None:
     """More than 1 MiB, to and from every PE, off the 16-byte grid at one end."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     count = LARGE // np.dtype(dtype).itemsize + 3
@@ -131,12 +126,6 @@ def check_large(dtype: str) -> None:
 
 
 @pytest.mark.ishmem
-@pytest.mark.parametrize("dtype", ["uint8", "complex128"])
-def test_host_large(dtype: str) -> None:
-    check_large(dtype)
-
-
-@pytest.mark.ishmem
 def test_buffers() -> None:
     """Other objects with Python's buffer protocol are arrays too, with the dtype of their items."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
@@ -154,10 +143,12 @@ def test_buffers() -> None:
             ishmem.put(dest[:3], source, me)
 
 
-def check_off_heap(dtype: str) -> None:
+@pytest.mark.one_type("float32")
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+@pytest.mark.ishmem
+def test_off_heap(dtype: str) -> None:
     """Sources and destinations that are numpy arrays, dpnp arrays and scalars."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     values = [pattern(dtype, 33, pe) for pe in range(n)]
     guard = pattern(dtype, 5 * 40, 99)
     dest = symmetric(guard)
@@ -181,90 +172,6 @@ def check_off_heap(dtype: str) -> None:
     wanted = np.concatenate([pattern(dtype, 35, 98)[:1], values[me], pattern(dtype, 35, 98)[-1:]])
     same(host, wanted)
     same(device, wanted)
-
-
-@pytest.mark.parametrize("dtype", RMA_TYPES)
-@pytest.mark.ishmem(2)
-def test_off_heap_types(dtype: str) -> None:
-    check_off_heap(dtype)
-
-
-@pytest.mark.ishmem
-def test_off_heap() -> None:
-    check_off_heap("float32")
-
-
-def check_shapes() -> None:
-    """Rows, blocks of rows, whole arrays of different shapes, Fortran order, no dimension."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
-    values = [pattern("int32", 24, pe).reshape(4, 6) for pe in range(n)]
-    a, b = symmetric(values[me]), ishmem.zeros((4, 6), dtype="int32")
-    flat, point = ishmem.zeros(24, dtype="int32"), ishmem.zeros((), dtype="int32")
-    columns = symmetric(np.asfortranarray(values[me]))
-    turned = ishmem.zeros((4, 6), dtype="int32", order="F")
-    ishmem.put(b[1], a[2], right)
-    ishmem.put(b[2:4], a[0:2], right)
-    ishmem.put(flat, a, right)
-    ishmem.put(point, a[3, 5:], right)
-    ishmem.put(turned, columns, right)
-    ishmem.barrier_all()
-    expected = np.zeros((4, 6), "int32")
-    expected[1], expected[2:4] = values[left][2], values[left][:2]
-    same(b, expected)
-    same(flat, values[left].ravel())
-    same(point, values[left][3, 5])
-    same(turned, values[left])
-    same(columns[:, 2:4], values[me][:, 2:4])
-    ishmem.get(turned[:, 1:3], columns[:, 4:6], right)
-    expected = values[left].copy()
-    expected[:, 1:3] = values[right][:, 4:6]
-    same(turned, expected)
-
-
-@pytest.mark.ishmem
-def test_shapes() -> None:
-    check_shapes()
-
-
-@st.composite
-def transfers(draw: Any) -> tuple[Any, ...]:
-    """Draw a shape, a block of rows of it on both sides, an element type and a direction."""
-    shape = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
-    rows = draw(st.integers(0, shape[0]))
-    first = [draw(st.integers(0, shape[0] - rows)) for _ in range(2)]
-    return tuple(shape), rows, *first, draw(st.sampled_from(RMA_TYPES)), draw(st.booleans()), draw(st.booleans())
-
-
-def check_transfer(
-    shape: tuple[int, ...], rows: int, to: int, origin: int, dtype: str, is_put: bool, nbi: bool
-) -> None:
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, from_pe = (me + 1) % n, (me - 1 if is_put else me + 1) % n
-    values = [pattern(dtype, int(np.prod(shape)), pe).reshape(shape) for pe in range(n)]
-    guard = pattern(dtype, int(np.prod(shape)), 99).reshape(shape)
-    source, dest = symmetric(values[me]), symmetric(guard)
-    routine = getattr(ishmem, ("put" if is_put else "get") + ("_nbi" if nbi else ""))
-    routine(dest[to : to + rows], source[origin : origin + rows], right)
-    ishmem.barrier_all()
-    guard[to : to + rows] = values[from_pe][origin : origin + rows]
-    same(dest, guard)
-
-
-def check_transfers(drawn: list[tuple[Any, ...]]) -> None:
-    for one in drawn:
-        check_transfer(*one)
-
-
-@settings(max_examples=30, deadline=None)
-@given(drawn=st.lists(transfers(), min_size=1, max_size=4))
-def run_transfers(pes: Pes, drawn: list[tuple[Any, ...]]) -> None:
-    pes.run(check_transfers, drawn)
-
-
-@pytest.mark.ishmem(3)
-def test_any_block(pes: Pes) -> None:
-    run_transfers(pes)
 
 
 # --- in kernels
@@ -299,15 +206,11 @@ def check_kernel_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
 
 @pytest.mark.slow_cases("other types", "2pes-bool")
 @pytest.mark.slow_types
+@pytest.mark.one_type("int16")
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
-@pytest.mark.ishmem(2)
+@pytest.mark.ishmem([1, 2, 3, 4])
 def test_kernel_grid(dtype: str) -> None:
-    check_kernel_cases(dtype, GRID)
-
-
-@pytest.mark.ishmem([1, 3, 4])
-def test_kernel_sample() -> None:
-    check_kernel_cases("int16", SAMPLE)
+    check_kernel_cases(dtype, GRID if ishmem.n_pes() == 2 else SAMPLE)
 
 
 @dpex.kernel
@@ -339,8 +242,9 @@ def check_group_cases(dtype: str, cases: list[tuple[int, int, int]], *groups: tu
 
 @pytest.mark.slow_cases("other types", "2pes-bool")
 @pytest.mark.slow_types
+@pytest.mark.one_type("float32")
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
-@pytest.mark.ishmem(2)
+@pytest.mark.ishmem([1, 2, 3, 4])
 def test_group_grid(dtype: str) -> None:
     check_group_cases(dtype, SAMPLE, (24,))
 
@@ -349,11 +253,6 @@ def test_group_grid(dtype: str) -> None:
 @pytest.mark.parametrize("groups", [[(1,), (7,), (64,)], [(5, 7), (1, 3)], [(3, 5, 2), (2, 1, 9)]], ids=len)
 def test_group_dimensions(groups: list[tuple[int, ...]]) -> None:
     check_group_cases("uint8", SAMPLE, *groups)
-
-
-@pytest.mark.ishmem([1, 3, 4])
-def test_group_sample() -> None:
-    check_group_cases("float32", SAMPLE, (7,))
 
 
 @dpex.kernel
@@ -414,7 +313,8 @@ def put_rows(item: kapi.Item, dest, source, to):  # type: ignore
     ishmem.p(dest, source[row, 0], to, dest.shape[1] * row)
 
 
-def check_many_items() -> None:
+@pytest.mark.ishmem
+def test_many_items() -> None:
     """Every work-item puts a row of its own."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     values = [pattern("float32", 40 * 7, pe).reshape(40, 7) for pe in range(n)]
@@ -427,11 +327,6 @@ def check_many_items() -> None:
     same(dest, expected)
 
 
-@pytest.mark.ishmem
-def test_many_items() -> None:
-    check_many_items()
-
-
 @dpex.kernel
 def move_off_heap(item: kapi.Item, dest, source, back, to):  # type: ignore
     ishmem.put(dest[1:-1], source, to)
@@ -439,7 +334,8 @@ def move_off_heap(item: kapi.Item, dest, source, back, to):  # type: ignore
     ishmem.get(back, dest[1:-1], ishmem.my_pe())
 
 
-def check_kernel_off_heap() -> None:
+@pytest.mark.ishmem([1, 2])
+def test_kernel_off_heap() -> None:
     """What need not be symmetric may be an ordinary dpnp array in kernels too."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     values = [pattern("int64", 33, pe) for pe in range(n)]
@@ -449,11 +345,6 @@ def check_kernel_off_heap() -> None:
     same(dest, np.concatenate([[0], values[(me - 1) % n], [3]]))
     dpex.call_kernel(move_off_heap, kapi.Range(1), dest, dpnp.asarray(values[me]), back, (me + 1) % n)
     same(back, values[(me - 1) % n])
-
-
-@pytest.mark.ishmem([1, 2])
-def test_kernel_off_heap() -> None:
-    check_kernel_off_heap()
 
 
 SLICED = 5
@@ -536,18 +427,20 @@ def check_engine_is_waited_for() -> None:
 def test_engine() -> None:
     check_engine_is_used()
     check_engine_is_waited_for()
-    check_shapes()
-    check_large("uint8")
+    test_large("uint8")
     for dtype in ("uint8", "float16", "complex128", "bool"):
         check_host_cases(dtype, SAMPLE[::4])
-        check_elements(dtype)
-        check_off_heap(dtype)
+        test_elements(dtype)
+        test_off_heap(dtype)
 
 
 # --- ptr
 
 
-def check_views(dtype: str) -> None:
+@pytest.mark.ishmem
+@pytest.mark.one_node
+@pytest.mark.parametrize("dtype", ["int8", "float64", "complex128", "bool"])
+def test_ptr_views(dtype: str) -> None:
     """Views of slices at every PE, read and written by dpnp."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     values = [pattern(dtype, 4 * 6, pe).reshape(4, 6) for pe in range(n)]
@@ -571,13 +464,6 @@ def check_views(dtype: str) -> None:
     same(a, expected)
 
 
-@pytest.mark.ishmem
-@pytest.mark.one_node
-@pytest.mark.parametrize("dtype", ["int8", "float64", "complex128", "bool"])
-def test_ptr_views(dtype: str) -> None:
-    check_views(dtype)
-
-
 @dpex.kernel
 def through_views(item: kapi.Item, a, given, total, to):  # type: ignore
     k = item.get_id(0)
@@ -586,7 +472,9 @@ def through_views(item: kapi.Item, a, given, total, to):  # type: ignore
     total[k] = given[k] + ishmem.ptr(a[::2], ishmem.my_pe())[k // 2]
 
 
-def check_ptr_in_kernel() -> None:
+@pytest.mark.ishmem
+@pytest.mark.one_node
+def test_ptr_in_kernel() -> None:
     """A host view as a kernel's argument, and views made in the kernel."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, left, count = (me + 1) % n, (me - 1) % n, 50
@@ -600,9 +488,3 @@ def check_ptr_in_kernel() -> None:
     ishmem.barrier_all()
     same(a, me + 2 * np.arange(count))
     same(ishmem.ptr(a, right) + ishmem.ptr(a, left), right + left + 4 * np.arange(count))
-
-
-@pytest.mark.ishmem
-@pytest.mark.one_node
-def test_ptr_in_kernel() -> None:
-    check_ptr_in_kernel()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, pattern, same, symmetric
+from common import dpex, dpnp, kapi, pattern, ring, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES, SIGNAL_TYPES
-from ishmem.testing import Pes
 
 TOP = 2**64 - 1
 
@@ -43,28 +41,18 @@ def check_payload(dtype: str, kind: str = "uint64") -> None:
             ishmem.barrier_all()
 
 
+@pytest.mark.one_type("int32")
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-@pytest.mark.ishmem(2)
-def test_host_types(dtype: str) -> None:
-    check_payload(dtype)
-
-
-@pytest.mark.parametrize("kind", SIGNAL_TYPES)
-@pytest.mark.ishmem(2)
-def test_host_signal_types(kind: str) -> None:
-    check_payload("int16", kind)
-
-
-@pytest.mark.ishmem([1, 3, 4])
-def test_host() -> None:
-    check_payload("int32")
+@pytest.mark.ishmem([1, 2, 3, 4])
+def test_payload(dtype: str) -> None:
+    for kind in SIGNAL_TYPES if dtype == "int16" else ["uint64"]:
+        check_payload(dtype, kind)
 
 
 @pytest.mark.ishmem
 def test_sources() -> None:
     """Sources off the heap, views, and more than there is room for: ``nelems``."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     values = [pattern("int64", 40, pe) for pe in range(n)]
     dest, signal = ishmem.zeros(200, dtype="int64"), ishmem.zeros((), dtype="uint64")
     add = ishmem.SIGNAL_ADD
@@ -80,17 +68,10 @@ def test_sources() -> None:
     same(dest, expected)
 
 
-@pytest.fixture(scope="module", params=[{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_HOST_ATOMICS": "kernel"}], ids=str)
-def other_route(request: pytest.FixtureRequest) -> Iterator[Pes]:
-    """PEs whose copies are made by the copy engine, or their atomics by kernels."""
-    pool = Pes(2, request.param)
-    yield pool
-    pool.stop()
-
-
-def check_routes(kind: str) -> None:
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+@pytest.mark.ishmem
+@pytest.mark.parametrize("kind", SIGNAL_TYPES)
+def test_kinds(kind: str) -> None:
+    me, n, right, left = ring()
     dest, signals = ishmem.zeros(100, dtype="int32"), ishmem.zeros(2, dtype=kind)
     for r in range(1, 6):
         ishmem.put_signal(dest, np.full(100, 10 * r + me, "int32"), signals, r, ishmem.SIGNAL_SET, right)
@@ -106,20 +87,15 @@ def check_routes(kind: str) -> None:
 
 @pytest.mark.slow_types
 @pytest.mark.parametrize("kind", SIGNAL_TYPES)
-def test_other_routes(other_route: Pes, kind: str) -> None:
-    other_route.run(check_routes, kind)
-
-
-@pytest.mark.ishmem
-@pytest.mark.parametrize("kind", SIGNAL_TYPES)
-def test_routes(kind: str) -> None:
-    check_routes(kind)
+@pytest.mark.parametrize("env", [{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_HOST_ATOMICS": "kernel"}], ids=str)
+def test_other_routes(pool_with, env: dict[str, str], kind: str) -> None:
+    """PEs whose copies are made by the copy engine, or their atomics by kernels."""
+    pool_with(2, env).run(test_kinds, kind)
 
 
 def check_ordering(rounds: int, count: int) -> None:
     """Thousands of payloads and signals: the payload is never older than the signal."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     dest, signals = ishmem.zeros(count, dtype="int64"), ishmem.zeros(2, dtype="uint64")
     seen = np.empty(count, "int64")
     for r in range(1, rounds + 1):
@@ -280,14 +256,12 @@ def check_group(rounds: int, kind: str, *groups: tuple[int, ...]) -> None:
         same(signals, np.array([rounds, 2 * rounds, rounds], kind))
 
 
-@pytest.mark.ishmem(2)
+@pytest.mark.ishmem([1, 2, 3])
 def test_group() -> None:
-    check_group(30, "uint64", (1,), (24,), (5, 7), (2, 3, 5))
-
-
-@pytest.mark.ishmem([1, 3])
-def test_group_of_pes() -> None:
-    check_group(5, "uint64", (7,))
+    if ishmem.n_pes() == 2:
+        check_group(30, "uint64", (1,), (24,), (5, 7), (2, 3, 5))
+    else:
+        check_group(5, "uint64", (7,))
 
 
 @dpex.kernel
@@ -308,30 +282,3 @@ def test_kernel_contention() -> None:
     n = ishmem.n_pes()
     expected = [n * items * (2**33 + 1), n * (items + 100)] if ishmem.my_pe() == 0 else [0, 0]
     same(signals, np.array(expected, "uint64"))
-
-
-@dpex.kernel
-def signal_of_float(item: kapi.Item, a, s):  # type: ignore
-    ishmem.put_signal(a, a, s, 1, ishmem.SIGNAL_SET, 0)
-
-
-@dpex.kernel
-def real_signal(item: kapi.Item, a, s):  # type: ignore
-    ishmem.signal_add(s, 1.5, 0)
-
-
-@dpex.kernel
-def unknown_operation(item: kapi.Item, a, s):  # type: ignore
-    ishmem.put_signal(a, a, s, 1, 0.5, 0)
-
-
-@pytest.mark.ishmem(1)
-def test_kernel_errors() -> None:
-    a, s = ishmem.zeros(3, dtype="float64"), ishmem.zeros(3, dtype="uint64")
-    for kernel, arrays, words in (
-        (signal_of_float, (a, a), "put_signal: sig_addr has dtype float64; allowed are int32, int64, uint32, uint64"),
-        (real_signal, (a, s), "signal_add: signal is float64"),
-        (unknown_operation, (a, s), "put_signal: sig_op is .*; allowed are SIGNAL_SET, SIGNAL_ADD"),
-    ):
-        with pytest.raises(Exception, match=words):
-            dpex.call_kernel(kernel, kapi.Range(1), *arrays)

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, pattern, same, symmetric
+from common import KERNEL_TYPES, dpex, dpnp, kapi, pattern, ring, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.testing import Pes
 
-KERNEL_TYPES = tuple(name for name in RMA_TYPES if name != "float16" or not dpex.HAS_NUMBA_DPEX)
 LENGTH, WIDTH = 120, 140
 
 # dst, sst, bsize, nblocks, offset of dest, offset of source
@@ -51,69 +49,35 @@ class Cases:
         return result
 
 
-def check_host(dtype: str) -> None:
+@pytest.mark.one_type("int16")
+@pytest.mark.ishmem([1, 2, 3, 4])
+@pytest.mark.parametrize("dtype", RMA_TYPES)
+def test_host(dtype: str) -> None:
+    """With host, symmetric and private arrays on this PE; blocks of one element by iput and iget as well."""
     c = Cases(dtype)
-    put, get, blocks = (symmetric(c.guard) for _ in range(3))
-    host, host_source = c.guard.copy(), c.values[c.me]
+    sources = c.values[c.me], c.source, dpnp.asarray(c.values[c.me])
+    puts, gets = [symmetric(c.guard) for _ in sources], [c.guard.copy(), symmetric(c.guard), dpnp.asarray(c.guard)]
     for pe in range(c.n):
         for place, dst, sst, size, count, to, origin in c.places(c.me):
-            ishmem.ibput(put[place + to :], host_source[origin:], dst, sst, size, count, pe)
-            if size == 1:
-                ishmem.iput(blocks[place + to :], c.source[origin:], dst, sst, count, pe)
-            else:
-                ishmem.ibput(blocks[place + to :], c.source[origin:], dst, sst, size, count, pe)
+            for k, (put, source) in enumerate(zip(puts, sources)):
+                blocks = (count,) if size == 1 and k else (size, count)
+                routine = ishmem.iput if len(blocks) == 1 else ishmem.ibput
+                routine(put[place + to :], source[origin:], dst, sst, *blocks, pe)
         for place, dst, sst, size, count, to, origin in c.places(pe):
-            ishmem.ibget(get[place + to :], c.source[origin:], dst, sst, size, count, pe)
-            if size == 1:
-                ishmem.iget(host[place + to :], c.source[origin:], dst, sst, count, pe)
-            else:
-                ishmem.ibget(host[place + to :], c.source[origin:], dst, sst, size, count, pe)
+            for k, get in enumerate(gets):
+                blocks = (count,) if size == 1 and k else (size, count)
+                routine = ishmem.iget if len(blocks) == 1 else ishmem.ibget
+                routine(get[place + to :], c.source[origin:], dst, sst, *blocks, pe)
     ishmem.barrier_all()
-    for result in (put, get, blocks, host):
+    for result in (*puts, *gets):
         same(result, c.expected())
-
-
-@pytest.mark.parametrize("dtype", RMA_TYPES)
-@pytest.mark.ishmem(2)
-def test_host_types(dtype: str) -> None:
-    check_host(dtype)
-
-
-@pytest.mark.ishmem([1, 3, 4])
-def test_host() -> None:
-    check_host("int16")
-
-
-def check_not_symmetric(dtype: str) -> None:
-    """The local side is a dpnp array outside the heap."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
-    values = [pattern(dtype, 40, pe) for pe in range(n)]
-    guard = pattern(dtype, 60, 99)
-    dest, local = symmetric(guard), dpnp.asarray(guard)
-    ishmem.ibput(dest[1:], dpnp.asarray(values[me])[2:], 7, 5, 3, 4, right)
-    ishmem.barrier_all()
-    expected = guard.copy()
-    expected[chosen(1, 7, 3, 4)] = values[left][chosen(2, 5, 3, 4)]
-    same(dest, expected)
-    ishmem.iget(local[3:], dest[1:], 4, 2, 9, left)
-    from_left, wanted = guard.copy(), guard.copy()
-    from_left[chosen(1, 7, 3, 4)] = values[(left - 1) % n][chosen(2, 5, 3, 4)]
-    wanted[chosen(3, 4, 1, 9)] = from_left[chosen(1, 2, 1, 9)]
-    same(local, wanted)
 
 
 @pytest.mark.ishmem(2, env={"ISHMEM_COPY_CUTOVER": "1"}, exact=True)
 def test_by_engine() -> None:
-    check_host("int32")
-    check_views("uint8")
-    check_shaped("float32", 0)
-    check_shaped("int8", 7)
-
-
-@pytest.mark.ishmem
-def test_not_symmetric() -> None:
-    check_not_symmetric("float64")
+    test_host("int32")
+    test_shaped("float32", 0)
+    test_shaped("int8", 7)
 
 
 @pytest.mark.ishmem(2)
@@ -132,41 +96,6 @@ def test_large() -> None:
 # --- put and get of views
 
 
-def check_views(dtype: str) -> None:
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
-    values = [pattern(dtype, 48, pe).reshape(6, 8) for pe in range(n)]
-    guard = pattern(dtype, 48, 99).reshape(6, 8)
-    views: list[tuple[Any, Any]] = [
-        (np.s_[:, 2], np.s_[:, 7]), (np.s_[1:4, 2:5], np.s_[3:6, 0:3]), (np.s_[2, ::2], np.s_[4, 1:5]),
-        (np.s_[5], np.s_[1:3, 0:4]), (np.s_[::2, 1:4], np.s_[3:, 5:]), (np.s_[3:4, 1::3], np.s_[0:3, 0:1]),
-        (np.s_[1:1, ::2], np.s_[2:2, ::2]), (np.s_[1, 3:3:2], np.s_[4, 0:0]), (np.s_[2, ::-1], np.s_[4, ::-1]),
-        (np.s_[1, ::-2], np.s_[3, 5:1:-1]), (np.s_[2, ::-1], np.s_[4]),
-        (np.s_[:, 3], np.s_[::-1, 3]), (np.s_[1:3, 2:4], np.s_[4, 6:2:-1]), (np.s_[1, 3::-3], np.s_[1:2, 5:7]),
-        (np.s_[:, ::-1], np.s_[::-1]), (np.s_[::2, ::3], np.s_[3:, 1:7:2]), (np.s_[:, 1:3], np.s_[4:1:-1, 4:]),
-        (np.s_[::-2, ::-1], np.s_[3:]), (np.s_[:, 0:4], np.s_[::2]), (np.s_[1:3, ::4], np.s_[5, ::2]),
-    ]  # fmt: skip
-    source = symmetric(values[me])
-    for to, origin in views:
-        put, put_host, get, get_host = symmetric(guard), symmetric(guard), symmetric(guard), guard.copy()
-        ishmem.put(put[to], source[origin], right)
-        ishmem.put_nbi(put_host[to], values[me][origin], right)
-        ishmem.get(get[to], source[origin], right)
-        ishmem.get_nbi(get_host[to], source[origin], right)
-        ishmem.barrier_all()
-        for results, pe in (((put, put_host), left), ((get, get_host), right)):
-            expected = guard.copy()
-            expected[to] = values[pe][origin].reshape(expected[to].shape)
-            for result in results:
-                same(result, expected)
-
-
-@pytest.mark.ishmem
-@pytest.mark.parametrize("dtype", ["bool", "int64", "complex128"])
-def test_views(dtype: str) -> None:
-    check_views(dtype)
-
-
 SHAPED: list[tuple[Any, Any]] = [
     (lambda a: a.T, lambda a: a.reshape(6, 5, 4)), (lambda a: a[:, 1:].T, lambda a: a[:, :4].T),
     (lambda a: a[:, :, 1], lambda a: a[:, :, 4]), (lambda a: a[1:3, 1:4, 2:5], lambda a: a[2:, :3, :3]),
@@ -174,24 +103,36 @@ SHAPED: list[tuple[Any, Any]] = [
     (lambda a: a[:, :4].transpose(2, 1, 0), lambda a: a[:, 1:].T), (lambda a: a[1], lambda a: a.T[:, :, 2]),
     (lambda a: a[1:3, :, ::3], lambda a: a[::3, :, 4:]), (lambda a: a[:, 1:3, :], lambda a: a.reshape(8, 15)[:, 3:9]),
     (lambda a: a[0:1, 3:4, 1:2], lambda a: a[2:3, ::9, ::8]), (lambda a: a[:, 2:2], lambda a: a[:, :, 3:3]),
+    (lambda a: a[1:3], lambda a: a[2:]), (lambda a: a, lambda a: a.reshape(24, 5)),
+    (lambda a: a[1, :, 2], lambda a: a[2, ::-1, 5]), (lambda a: a[2, 3, ::2], lambda a: a[1, 4, 1:4]),
+    (lambda a: a[0, 0], lambda a: a[1:3, 2, :3]), (lambda a: a[2, 1, ::-1], lambda a: a[3, 2, ::-1]),
+    (lambda a: a[1, 2, ::-2], lambda a: a[3, 4, 5:2:-1]), (lambda a: a[2, 1, ::-1], lambda a: a[0, 4]),
+    (lambda a: a[1:3, 2, :3], lambda a: a[1, 0]), (lambda a: a[0, 1, 2, ...], lambda a: a[3, 4, 5, ...]),
 ]  # fmt: skip
 """Parts of an array of shape (4, 5, 6): of dest, and of the elements of source in C order."""
+FORTRAN = [(lambda a: a.T, lambda a: a.T)]
+"""Both in Fortran order: only whole, as the first elements are those in memory."""
+PARTS = [("uint8", count) for count in (1, 2, 5, 13, 23)]
 
 
-def check_shaped(dtype: str, count: int) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize(("dtype", "count"), [("bool", 0), ("int16", 0), ("float64", 0), ("complex128", 0), *PARTS])
+def test_shaped(dtype: str, count: int) -> None:
     """The first elements of views in up to three dimensions, transposed and backwards, in C order; 0: all."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     values = [pattern(dtype, 120, pe).reshape(4, 5, 6) for pe in range(n)]
     guard = pattern(dtype, 120, 99).reshape(4, 5, 6)
     source, private = symmetric(values[me]), dpnp.asarray(values[me])
-    puts, gets = [symmetric(guard) for _ in range(3)], [symmetric(guard), guard.copy(), dpnp.asarray(guard)]
-    for to, origin in SHAPED:
+    puts = [symmetric(guard) for _ in range(4)]
+    gets = [symmetric(guard), guard.copy(), dpnp.asarray(guard), guard.copy()]
+    for to, origin in SHAPED if count else SHAPED + FORTRAN:
         nelems = min(count, to(guard).size) if count else None
         for dest, given in zip(puts, (source, values[me], private)):
             ishmem.put(to(dest), origin(given), right, nelems=nelems)
-        for dest in gets:
+        ishmem.put_nbi(to(puts[3]), origin(values[me]), right, nelems=nelems)
+        for dest in gets[:3]:
             ishmem.get(to(dest), origin(source), right, nelems=nelems)
+        ishmem.get_nbi(to(gets[3]), origin(source), right, nelems=nelems)
         ishmem.barrier_all()
         for results, pe in ((puts, left), (gets, right)):
             expected = guard.copy()
@@ -203,27 +144,11 @@ def check_shaped(dtype: str, count: int) -> None:
         ishmem.barrier_all()
 
 
-@pytest.mark.ishmem
-@pytest.mark.parametrize("dtype", ["int16", "float64", "complex128"])
-def test_shaped(dtype: str) -> None:
-    check_shaped(dtype, 0)
-
-
 @pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
 @pytest.mark.parametrize("environment", [{}, {"ISHMEM_SIM_ORDER": "late:3"}], ids=["at once", "late"])
-def test_shaped_on_nodes(environment: dict[str, str]) -> None:
-    pool = Pes(3, environment, nodes=[1, 2])
-    try:
-        pool.run(check_shaped, "int32", 0)
-        pool.run(check_shaped, "uint8", 7)
-    finally:
-        pool.stop()
-
-
-@pytest.mark.ishmem(2)
-@pytest.mark.parametrize("count", [1, 2, 5, 13, 23])
-def test_part_of_shaped(count: int) -> None:
-    check_shaped("uint8", count)
+def test_shaped_on_nodes(pool_with, environment: dict[str, str]) -> None:
+    for dtype, count in (("int32", 0), ("uint8", 7)):
+        pool_with(3, environment, nodes=[1, 2]).run(test_shaped, dtype, count)
 
 
 class Labelled(np.ndarray):
@@ -254,8 +179,7 @@ def test_repeated() -> None:
 @pytest.mark.ishmem(2)
 def test_large_views() -> None:
     """Views that are copied without the interpreter's lock, also of static host memory."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     values = [pattern("float32", 512 * 400, pe).reshape(512, 400) for pe in range(n)]
     for dest in (ishmem.zeros((400, 512), dtype="float32"), ishmem.static("plate", (400, 512), "float32")):
         ishmem.put(dest[::2], values[me].T[1::2], right)
@@ -263,26 +187,6 @@ def test_large_views() -> None:
         expected = np.zeros((400, 512), "float32")
         expected[::2] = values[left].T[1::2]
         same(dest, expected)
-
-
-@pytest.mark.ishmem(1)
-def test_part_of_views() -> None:
-    """``nelems`` may end within a block."""
-    me = ishmem.my_pe()
-    values = pattern("int32", 40, 1).reshape(5, 8)
-    for count in range(13):
-        dest = ishmem.zeros((5, 8), dtype="int32")
-        ishmem.put(dest[1:5, 2:5], values.ravel(), me, nelems=count)
-        expected = np.zeros((5, 8), "int32")
-        places = [(1 + k // 3, 2 + k % 3) for k in range(count)]
-        for k, place in enumerate(places):
-            expected[place] = values.ravel()[k]
-        same(dest, expected)
-        backwards = ishmem.zeros(40, dtype="int32")
-        ishmem.put(backwards[::-1], values.ravel()[::-1], me, nelems=count)
-        same(backwards, np.where(np.arange(40) >= 40 - count, values.ravel(), 0))
-        ishmem.free(backwards)
-        ishmem.free(dest)
 
 
 @pytest.mark.ishmem([1, 2])
@@ -381,15 +285,11 @@ def check_kernel(dtype: str, *groups: tuple[int, ...]) -> None:
 
 
 @pytest.mark.slow_types
+@pytest.mark.one_type("int16")
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
-@pytest.mark.ishmem(2)
+@pytest.mark.ishmem([1, 2, 3, 4])
 def test_kernel_types(dtype: str) -> None:
-    check_kernel(dtype)
-
-
-@pytest.mark.ishmem([1, 3, 4])
-def test_kernel() -> None:
-    check_kernel("int16", (1,), (7,))
+    check_kernel(dtype, *([(1,), (7,)] if dtype == "int16" else []))
 
 
 @pytest.mark.slow_cases("other numbers", "2pes-1")
@@ -420,8 +320,7 @@ def move_transposed_by_group(item: kapi.NdItem, put, get, source, pe):  # type: 
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])
 def test_transposed(dtype: str) -> None:
     """Elements go to the same indices between arrays in C and in Fortran order."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     values = [pattern(dtype, 15, pe).reshape(5, 3) for pe in range(n)]
     for kernel, span in ((move_transposed, kapi.Range(1)), (move_transposed_by_group, kapi.NdRange((4,), (4,)))):
         for to_c, from_c in ((False, True), (True, False), (False, False)):
@@ -463,21 +362,3 @@ def test_transposed_on_one_pe() -> None:
         dpex.call_kernel(sum_transposed, kapi.Range(1), a.T, b)
     with pytest.raises(Exception, match="nelems is for contiguous arrays in the same memory order"):
         dpex.call_kernel(part_of_transposed, kapi.Range(1), a.T, b)
-
-
-@dpex.kernel
-def strides_of_reals(item: kapi.Item, a):  # type: ignore
-    ishmem.iput(a, a, 1.5, 1, 1, 0)
-
-
-@dpex.kernel
-def two_dtypes(item: kapi.Item, a):  # type: ignore
-    ishmem.ibget(a, a.real, 1, 1, 1, 1, 0)
-
-
-@pytest.mark.ishmem(1)
-def test_kernel_errors() -> None:
-    with pytest.raises(Exception, match="iput: dst is an integer, got float64"):
-        dpex.call_kernel(strides_of_reals, kapi.Range(1), ishmem.zeros(3, dtype="int32"))
-    with pytest.raises(Exception, match="source"):
-        dpex.call_kernel(two_dtypes, kapi.Range(1), ishmem.zeros(3, dtype="complex64"))

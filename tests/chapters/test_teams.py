@@ -361,14 +361,3 @@ def check_kernel(rounds: int) -> None:
 @pytest.mark.ishmem
 def test_kernel() -> None:
     check_kernel(20 if ishmem.n_pes() < 3 else 4)
-
-
-@dpex.kernel
-def not_a_handle(item: kapi.Item, a):
-    ishmem.team_sync(a[0])
-
-
-@pytest.mark.ishmem(1)
-def test_kernel_types() -> None:
-    with pytest.raises(Exception, match="team_sync: team is an integer, got float32"):
-        dpex.call_kernel(not_a_handle, kapi.Range(1), ishmem.zeros(1, dtype="f4"))

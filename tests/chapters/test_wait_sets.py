@@ -332,30 +332,3 @@ def test_group_vectors() -> None:
     assert (counts == counts[0]).all()
     assert counts[0].sum() == 300
     assert ((counts[0] > 0) == (status.asnumpy() == 0)).all(), counts[0]
-
-
-@dpex.kernel
-def real_set(item: kapi.Item, a, b):  # type: ignore
-    ishmem.test_any(b, ishmem.CMP_EQ, 1)
-
-
-@dpex.kernel
-def real_mask(item: kapi.Item, a, b):  # type: ignore
-    ishmem.wait_until_all(a, ishmem.CMP_EQ, 1, b)
-
-
-@dpex.kernel
-def other_values(item: kapi.Item, a, b):  # type: ignore
-    ishmem.test_all_vector(a, ishmem.CMP_EQ, a[0])
-
-
-@pytest.mark.ishmem(1)
-def test_kernel_errors() -> None:
-    a, b = ishmem.zeros(3, dtype="int64"), ishmem.zeros(3, dtype="float32")
-    for kernel, words in (
-        (real_set, "test_any: ivars has dtype float32; allowed are int32"),
-        (real_mask, "wait_until_all: status has dtype float32"),
-        (other_values, "test_all_vector: cmp_values is an array, got int64"),
-    ):
-        with pytest.raises(Exception, match=words):
-            dpex.call_kernel(kernel, kapi.Range(1), a, b)

@@ -29,9 +29,9 @@ CHECKS = {
     "rma": (test_rma.check_kernel_cases, ("int32", test_rma.SAMPLE)),
     "rma by group": (test_rma.check_group_cases, ("uint8", test_rma.SAMPLE, (24,))),
     "large": (test_rma.check_kernel_large, ("float32", 70_001)),
-    "ptr": (test_rma.check_ptr_in_kernel, ()),
-    "amo": (test_amo.check_kernel, ("int64",)),
-    "amo, float32": (test_amo.check_kernel, ("float32",)),
+    "ptr": (test_rma.test_ptr_in_kernel, ()),
+    "amo": (test_amo.test_kernel, ("int64",)),
+    "amo, float32": (test_amo.test_kernel, ("float32",)),
     "signals": (test_signals.check_kernel, ("int16", 20)),
     "signals by group": (test_signals.check_group, (5, "uint64", (24,))),
     "strided": (test_strided.check_kernel, ("int16", (24,))),
@@ -41,10 +41,10 @@ CHECKS = {
     "collectives": (test_kernels_collectives.check_all, ("int32", "group", (0, 1, 33, 4099))),
     "reductions": (test_kernels_reductions.check_all, ("float64", "few by group", (0, 1, 33, 4099))),
     "host rma": (test_rma.check_host_cases, ("int16", test_rma.SAMPLE)),
-    "host amo": (test_amo.check_host, ("int64",)),
-    "host amo, float32": (test_amo.check_host, ("float32",)),
+    "host amo": (test_amo.test_host, ("int64",)),
+    "host amo, float32": (test_amo.test_host, ("float32",)),
     "host signals": (test_signals.check_payload, ("int16",)),
-    "host signals of int32": (test_signals.check_routes, ("int32",)),
+    "host signals of int32": (test_signals.test_kinds, ("int32",)),
     "host signals and views": (test_signals.test_sources, ()),
     "host wait": (test_wait.test_host_comparisons, ("uint32",)),
     "host wait for others": (test_wait.test_host_ring, ()),
@@ -136,7 +136,7 @@ def test_by_the_proxy(mode: str) -> None:
 
 def storm() -> tuple[int, list[int]]:
     with registered_arrays():
-        return test_amo.all_kernels()
+        return test_amo.everyone(0, 3)
 
 
 @dpex.kernel

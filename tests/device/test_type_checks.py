@@ -76,12 +76,41 @@ SAME = {
 
 @pytest.mark.ishmem(2)
 def test_same_words() -> None:
-    chosen = list(SAME)
-    for text in chosen:
-        dtypes, words = SAME[text]
-        arrays = [ishmem.zeros(8, dtype=dtype) for dtype in (dtypes.split() * 3)[:3]]
+    for text, (dtypes, words) in SAME.items():
+        arrays = arrays_of(dtypes)
         for said in (said_by_host(text, *arrays), said_by_kernel(text, *arrays)):
             assert re.search(re.escape(words), said), (text, said)
+
+
+# What kernels say for the arrays a, b and c of the dtypes given; the host says it in words of its own.
+OF_KERNELS = {
+    "ishmem.put_signal(a, a, b, 1, 0, 0)": ("float64", "put_signal: sig_addr has dtype float64; allowed are int32"),
+    "ishmem.signal_add(b, 1.5, 0)": ("float64 uint64", "signal_add: signal is float64"),
+    "ishmem.put_signal(a, a, b, 1, 0.5, 0)": ("float64 uint64", "; allowed are SIGNAL_SET, SIGNAL_ADD"),
+    "ishmem.test_any(b, 1, 1)": ("int64 float32", "test_any: ivars has dtype float32; allowed are int32"),
+    "ishmem.wait_until_all(a, 1, 1, b)": ("int64 float32", "wait_until_all: status has dtype float32"),
+    "ishmem.test_all_vector(a, 1, a[0])": ("int64", "test_all_vector: cmp_values is an array, got int64"),
+    "ishmem.iput(a, a, 1.5, 1, 1, 0)": ("int32", "iput: dst is an integer, got float64"),
+    "ishmem.ibget(a, b, 1, 1, 1, 1, 0)": ("complex64 float32", "dest has dtype complex64 and source has dtype float32"),
+    "ishmem.team_sync(a[0])": ("float32", "team_sync: team is an integer, got float32"),
+    "ishmem.set_lock(a)": ("float32", "set_lock: lock has dtype float32; allowed are int64"),
+    "ishmem.atomic_inc(a, 0, order=9)": ("int64", "order is 9; allowed are ORDER_RELAXED"),
+    "ishmem.pe_quiet(1.5)": ("int64", "target_pes is a PE number, or a tuple or an array"),
+    "ishmem.pe_quiet((0.5, 0.5))": ("int64", "target_pes is a PE number, or a tuple or an array"),
+    "ishmem.pe_quiet(a)": ("float64", "target_pes is a PE number, or a tuple or an array"),
+    "ishmem.view(a[::2], 'int64')[0] = 1": ("int32", "not contiguous"),
+    "ishmem.view(a, 3)[0] = 1": ("int32", "dtype is a type of elements"),
+}
+
+
+def arrays_of(dtypes: str) -> list[Any]:
+    return [ishmem.zeros(8, dtype=dtype) for dtype in (dtypes.split() * 3)[:3]]
+
+
+@pytest.mark.ishmem(1)
+def test_words_of_kernels() -> None:
+    for text, (dtypes, words) in OF_KERNELS.items():
+        assert words in said_by_kernel(text, *arrays_of(dtypes)), text
 
 
 @pytest.mark.ishmem(1)

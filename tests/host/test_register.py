@@ -5,7 +5,7 @@ from __future__ import annotations
 import collective_calls as calls
 import numpy as np
 import pytest
-from common import dpnp, same, tensor
+from common import dpnp, ring, same, tensor
 
 import ishmem
 from ishmem.common import algorithms
@@ -41,8 +41,7 @@ def check_collectives(dtype: str, counts: tuple[int, ...]) -> None:
 
 def check_moves(count: int) -> None:
     """Puts and gets of all kinds; guard elements stay."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left = (me + 1) % n, (me - 1) % n
+    me, n, right, left = ring()
     a, other = private(count + 2 * GUARD, "int32"), private(64, "int64")
     ishmem.register(a)
     ishmem.register(other)

@@ -40,7 +40,7 @@ MODES = {
 
 ATOMICS: list[tuple[Any, ...]] = [
     (test_signals.check_payload, "int32"),
-    (test_amo.check_kernel, "float64"),
+    (test_amo.test_kernel, "float64"),
     (test_signals.check_kernel, "float64", 5),
     (test_locks.check_kernel, 4, 0, False),
     (test_order.check_order, "kernel", "kernel", 10),
@@ -60,33 +60,32 @@ FEW_COLLECTIVES: list[tuple[Any, ...]] = [  # kernels with all of them take long
 ]
 HOST: list[tuple[Any, ...]] = [
     (test_rma.check_host_cases, "float16", SAMPLE[::3]),
-    (test_rma.check_elements, "complex128"),
-    (test_rma.check_large, "uint8"),
-    (test_rma.check_off_heap, "float64"),
-    (test_rma.check_shapes,),
+    (test_rma.test_elements, "complex128"),
+    (test_rma.test_large, "uint8"),
+    (test_rma.test_off_heap, "float64"),
+    (test_strided.test_shaped, "float32", 0),
     (test_register.check_moves, 33),
     (test_register.check_collectives, "int64", (1, 700)),
     (test_reductions.check_halves, "bfloat16", (1, 5001), ("sum_reduce", "sum_exscan")),
-    (test_strided.check_host, "int16"),
-    (test_strided.check_not_symmetric, "float64"),
+    (test_strided.test_host, "int16"),
     (test_contexts.check_operations,),
-    (test_on_queue.check_copies, "int16"),
-    (test_on_queue.check_strided, "int32"),
+    (test_on_queue.test_copies, "int16"),
+    (test_on_queue.test_strided, "int32"),
 ]
 KERNELS: list[tuple[Any, ...]] = [
     (test_rma.check_kernel_cases, "complex128", SAMPLE[::3]),
     (test_rma.check_group_cases, "float32", SAMPLE[::3], (7,)),
     (test_rma.check_kernel_large, "uint8", (3 << 20) + 5),
-    (test_rma.check_many_items,),
-    (test_rma.check_kernel_off_heap,),
+    (test_rma.test_many_items,),
+    (test_rma.test_kernel_off_heap,),
     (test_signals.check_group, 3, (7,)),
     (test_strided.check_kernel, "int16", (7,)),
-    (test_on_queue.check_collectives,),
+    (test_on_queue.test_collectives,),
 ]
 CHECKS = {
     "PCIe": [*ATOMICS, *FEW_COLLECTIVES],
-    "none": [*COLLECTIVES, (test_amo.check_kernel, "uint32"), *KERNELS],
-    "none, discrete": [*HOST, (test_rma.check_kernel_off_heap,)],
+    "none": [*COLLECTIVES, (test_amo.test_kernel, "uint32"), *KERNELS],
+    "none, discrete": [*HOST, (test_rma.test_kernel_off_heap,)],
 }
 
 
@@ -163,8 +162,8 @@ def test_contention(far: Pes) -> None:
 
 @on("PCIe")
 def test_views(far: Pes) -> None:
-    far.run(test_rma.check_views, "float64")
-    far.run(test_rma.check_ptr_in_kernel)
+    far.run(test_rma.test_ptr_views, "float64")
+    far.run(test_rma.test_ptr_in_kernel)
 
 
 @dpex.kernel
@@ -372,7 +371,7 @@ def test_two_cards(cards: Pes) -> None:
     cards.run(check_cards)
     cards.run(test_rma.check_kernel_cases, "int16", SAMPLE[::3])
     cards.run(test_rma.check_host_cases, "float16", SAMPLE[::3])
-    cards.run(test_order.check_quiet)
+    cards.run(test_order.test_quiet)
     test_amo.check_tickets(cards.run(test_amo.everyone))
 
 

@@ -26,9 +26,9 @@ from ishmem.testing import Pes
 
 CHAPTERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "rma": (test_rma.check_host_cases, ("int32", SAMPLE)),
-    "rma, in kernels": (test_rma.check_many_items, ()),
-    "strided": (test_strided.check_host, ("int16",)),
-    "amo": (test_amo.check_host, ("int64",)),
+    "rma, in kernels": (test_rma.test_many_items, ()),
+    "strided": (test_strided.test_host, ("int16",)),
+    "amo": (test_amo.test_host, ("int64",)),
     "signals": (test_signals.check_ordering, (30, 20)),
     "order": (test_order.check_order, ("kernel", "host", 20)),
     "wait": (test_wait.host_ring, (5,)),
@@ -123,4 +123,4 @@ def put_and_flush(item: kapi.Item, dest, source, pe):
 @LATE
 def test_flush() -> None:
     for case in test_order.FLUSHES:
-        test_order.check_flush(*case)
+        test_order.test_flush(*case)
