@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PICTURES = ("latency", "bandwidth", "pairs", "peers")
 BOTH = "ishmem, all PEs at once"
 COLORS = {
-    "ishmem": "#0068b5", BOTH: "#00a3f6", "mpi4py": "#e96115", "shmem4py": "#8f5da2", MACHINE: "#6a6d75",
+    "ishmem": "#0068b5", BOTH: "#00a3f6", "mpi4py": "#e96115", MACHINE: "#6a6d75",
 }  # fmt: skip
 """The colours of the lines, in the order of the legend."""
 STYLES = {MACHINE: "--", BOTH: ":"}
