@@ -48,8 +48,13 @@ def draw(rows: Sequence[Row], picture: str, title: str = "") -> Figure:
     matplotlib.use("Agg")
     figure = _DRAWERS[picture]([row for row in rows if row.status == "ok" and row.seconds])
     if title:
-        figure.suptitle(textwrap.fill(title, int(12 * figure.get_figwidth())), fontsize=8)
+        entitle(figure, title)
     return figure
+
+
+def entitle(figure: Figure, title: str) -> None:
+    """Write a title above all panels, in as many lines as it needs."""
+    figure.suptitle(textwrap.fill(title, int(12 * figure.get_figwidth())), fontsize=8)
 
 
 def save(figure: Figure, path: Path) -> None:
