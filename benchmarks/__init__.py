@@ -23,10 +23,10 @@ rest: warm-up, number of calls, batches, the slowest PE, median and quartiles, t
   default numbers of PEs.
 * ``raise Skip("reason")`` where a point is not applicable: its row is shown with the reason.
 * `Plan.limit` is a second statement over the same names: the least that this machine needs for the same work.
-* `Ishmem`, `Mpi` and `Shmem` (worlds.py) allocate the arrays and windows of a body, and free them after the row.
+* `Ishmem` and `Mpi` (worlds.py) allocate the arrays and windows of a body, and free them after the row.
 
-For each number of PEs, one job per library runs, all at the same time: ishmem run for ishmem, mpiexec for mpi4py,
-oshrun for shmem4py. The batches of the contenders alternate, so that ratios hold on a noisy machine.
+For each number of PEs, one job per library runs, both at the same time: ishmem run for ishmem, mpiexec for mpi4py. The
+batches of the contenders alternate, so that ratios hold on a noisy machine.
 """
 
 from ishmem.benchmarks.cases import Case, Plan, Skip, Wrong, case, values

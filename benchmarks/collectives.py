@@ -1,4 +1,4 @@
-"""Collectives: on the host beside mpi4py and shmem4py, on a queue, and in kernels by a work-item or a work-group.
+"""Collectives: on the host beside mpi4py, on a queue, and in kernels by a work-item or a work-group.
 
 The size is that of a block: what one PE contributes, or receives from one other PE.
 """
@@ -13,7 +13,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ishmem.benchmarks.cases import Plan, case, values
-from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem
+from ishmem.benchmarks.worlds import Ishmem, Mpi
 
 Array = np.ndarray[Any, Any]
 ROOT = 0
@@ -185,17 +185,6 @@ def _host(name: str, routine: Collective) -> None:
     def _(w: Mpi, size: int) -> Plan:
         return plan_of_mpi4py(w, name, size)
 
-    if name in ("broadcast", "fcollect", "collect", "alltoall") or name.endswith("_reduce"):
-
-        @of_ishmem.peer("shmem4py")
-        def _(w: Shmem, size: int) -> Plan:
-            arrays = Arrays(routine, w, size)
-            source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
-            names = {"shmem": w.shmem, "dest": dest, "source": source}
-            statement = f"shmem.{name}(dest, source{routine.arguments})"
-            check = None if name == "broadcast" and w.pe == ROOT else lambda done: w.expect(dest, arrays.wanted)
-            return Plan(statement, names, check, size)
-
 
 def _apart(w: Mpi, arrays: Arrays, dest: Array) -> list[Any]:
     """Return counts, displacements and types of an Alltoallw of every ``STRIDE``-th element."""
@@ -218,65 +207,23 @@ def _queue(name: str, routine: Collective) -> None:
 
 
 @functools.cache
-def _kernel(name: str, arguments: str, group: bool) -> Any:
-    """Return the kernel ``(dest, source, count, times)`` that calls a routine ``times`` times.
+def _kernel(name: str, group: bool) -> Any:
+    """Return the kernel ``(dest, source, elements, counts, times)`` that calls a routine ``times`` times.
 
-    ``count`` is the number of elements in a block, or the array of these numbers for all blocks.
+    ``elements`` is the number of elements in a block, and ``counts`` the array of these numbers for all blocks.
     """
     import ishmem
     from ishmem import dpex
-    from ishmem.dpex import kernel_api as kapi
 
-    routine = getattr(ishmem, f"{name}_work_group" if group else name)
-
-    def plain(item: kapi.Item, dest, source, count, times):  # type: ignore[no-untyped-def]
-        for _ in range(times):
-            routine(dest, source)
-
-    def rooted(item: kapi.Item, dest, source, count, times):  # type: ignore[no-untyped-def]
-        for _ in range(times):
-            routine(dest, source, ROOT)
-
-    def in_steps(item: kapi.Item, dest, source, count, times):  # type: ignore[no-untyped-def]
-        for _ in range(times):
-            routine(dest, source, STRIDE, STRIDE, count)
-
-    def rooted_with_counts(item: kapi.Item, dest, source, count, times):  # type: ignore[no-untyped-def]
-        for _ in range(times):
-            routine(dest, source, count, ROOT)
-
-    def with_counts(item: kapi.Item, dest, source, count, times):  # type: ignore[no-untyped-def]
-        for _ in range(times):
-            routine(dest, source, count, count)
-
-    def plain_group(item: kapi.NdItem, dest, source, count, times):  # type: ignore[no-untyped-def]
-        for _ in range(times):
-            routine(dest, source, item.get_group())
-
-    def rooted_group(item: kapi.NdItem, dest, source, count, times):  # type: ignore[no-untyped-def]
-        for _ in range(times):
-            routine(dest, source, ROOT, item.get_group())
-
-    def in_steps_group(item: kapi.NdItem, dest, source, count, times):  # type: ignore[no-untyped-def]
-        for _ in range(times):
-            routine(dest, source, STRIDE, STRIDE, count, item.get_group())
-
-    def rooted_with_counts_group(item: kapi.NdItem, dest, source, count, times):  # type: ignore[no-untyped-def]
-        for _ in range(times):
-            routine(dest, source, count, ROOT, item.get_group())
-
-    def with_counts_group(item: kapi.NdItem, dest, source, count, times):  # type: ignore[no-untyped-def]
-        for _ in range(times):
-            routine(dest, source, count, count, item.get_group())
-
-    bodies = {
-        "": (plain, plain_group),
-        f", {ROOT}": (rooted, rooted_group),
-        f", {STRIDE}, {STRIDE}, elements": (in_steps, in_steps_group),
-        f", counts, {ROOT}": (rooted_with_counts, rooted_with_counts_group),
-        ", counts, counts": (with_counts, with_counts_group),
-    }
-    return dpex.kernel(bodies[arguments][group])
+    form, last = (f"{name}_work_group", ", item.get_group()") if group else (name, "")
+    names: dict[str, Any] = {"ishmem": ishmem}
+    exec(
+        "def loop(item, dest, source, elements, counts, times):\n"
+        "    for _ in range(times):\n"
+        f"        ishmem.{form}(dest, source{COLLECTIVES[name].arguments}{last})\n",
+        names,
+    )
+    return dpex.kernel(names["loop"])
 
 
 def plan_in_kernel(w: Ishmem, name: str, size: int, items: int = 0) -> Plan:
@@ -290,13 +237,13 @@ def plan_in_kernel(w: Ishmem, name: str, size: int, items: int = 0) -> Plan:
     from ishmem.dpex import kernel_api as kapi
 
     by_host = plan_of_ishmem(w, name, size)
-    arguments, names = COLLECTIVES[name].arguments, dict(by_host.names)
-    names["block"] = dpnp.asarray(names["counts"]) if "counts" in arguments else names["elements"]
+    names = dict(by_host.names)
+    names["all_counts"] = dpnp.asarray(names["counts"])
     names["items"] = kapi.NdRange((items,), (items,)) if items else kapi.Range(1)
-    names.update(call=dpex.call_kernel, loop=_kernel(name, arguments, items > 0))
+    names.update(call=dpex.call_kernel, loop=_kernel(name, items > 0))
     return dataclasses.replace(
         by_host,
-        statement="call(loop, items, dest, source, block, count)",
+        statement="call(loop, items, dest, source, elements, all_counts, count)",
         names=names,
         counted=True,
         limit=f"for _ in range(count):\n    {by_host.statement}",
@@ -323,11 +270,6 @@ def _sync_all(w: Ishmem) -> Plan:
 @_sync_all.peer("mpi4py")
 def _(w: Mpi) -> Plan:
     return Plan("comm.Barrier()", {"comm": w.comm})
-
-
-@_sync_all.peer("shmem4py")
-def _(w: Shmem) -> Plan:
-    return Plan("shmem.sync_all()", {"shmem": w.shmem})
 
 
 for _name, _routine in COLLECTIVES.items():

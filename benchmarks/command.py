@@ -76,7 +76,7 @@ def _axes(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, tuple[str
 @click.option("--size", callback=_sizes, default="", show_default=_SIZES, help="Sizes: a list of sizes and ranges.")
 @click.option("--pes", callback=_counts, default="", help="Numbers of PEs, such as 2,4; by default those of each case.")
 @click.option("--axis", "axes", callback=_axes, multiple=True, help="Values of a case's axis, such as direction=both.")
-@click.option("--peers", callback=_words, default="mpi4py,shmem4py", show_default=True, help="Peers; none: no peers.")
+@click.option("--peers", callback=_words, default="mpi4py", show_default=True, help="Peers; none: no peers.")
 @click.option("--batches", type=click.IntRange(3, 1000), default=15, show_default=True, help="Batches of calls.")
 @click.option("--batch", type=click.FloatRange(0.0001, 10), help="Seconds per batch; 0.004, between nodes 0.02.")
 @click.option("--cases", type=click.Path(exists=True, dir_okay=False), multiple=True, help="A file with more cases.")
@@ -106,16 +106,15 @@ def _options(
     op: Any, side: Any, size: Any, pes: Any, axes: Any, peers: Any, cases: Any, hosts: str,
     batch: float | None, batches: int,
 ) -> Options:  # fmt: skip
-    from ishmem.benchmarks.group import LAUNCHERS
+    from ishmem.benchmarks.group import PEERS
     from ishmem.benchmarks.runner import Options
 
-    known = [name for name in LAUNCHERS if name != "ishmem"]
-    wrong = [name for name in peers if name not in (*known, "none")]
+    wrong = [name for name in peers if name not in (*PEERS, "none")]
     if wrong:
-        raise click.UsageError(f"no such peer: {wrong[0]}; allowed are {', '.join(known)} and none")
+        raise click.UsageError(f"no such peer: {wrong[0]}; allowed are {', '.join(PEERS)} and none")
     peers = tuple(name for name in peers if name != "none")
     if hosts:
-        op, peers = op or ("nodes",), tuple(name for name in peers if name != "shmem4py")
+        op = op or ("nodes",)
     # The PEs leave the barrier before a batch at different times, which differ more between nodes.
     batch = batch or (0.02 if hosts else 0.004)
     return Options(op, side, size, pes, axes, peers, batch, batches, files=tuple(map(str, cases)), hosts=hosts)

@@ -1,18 +1,61 @@
-"""Copies by the host: put, get, their nonblocking and strided forms, and the matrix of all pairs of PEs."""
+"""Copies by the host, from and into arrays of each kind, and on a queue; and the matrix of all pairs of PEs."""
 
 from __future__ import annotations
 
-from typing import Any
+import ctypes
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ishmem.benchmarks.cases import Plan, Skip, case, values
-from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem
+from ishmem.benchmarks.worlds import Ishmem, Mpi
 
 DIRECTIONS = ("one", "both")
 """Which PEs are active: PE 0 alone, or all at the same time."""
+ARGUMENTS = ("symmetric", "dpnp", "dpctl", "numpy")
+"""Kinds of the own array."""
 MEMCPY = "memcpy between the same buffers, as memoryviews"
-WINDOW = 64
+CALLS = "an empty Python call for each"
+WINDOW, WINDOW_ON_QUEUE, STRIDE = 64, 16, 4
+LARGE, SMALL, NBI = (8, 4 << 10, 16 << 10, 1 << 20, 16 << 20), (8, 4 << 10), (8, 512, 4096, 65536)
+
+
+class Copy(NamedTuple):
+    """A copy between ``own``, an array of the calling PE, and ``far``, a symmetric array on ``pe``.
+
+    Attributes:
+        case: Name of the benchmark case.
+        puts: Whether ``own`` is the source.
+        call: The call of ishmem.
+        sizes: Message sizes in bytes; True: all.
+        mpi: The equivalent call of mpi4py, on ``window``; empty if there is none.
+        times: Calls of a timed statement, which ends when all are complete.
+        kinds: Whether the kind of ``own`` is an axis; otherwise the direction is one.
+    """
+
+    case: str
+    puts: bool
+    call: str
+    sizes: bool | tuple[int, ...]
+    mpi: str = ""
+    times: int = 1
+    kinds: bool = True
+
+
+_PUT, _GET = "window.Put(own, pe)", "window.Get(own, pe)"
+COPIES = (
+    Copy("put", True, "ishmem.put(far, own, pe)", True, _PUT, kinds=False),
+    Copy("get", False, "ishmem.get(own, far, pe)", True, _GET, kinds=False),
+    Copy("put_nbi", True, "ishmem.put_nbi(far, own, pe)", NBI, _PUT, WINDOW, kinds=False),
+    Copy("get_nbi", False, "ishmem.get_nbi(own, far, pe)", NBI, _GET, WINDOW, kinds=False),
+    Copy("put_from", True, "ishmem.put(far, own, pe)", LARGE, _PUT),
+    Copy("get_into", False, "ishmem.get(own, far, pe)", LARGE, _GET),
+    Copy("put_nbi_from", True, "ishmem.put_nbi(far, own, pe)", SMALL, _PUT, WINDOW),
+    Copy("get_nbi_into", False, "ishmem.get_nbi(own, far, pe)", SMALL, _GET, WINDOW),
+    Copy("iput_from", True, "ishmem.iput(far, own, 1, 1, n, pe)", SMALL, _PUT),
+    Copy("iget_into", False, "ishmem.iget(own, far, 1, 1, n, pe)", SMALL, _GET),
+    Copy("put_signal_from", True, "ishmem.put_signal(far, own, signal, 1, 1, pe)", SMALL),
+)
 
 
 def active(direction: str) -> tuple[int, ...] | None:
@@ -32,166 +75,132 @@ def at_origin(w: Any, dest: Any, size: int, who: tuple[int, ...] | None) -> Any:
     return lambda done: w.expect(dest, wanted)
 
 
-@case("put", "host", size=True, limit=MEMCPY, direction=DIRECTIONS)
-def put(w: Ishmem, size: int, direction: str) -> Plan:
-    import ishmem
-
-    source, dest, who = w.filled(size), w.blank(size), active(direction)
-    names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right}
-    names.update(here=w.host_view(source, w.pe), there=w.host_view(dest, w.right))
-    check = at_target(w, dest, size, who)
-    return Plan("ishmem.put(dest, source, pe)", names, check, size, active=who, limit="there[:] = here")
-
-
-@put.peer("mpi4py")
-def _(w: Mpi, size: int, direction: str) -> Plan:
-    (window, dest), who = w.window(size), active(direction)
-    names = {"window": window, "source": values(size, w.pe), "pe": w.right}
-    check = at_target(w, dest, size, who)
-    return Plan("window.Put(source, pe); window.Flush(pe)", names, check, size, active=who)
-
-
-@put.peer("shmem4py")
-def _(w: Shmem, size: int, direction: str) -> Plan:
-    source, dest, who = w.filled(size), w.blank(size), active(direction)
-    names = {"shmem": w.shmem, "dest": dest, "source": source, "pe": w.right}
-    check = at_target(w, dest, size, who)
-    return Plan("shmem.put(dest, source, pe); shmem.quiet()", names, check, size, active=who)
-
-
-@case("get", "host", size=True, limit=MEMCPY, direction=DIRECTIONS)
-def get(w: Ishmem, size: int, direction: str) -> Plan:
-    import ishmem
-
-    source, dest, who = w.filled(size), w.blank(size), active(direction)
-    names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right}
-    names.update(here=w.host_view(dest, w.pe), there=w.host_view(source, w.right))
-    check = at_origin(w, dest, size, who)
-    return Plan("ishmem.get(dest, source, pe)", names, check, size, active=who, limit="here[:] = there")
-
-
-@get.peer("mpi4py")
-def _(w: Mpi, size: int, direction: str) -> Plan:
-    window, _memory = w.window(size, values(size, w.pe))
-    dest, who = np.zeros_like(values(size, 0)), active(direction)
-    names = {"window": window, "dest": dest, "pe": w.right}
-    check = at_origin(w, dest, size, who)
-    return Plan("window.Get(dest, pe); window.Flush(pe)", names, check, size, active=who)
-
-
-@get.peer("shmem4py")
-def _(w: Shmem, size: int, direction: str) -> Plan:
-    source, dest, who = w.filled(size), w.blank(size), active(direction)
-    names = {"shmem": w.shmem, "dest": dest, "source": source, "pe": w.right}
-    check = at_origin(w, dest, size, who)
-    return Plan("shmem.get(dest, source, pe)", names, check, size, active=who)
-
-
-NBI = f"for _ in range({WINDOW}): ishmem.%s(dest, source, pe)\nishmem.quiet()"
-
-
-@case("put_nbi", "host", size=(8, 512, 4096, 65536), limit="an empty Python call for each", direction=DIRECTIONS)
-def put_nbi(w: Ishmem, size: int, direction: str) -> Plan:
-    import ishmem
-
-    source, dest, who = w.filled(size), w.blank(size), active(direction)
-    names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right, "nothing": nothing}
-    check = at_target(w, dest, size, who)
-    limit = f"for _ in range({WINDOW}): nothing(dest, source, pe)" if size <= 512 else None
-    return Plan(NBI % "put_nbi", names, check, size, WINDOW, active=who, limit=limit, limit_copies=False)
-
-
-@put_nbi.peer("mpi4py")
-def _(w: Mpi, size: int, direction: str) -> Plan:
-    (window, dest), who = w.window(size), active(direction)
-    names = {"window": window, "source": values(size, w.pe), "pe": w.right}
-    statement = f"for _ in range({WINDOW}): window.Put(source, pe)\nwindow.Flush(pe)"
-    return Plan(statement, names, at_target(w, dest, size, who), size, WINDOW, active=who)
-
-
-@put_nbi.peer("shmem4py")
-def _(w: Shmem, size: int, direction: str) -> Plan:
-    source, dest, who = w.filled(size), w.blank(size), active(direction)
-    names = {"shmem": w.shmem, "dest": dest, "source": source, "pe": w.right}
-    statement = f"for _ in range({WINDOW}): shmem.put_nbi(dest, source, pe)\nshmem.quiet()"
-    return Plan(statement, names, at_target(w, dest, size, who), size, WINDOW, active=who)
-
-
-@case("get_nbi", "host", size=(8, 512, 4096, 65536), direction=DIRECTIONS)
-def get_nbi(w: Ishmem, size: int, direction: str) -> Plan:
-    import ishmem
-
-    source, dest, who = w.filled(size), w.blank(size), active(direction)
-    names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right}
-    return Plan(NBI % "get_nbi", names, at_origin(w, dest, size, who), size, WINDOW, active=who)
-
-
-@get_nbi.peer("mpi4py")
-def _(w: Mpi, size: int, direction: str) -> Plan:
-    window, _memory = w.window(size, values(size, w.pe))
-    dest, who = np.zeros_like(values(size, 0)), active(direction)
-    names = {"window": window, "dest": dest, "pe": w.right}
-    statement = f"for _ in range({WINDOW}): window.Get(dest, pe)\nwindow.Flush(pe)"
-    return Plan(statement, names, at_origin(w, dest, size, who), size, WINDOW, active=who)
-
-
 def nothing(*_arguments: Any) -> None:
     """Do nothing: measures the cost of a Python call."""
 
 
-STRIDE = 4
+def own_array(w: Ishmem, argument: str, contents: np.ndarray[Any, Any]) -> Any:
+    """Return an array of kind ``argument`` with these contents."""
+    if argument == "numpy":
+        return contents
+    if argument == "dpctl":
+        from ishmem.environment.arrays import tensor
+
+        return tensor.asarray(contents)
+    if argument == "dpnp":
+        import dpnp
+
+        return dpnp.asarray(contents)
+    array = w.blank(contents.nbytes)
+    array[...] = contents
+    return array
 
 
-def _columns(size: int) -> int:
+def own_view(w: Ishmem, own: Any, argument: str) -> Any:
+    """Return the bytes of an own array as the host reaches them; where only the copy engine does, of another array."""
+    import ishmem
+    from ishmem import _core
+
+    if argument == "numpy":
+        return memoryview(own).cast("B")
+    if argument == "symmetric":
+        return w.host_view(own, w.pe)
+    scratch = w.blank(own.nbytes)
+    for _ in range(2):  # a large allocation is mapped at its second use
+        ishmem.put(scratch, own, w.pe)
+    facts = _core.describe(own)
+    address = _core.private_place(facts[0], own.nbytes) if facts else 0
+    if not address:
+        return w.host_view(scratch, w.pe)
+    return memoryview((ctypes.c_char * own.nbytes).from_address(address)).cast("B")
+
+
+def _repeated(call: str, times: int, end: str) -> str:
+    return f"for _ in range({times}): {call}\n{end}"
+
+
+def _register(copy: Copy) -> None:
+    put, several = copy.puts, copy.times > 1
+    axes = {"argument": ARGUMENTS} if copy.kinds else {"direction": DIRECTIONS}
+
+    @case(copy.case, "host", size=copy.sizes, limit=CALLS if several else MEMCPY, **axes)
+    def body(w: Ishmem, size: int, direction: str = "one", argument: str = "symmetric") -> Plan:
+        import ishmem
+
+        who, contents = active(direction), values(size, w.pe)
+        far = w.blank(size) if put else w.filled(size)
+        own = own_array(w, argument, contents if put else np.zeros_like(contents))
+        names: dict[str, Any] = {"ishmem": ishmem, "far": far, "own": own, "n": size // 8, "pe": w.right}
+        names.update(signal=ishmem.zeros(1, dtype="uint64"), nothing=nothing)
+        names.update(here=own_view(w, own, argument), there=w.host_view(far, w.right))
+        check = at_target(w, far, size, who) if put else at_origin(w, own, size, who)
+        statement, limit = copy.call, "there[:] = here" if put else "here[:] = there"
+        if several:
+            statement = _repeated(copy.call, copy.times, "ishmem.quiet()")
+            limit = _repeated("nothing(far, own, pe)", copy.times, "")
+        return Plan(statement, names, check, size, copy.times, active=who, limit=limit, limit_copies=not several)
+
+    if copy.mpi:
+
+        @body.peer("mpi4py")
+        def _(w: Mpi, size: int, direction: str = "one", argument: str = "") -> Plan:
+            who, contents = active(direction), values(size, w.pe)
+            window, far = w.window(size, None if put else contents)
+            own = contents if put else np.zeros_like(contents)
+            check = at_target(w, far, size, who) if put else at_origin(w, own, size, who)
+            statement = _repeated(copy.mpi, copy.times, "window.Flush(pe)")
+            names = {"window": window, "own": own, "pe": w.right}
+            return Plan(
+                statement if several else f"{copy.mpi}; window.Flush(pe)", names, check, size, copy.times, active=who
+            )
+
+
+def _register_strided(op: str, put: bool) -> Any:
+    """Register the copy of every 4th element, on both sides."""
+
+    @case(op, "host", size=(8, 512, 4096, 65536, 1 << 20), limit="the same assignment between numpy arrays")
+    def body(w: Ishmem, size: int) -> Plan:
+        import ishmem
+
+        n = elements(size)
+        source, dest = w.filled(STRIDE * size), w.blank(STRIDE * size)
+        names = {"ishmem": ishmem, "dest": dest, "source": source, "n": n, "pe": w.right}
+        from_pe, to_pe = (w.pe, w.right) if put else (w.right, w.pe)
+        views = (w.host_view(source, from_pe), w.host_view(dest, to_pe))
+        names["here"], names["there"] = (np.frombuffer(view, "i8")[::STRIDE] for view in views)
+        statement, check = f"ishmem.{op}(dest, source, {STRIDE}, {STRIDE}, n, pe)", in_steps(w, dest, size, put)
+        return Plan(statement, names, check, size, active=(0,), limit="there[:] = here")
+
+    return body
+
+
+def elements(size: int) -> int:
+    """Return how many elements of 8 bytes a size is."""
     if size % 8:
         raise Skip("the size must be a multiple of the 8-byte elements")
     return size // 8
 
 
-@case("iput", "host", size=(8, 512, 4096, 65536, 1 << 20), limit="the same assignment between numpy arrays")
-def iput(w: Ishmem, size: int) -> Plan:
-    """Every 4th element, on both sides."""
-    import ishmem
-
-    n = _columns(size)
-    source, dest = w.filled(STRIDE * size), w.blank(STRIDE * size)
-    names = {"ishmem": ishmem, "dest": dest, "source": source, "n": n, "pe": w.right}
-    here, there = w.host_view(source, w.pe), w.host_view(dest, w.right)
-    names.update(here=np.frombuffer(here, "i8")[::STRIDE], there=np.frombuffer(there, "i8")[::STRIDE])
-    wanted = np.zeros(STRIDE * n, "i8")
-    if w.received((0,)):
-        wanted[::STRIDE] = values(STRIDE * size, w.left)[::STRIDE]
-    statement = f"ishmem.iput(dest, source, {STRIDE}, {STRIDE}, n, pe)"
-    return Plan(statement, names, lambda done: w.expect(dest, wanted), size, active=(0,), limit="there[:] = here")
+def in_steps(w: Any, dest: Any, size: int, put: bool) -> Any:
+    """Return the check of a copy of every 4th element by PE 0."""
+    wanted = np.zeros(STRIDE * size // 8, "i8")
+    if w.received((0,)) if put else w.sent((0,)):
+        wanted[::STRIDE] = values(STRIDE * size, w.left if put else w.right)[::STRIDE]
+    return lambda done: w.expect(dest, wanted)
 
 
-@iput.peer("mpi4py")
+@_register_strided("iput", True).peer("mpi4py")
 def _(w: Mpi, size: int) -> Plan:
-    n, (window, dest) = _columns(size), w.window(STRIDE * size)
+    n, (window, dest) = elements(size), w.window(STRIDE * size)
     kind = w.MPI.INT64_T.Create_vector(n, 1, STRIDE).Commit()
     names = {"window": window, "origin": [values(STRIDE * size, w.pe), 1, kind], "target": [0, 1, kind], "pe": w.right}
-    wanted = np.zeros(STRIDE * n, "i8")
-    if w.received((0,)):
-        wanted[::STRIDE] = values(STRIDE * size, w.left)[::STRIDE]
     statement = "window.Put(origin, pe, target); window.Flush(pe)"
-    return Plan(statement, names, lambda done: w.expect(dest, wanted), size, active=(0,))
+    return Plan(statement, names, in_steps(w, dest, size, True), size, active=(0,))
 
 
-@case("iget", "host", size=(8, 512, 4096, 65536, 1 << 20), limit="the same assignment between numpy arrays")
-def iget(w: Ishmem, size: int) -> Plan:
-    """Every 4th element, on both sides."""
-    import ishmem
-
-    n = _columns(size)
-    source, dest = w.filled(STRIDE * size), w.blank(STRIDE * size)
-    names = {"ishmem": ishmem, "dest": dest, "source": source, "n": n, "pe": w.right}
-    here, there = w.host_view(dest, w.pe), w.host_view(source, w.right)
-    names.update(here=np.frombuffer(here, "i8")[::STRIDE], there=np.frombuffer(there, "i8")[::STRIDE])
-    wanted = np.zeros(STRIDE * n, "i8")
-    if w.sent((0,)):
-        wanted[::STRIDE] = values(STRIDE * size, w.right)[::STRIDE]
-    statement = f"ishmem.iget(dest, source, {STRIDE}, {STRIDE}, n, pe)"
-    return Plan(statement, names, lambda done: w.expect(dest, wanted), size, active=(0,), limit="here[:] = there")
+_register_strided("iget", False)
+for _copy in COPIES:
+    _register(_copy)
 
 
 def _every_pe(n_pes: int) -> tuple[int, ...]:
@@ -209,3 +218,28 @@ def pairs(w: Ishmem, size: int, origin: int, target: int) -> Plan:
     wanted = values(size, origin) if w.pe == target else np.zeros_like(values(size, 0))
     check = lambda done: w.expect(dest, wanted)  # noqa: E731
     return Plan("ishmem.put(dest, source, pe)", names, check, size, active=(origin,), limit="there[:] = here")
+
+
+def _register_on_queue(op: str, sizes: bool | tuple[int, ...], times: int = 1, **axes: Any) -> None:
+    put = op != "get"
+
+    @case(op, "queue", size=sizes, limit="queue.memcpy between the same buffers", **axes)
+    def body(w: Ishmem, size: int, direction: str = "one") -> Plan:
+        import ishmem
+
+        source, dest, who = w.filled(size), w.blank(size), active(direction)
+        names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right, "n": size, "queue": dest.sycl_queue}
+        names["here"] = source.get_array().usm_data if put else w.usm_at(source, w.right)
+        names["there"] = w.usm_at(dest, w.right) if put else dest.get_array().usm_data
+        check = at_target(w, dest, size, who) if put else at_origin(w, dest, size, who)
+        call = f"ishmem.{op}_on_queue(dest, source, pe, queue)"
+        statement, limit = f"{call}.wait()", "queue.memcpy(there, here, n)"
+        if times > 1:
+            statement = _repeated(call, times, "ishmem.quiet_on_queue(queue).wait()")
+            limit = _repeated("queue.memcpy_async(there, here, n)", times, "queue.wait()")
+        return Plan(statement, names, check, size, times, active=who, limit=limit)
+
+
+_register_on_queue("put", True, direction=DIRECTIONS)
+_register_on_queue("get", True, direction=("one",))
+_register_on_queue("put_nbi", (8, 65536), WINDOW_ON_QUEUE)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ishmem.benchmarks.cases import Plan, case, values
 from ishmem.benchmarks.copies import nothing
-from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem
+from ishmem.benchmarks.worlds import Ishmem, Mpi
 
 CALL = "an empty Python call with the same arguments"
 START, VALUE = 5, 9
@@ -22,19 +22,17 @@ class Element(NamedTuple):
         mpi: The statement of mpi4py; ``w`` is the window.
         adds: Each call adds 1 to the element; otherwise the first call sets it to `VALUE`.
         fetches: The call returns the element and does not change it.
-        shmem: The statement of shmem4py, where it is not ``call``.
     """
 
     call: str
     mpi: str
     adds: bool = False
     fetches: bool = False
-    shmem: str = ""
 
 
 ELEMENTS = {
-    "p": Element(f"p(a, {VALUE}, pe)", "w.Put(value, pe)", shmem="put(a, value, pe); shmem.quiet()"),
-    "g": Element("g(a, pe)", "w.Get(old, pe)", fetches=True, shmem="get(old, a, pe)"),
+    "p": Element(f"p(a, {VALUE}, pe)", "w.Put(value, pe)"),
+    "g": Element("g(a, pe)", "w.Get(old, pe)", fetches=True),
     "atomic_set": Element(f"atomic_set(a, {VALUE}, pe)", "w.Accumulate(value, pe, op=REPLACE)"),
     "atomic_fetch": Element("atomic_fetch(a, pe)", "w.Fetch_and_op(value, old, pe, 0, NO_OP)", fetches=True),
     "atomic_add": Element("atomic_add(a, 1, pe)", "w.Accumulate(one, pe, op=SUM)", adds=True),
@@ -85,19 +83,6 @@ def _register(op: str, element: Element) -> None:
             return names["old"][0]
 
         return Plan(f"{element.mpi}; w.Flush(pe)", names, _check(w, element, memory, again), 8, active=(0,))
-
-    @body.peer("shmem4py")
-    def _(w: Shmem) -> Plan:
-        array = w.array(np.array([START]))
-        names: dict[str, Any] = {"shmem": w.shmem, "a": array, "pe": w.right}
-        names.update(value=np.array([VALUE]), old=np.array([0]))
-
-        def again() -> Any:
-            exec(f"old[0] = shmem.{element.call}" if not element.shmem else f"shmem.{element.shmem}", names)
-            return names["old"][0]
-
-        statement = f"shmem.{element.shmem or element.call}"
-        return Plan(statement, names, _check(w, element, array, again), 8, active=(0,))
 
 
 for _op, _element in ELEMENTS.items():

@@ -23,12 +23,8 @@ from ishmem.launch import hosts as launch_hosts, mpiexec
 Answer = tuple[str, Any]
 
 START = 120.0
-LAUNCHERS = {
-    "ishmem": ("ishmem", None, []),
-    "mpi4py": ("mpi4py", "mpiexec", []),
-    "shmem4py": ("shmem4py", "oshrun", ["--oversubscribe", "--allow-run-as-root"]),
-}
-"""Per library: the package, its launcher and options."""
+PEERS = ("mpi4py",)
+"""The libraries that ishmem is compared with."""
 
 
 class GroupError(Exception):
@@ -37,29 +33,25 @@ class GroupError(Exception):
 
 def missing(library: str, hosts: str = "") -> str | None:
     """Return why a library cannot be measured, or None."""
-    package, launcher, _options = LAUNCHERS[library]
-    if hosts and library == "shmem4py":
-        return "shmem4py is measured on one node only"
-    if importlib.util.find_spec(package) is None:
-        return f"{package} is not installed"
-    if launcher and not hosts and not _which(launcher):
-        return f"{launcher}, the launcher of {package}, is not installed"
+    if importlib.util.find_spec(library) is None:
+        return f"{library} is not installed"
+    if library in PEERS and not hosts and not _mpiexec():
+        return f"mpiexec, the launcher of {library}, is not installed"
     return None
 
 
-def _which(program: str) -> str | None:
+def _mpiexec() -> str | None:
     own = os.path.dirname(sys.executable)
-    return shutil.which(program, path=own + os.pathsep + os.environ.get("PATH", ""))
+    return shutil.which("mpiexec", path=own + os.pathsep + os.environ.get("PATH", ""))
 
 
 def _command(library: str, n: int, hosts: str) -> list[str]:
-    _package, launcher, options = LAUNCHERS[library]
     worker = [sys.executable, "-m", "ishmem.benchmarks.worker", library]
     if hosts:
         return _on_hosts(n, hosts, worker)
-    if launcher is None:
-        return [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), *worker[1:]]
-    return [_which(launcher) or launcher, "-n", str(n), *options, *worker]
+    if library in PEERS:
+        return [_mpiexec() or "mpiexec", "-n", str(n), *worker]
+    return [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), *worker[1:]]
 
 
 def _on_hosts(n: int, hosts: str, program: list[str]) -> list[str]:

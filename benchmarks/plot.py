@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PICTURES = ("latency", "bandwidth", "pairs", "peers")
 BOTH = "ishmem, all PEs at once"
 COLORS = {
-    "ishmem": "#0068b5", BOTH: "#00a3f6", "mpi4py": "#e96115", "shmem4py": "#8f5da2", MACHINE: "#6a6d75",
+    "ishmem": "#0068b5", BOTH: "#00a3f6", "mpi4py": "#e96115", MACHINE: "#6a6d75",
 }  # fmt: skip
 """The colours of the lines, in the order of the legend."""
 STYLES = {MACHINE: "--", BOTH: ":"}
@@ -48,8 +48,13 @@ def draw(rows: Sequence[Row], picture: str, title: str = "") -> Figure:
     matplotlib.use("Agg")
     figure = _DRAWERS[picture]([row for row in rows if row.status == "ok" and row.seconds])
     if title:
-        figure.suptitle(textwrap.fill(title, int(12 * figure.get_figwidth())), fontsize=8)
+        entitle(figure, title)
     return figure
+
+
+def entitle(figure: Figure, title: str) -> None:
+    """Write a title above all panels, in as many lines as it needs."""
+    figure.suptitle(textwrap.fill(title, int(12 * figure.get_figwidth())), fontsize=8)
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -14,7 +14,6 @@ from ishmem.benchmarks.runner import MACHINE, Row, Rows
 COLUMNS = (
     ("operation", 17, "<"), ("size", 5, ">"), ("PEs", 3, ">"), ("time", 9, ">"), ("±", 5, ">"), ("GB/s", 7, ">"),
     ("Mop/s", 8, ">"), ("machine", 9, ">"), ("ratio", 6, ">"), ("mpi4py", 9, ">"), ("ratio", 6, ">"),
-    ("shmem4py", 9, ">"), ("ratio", 6, ">"),
 )  # fmt: skip
 """Title, width and alignment."""
 
@@ -76,7 +75,7 @@ def line(rows: Rows, peers: Sequence[str]) -> str:
     spread = (own.seconds["q3"] - own.seconds["q1"]) / own.seconds["median"] / 2
     bandwidth = f"{own.bandwidth / 1e9:.3g}" if own.nbytes else ""
     cells += [short_time(own.seconds["median"]), f"{spread:.0%}", bandwidth, f"{own.rate / 1e6:.3g}"]
-    for contender in (MACHINE, "mpi4py", "shmem4py"):
+    for contender in (MACHINE, "mpi4py"):
         cells += _beside(own, others.get(contender))
     return _line(cells, peers)
 
@@ -97,9 +96,8 @@ def _beside(own: Row, other: Row | None) -> list[str]:
 
 
 def _line(cells: list[str], peers: Sequence[str]) -> str:
-    shown = 9 + 2 * sum(name in peers for name in ("mpi4py", "shmem4py"))
-    columns = COLUMNS if "mpi4py" in peers else (*COLUMNS[:9], *COLUMNS[11:])
-    return " ".join(f"{cell:{side}{width}}" for cell, (_title, width, side) in zip(cells, columns[:shown]))
+    columns = COLUMNS[: 9 + 2 * len(peers)]
+    return " ".join(f"{cell:{side}{width}}" for cell, (_title, width, side) in zip(cells, columns))
 
 
 def name_of(row: Row) -> str:

@@ -8,9 +8,7 @@ import importlib.util
 
 from ishmem.benchmarks.cases import CASES, SIDES, Case
 
-MODULES = (
-    "copies", "arguments", "elements", "waiting", "queues", "device", "programs", "collectives", "inference", "nodes",
-)  # fmt: skip
+MODULES = ("copies", "elements", "waiting", "device", "programs", "collectives", "inference", "nodes")
 """The modules of this package that hold cases, in the order of the table."""
 ON_REQUEST = ("collectives", "inference", "nodes")
 """The modules whose many cases are measured only when they or their operations are named."""

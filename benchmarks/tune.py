@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +23,6 @@ Times = Mapping[str, Mapping[int, float]]
 """Seconds by algorithm and size."""
 
 SIZES = "8,32:8M:4"
-_NARROWEST, _LETTERS = 6.0, 11  # inches of a picture, and letters of its title in each
 COLUMNS = 4
 """Columns of the picture."""
 WORTH = 0.95
@@ -148,24 +146,16 @@ def show(tables: Mapping[str, Table], measured: Mapping[int, Mapping[str, Times]
 
 def draw(path: Path, measured: Mapping[int, Mapping[str, Times]], device: str) -> None:
     """Draw time against size: a panel per routine, a line per algorithm, dashes where the best one changes."""
-    from matplotlib.figure import Figure
+    from ishmem.benchmarks import plot
 
     panels = [(f"{routine}, {n} PEs", times[routine]) for n, times in measured.items() for routine in times]
-    columns = min(COLUMNS, len(panels))
-    rows = -(-len(panels) // columns)
-    width = max(3.5 * columns, _NARROWEST)
-    figure = Figure(figsize=(width, 2.6 * rows + 0.8), dpi=90, layout="constrained")
-    title = f"{device}: microseconds against block size in bytes"
-    figure.suptitle(textwrap.fill(title, int(_LETTERS * width)))
-    grid = figure.subplots(rows, columns, squeeze=False)
-    for axes, (title, times) in zip(grid.flat, panels):
+    figure, grid = plot.panel_grid(len(panels), most=COLUMNS)
+    plot.entitle(figure, f"{device}: microseconds against block size in bytes")
+    for axes, (title, times) in zip(grid, panels):
         _panel(axes, title, times)
-    for axes in grid.flat[len(panels) :]:
-        axes.set_axis_off()
-    names = {str(line.get_label()): line for axes in grid.flat for line in axes.get_lines()}
+    names = {str(line.get_label()): line for axes in grid for line in axes.get_lines()}
     shown = {name: line for name, line in names.items() if not name.startswith("_")}
-    beside = min(len(shown), int(width))
-    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=beside, frameon=False)
+    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=len(shown), fontsize=8)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
 

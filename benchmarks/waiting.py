@@ -9,7 +9,7 @@ import numpy as np
 
 from ishmem.benchmarks.cases import Plan, Skip, case, values
 from ishmem.benchmarks.copies import nothing
-from ishmem.benchmarks.worlds import Ishmem, Mpi, Shmem, World
+from ishmem.benchmarks.worlds import Ishmem, Mpi, World
 
 TRIP = "a flag ping-pong between two cores in compiled code, one way"
 PLAYERS = (0, 1)
@@ -61,14 +61,6 @@ def _(w: Mpi) -> Plan:
     """Send and Recv: MPI has no wait for a change of a window's memory."""
     names = {"comm": w.comm, "word": np.zeros(1, "int64"), "pe": _two(w)}
     return Plan(_game(w, "comm.Send(word, pe)", "comm.Recv(word, pe)"), names, None, 8, 2, False, PLAYERS, "i = done")
-
-
-@ping_pong.peer("shmem4py")
-def _(w: Shmem) -> Plan:
-    flag = w.array(np.zeros(1, "int64"))
-    names = {"shmem": w.shmem, "flag": flag, "word": np.zeros(1, "int64"), "pe": _two(w)}
-    statement = _game(w, "word[0] = i; shmem.put(flag, word, pe)", "shmem.wait_until(flag, shmem.CMP.EQ, i)")
-    return Plan(statement, names, _flag_check(w, flag), 8, 2, False, PLAYERS, "i = done")
 
 
 @case("signal_ping_pong", "host", size=(8, 4096, 65536), limit=TRIP)
@@ -154,11 +146,6 @@ def _(w: Mpi) -> Plan:
     return Plan("comm.Barrier()", {"comm": w.comm})
 
 
-@barrier_all.peer("shmem4py")
-def _(w: Shmem) -> Plan:
-    return Plan("shmem.barrier_all()", {"shmem": w.shmem})
-
-
 def _register(op: str) -> None:
     @case(op, "host", limit="an empty Python call")
     def body(w: Ishmem) -> Plan:
@@ -169,10 +156,6 @@ def _register(op: str) -> None:
     @body.peer("mpi4py")
     def _(w: Mpi) -> Plan:
         return Plan("window.Flush_all()", {"window": w.window(8)[0]}, active=(0,))
-
-    @body.peer("shmem4py")
-    def _(w: Shmem) -> Plan:
-        return Plan(f"shmem.{op}()", {"shmem": w.shmem}, active=(0,))
 
 
 for _op in ("fence", "quiet"):

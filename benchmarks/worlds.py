@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import numpy as np
@@ -167,47 +166,6 @@ class Mpi(World):
         self._windows.clear()
 
 
-class Shmem(World):
-    """A PE of a shmem4py job."""
-
-    library = "shmem4py"
-
-    def __init__(self) -> None:
-        from shmem4py import shmem
-
-        self.shmem = shmem
-        self._arrays: list[Any] = []
-        super().__init__(shmem.my_pe(), shmem.n_pes())
-
-    def barrier(self) -> None:
-        self.shmem.barrier_all()
-
-    def array(self, contents: np.ndarray[Any, Any]) -> Any:
-        """Return a symmetric array of these values."""
-        array = self.shmem.zeros(contents.shape, dtype=contents.dtype)
-        array[...] = contents
-        self.shmem.barrier_all()
-        self._arrays.append(array)
-        return array
-
-    def filled(self, nbytes: int) -> Any:
-        """Return a symmetric array of this PE's values."""
-        return self.array(values(nbytes, self.pe))
-
-    def blank(self, nbytes: int) -> Any:
-        """Return a symmetric array of zeros."""
-        return self.array(np.zeros_like(values(nbytes, 0)))
-
-    def release(self) -> None:
-        for array in self._arrays:
-            self.shmem.free(array)
-        self._arrays.clear()
-
-    def close(self) -> None:
-        with contextlib.suppress(Exception):  # Open MPI may crash in its finalize
-            self.shmem.barrier_all()
-
-
 class Local(World):
     """The process of the command itself, which runs whole programs."""
 
@@ -217,5 +175,5 @@ class Local(World):
         super().__init__(0, n_pes)
 
 
-WORLDS: dict[str, Any] = {world.library: world for world in (Ishmem, Mpi, Shmem)}
+WORLDS: dict[str, Any] = {world.library: world for world in (Ishmem, Mpi)}
 """The class of each library."""

@@ -12,7 +12,7 @@ import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
 from ishmem.examples.apps import kronecker
-from ishmem.examples.apps.frame import App, Blocks, Run, gathered, option, require
+from ishmem.examples.apps.frame import App, Blocks, Run, gathered, launch, option, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,12 +62,6 @@ def claim(item: kapi.Item, pairs, parents, fill, following, side):
         following[kapi.AtomicRef(fill, side, memory_scope=kapi.MemoryScope.DEVICE).fetch_add(1)] = vertex
 
 
-def launch(kernel: Any, items: int, *arguments: Any) -> None:
-    """Launch a kernel unless there is nothing to do."""
-    if items:
-        dpex.call_kernel(kernel, kapi.Range(items), *arguments)
-
-
 @dataclass(frozen=True)
 class Bfs(App):
     """Breadth-first search on a Kronecker graph (Graph500): each PE owns a block of the vertices.
@@ -80,14 +74,10 @@ class Bfs(App):
     scale: int = option(13, "logarithm of the number of vertices")
     edges: int = option(16, "edges for each vertex")
     searches: int = option(4, "searches, from different roots")
-    exchange: str = option("alltoallv", "how the frontier travels: alltoallv, or atomics in a kernel")
+    exchange: str = option("alltoallv", "how the frontier travels: alltoallv, or atomics in a kernel", EXCHANGES)
 
     name = "bfs"
     title = "Breadth-first search (Graph500)"
-
-    def __post_init__(self) -> None:
-        if self.exchange not in EXCHANGES:
-            raise ValueError(f"--exchange is {self.exchange!r}; allowed are {' and '.join(EXCHANGES)}")
 
     @classmethod
     def small(cls) -> list[App]:

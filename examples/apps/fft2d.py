@@ -103,7 +103,7 @@ class Fft2d(App):
     """
 
     size: int = option(360, "rows and columns")
-    turn: str = option("all", "how the corner turn is done: fcollect, gather, gets, alltoall or all")
+    turn: str = option("all", "how the corner turn is done: fcollect, gather, gets, alltoall or all", (*WAYS, "all"))
     repeats: int = option(5, "how often each turn is timed")
 
     name = "fft2d"
@@ -111,8 +111,7 @@ class Fft2d(App):
 
     def __post_init__(self) -> None:
         stockham.radices(self.size)
-        if self.turn not in (*WAYS, "all"):
-            raise ValueError(f"--turn is {self.turn!r}; allowed are {', '.join(WAYS)} and all")
+        super().__post_init__()
 
     @classmethod
     def small(cls) -> list[App]:

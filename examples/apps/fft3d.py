@@ -17,7 +17,6 @@ from ishmem.examples.apps.frame import App, Blocks, Run, option, require
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LAYOUTS, TURNS = ("slab", "pencil"), ("alltoallv", "puts")
 TOLERANCES = {"c8": 1e-5, "c16": 1e-13}  # of the largest value
 
 Plan = list[tuple[int, Any]]
@@ -35,9 +34,9 @@ class Fft3d(App):
     planes: int = option(60, "size of the first axis; a product of 2, 3, 5 and 7, as the others")
     rows: int = option(72, "size of the second axis")
     columns: int = option(80, "size of the third axis")
-    layout: str = option("slab", "slab: one axis is divided among the PEs; pencil: two axes are")
-    turn: str = option("alltoallv", "how the corner is turned: alltoallv, or puts inside the kernel")
-    dtype: str = option("c8", "c8: complex64; c16: complex128")
+    layout: str = option("slab", "slab: one axis is divided among the PEs; pencil: two axes are", ("slab", "pencil"))
+    turn: str = option("alltoallv", "how corners are turned: alltoallv, or puts inside a kernel", ("alltoallv", "puts"))
+    dtype: str = option("c8", "c8: complex64; c16: complex128", tuple(TOLERANCES))
 
     name = "fft3d"
     title = "3-D FFT"
@@ -45,10 +44,7 @@ class Fft3d(App):
     def __post_init__(self) -> None:
         for size in self.shape:
             stockham.radices(size)
-        for option_name, allowed in (("layout", LAYOUTS), ("turn", TURNS), ("dtype", tuple(TOLERANCES))):
-            value = getattr(self, option_name)
-            if value not in allowed:
-                raise ValueError(f"--{option_name} is {value!r}; allowed are {' and '.join(allowed)}")
+        super().__post_init__()
 
     @classmethod
     def small(cls) -> list[App]:

@@ -6,12 +6,14 @@ import contextlib
 import importlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Callable, ClassVar
 
 import numpy as np
 
 import ishmem
+from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,6 +91,14 @@ class App:
     beside: ClassVar[str] = ""
     forms: ClassVar[tuple[str, ...]] = ()
 
+    def __post_init__(self) -> None:
+        """Check the options that name one of some ways."""
+        for one in fields(self):  # type: ignore[arg-type]
+            value, allowed = getattr(self, one.name), one.metadata["allowed"]
+            if allowed and value not in allowed:
+                words = f"{', '.join(allowed[:-1])} and {allowed[-1]}"
+                raise ValueError(f"--{one.name} is {value!r}; allowed are {words}")
+
     @classmethod
     def small(cls) -> list[App]:
         """Return small problems for the tests, whose sizes do not divide by the number of PEs."""
@@ -124,9 +134,9 @@ class App:
         raise NotImplementedError
 
 
-def option(default: Any, words: str) -> Any:
-    """Return a field of an application: an option with its default and its help."""
-    return field(default=default, metadata={"help": words})
+def option(default: Any, words: str, allowed: tuple[str, ...] = ()) -> Any:
+    """Return a field of an application: an option with its default, its help, and its allowed values if not all are."""
+    return field(default=default, metadata={"help": words, "allowed": allowed})
 
 
 class Blocks:
@@ -169,6 +179,12 @@ def shared(shape: Any, dtype: Any) -> tuple[Any, np.ndarray[Any, Any]]:
 
     array = dpnp.zeros(shape, dtype=dtype, usm_type="host")
     return array, np.asarray(memoryview(array.get_array().usm_data)).view(dtype).reshape(shape)
+
+
+def launch(kernel: Any, items: int, *arguments: Any) -> None:
+    """Launch a kernel of independent work-items unless there is nothing to do."""
+    if items:
+        dpex.call_kernel(kernel, kapi.Range(items), *arguments)
 
 
 def require(good: Any, words: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.examples.apps.frame import App, Blocks, Run, gathered, option, require
+from ishmem.examples.apps.frame import App, Blocks, Run, gathered, launch, option, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,12 +44,6 @@ def send(item: kapi.Item, keys, width, taken, received):
         ishmem.p(received, key, pe, place)
 
 
-def launch(kernel: Any, count: int, *arguments: Any) -> None:
-    """Launch a work-item for each key."""
-    if count:
-        dpex.call_kernel(kernel, kapi.Range(count), *arguments)
-
-
 @dataclass(frozen=True)
 class Isx(App):
     """Integer sort (ISx): each PE sends its keys to the PEs whose ranges they belong to, and counts those it gets.
@@ -60,14 +54,10 @@ class Isx(App):
 
     keys: int = option(400_000, "keys of all PEs")
     range: int = option(1 << 16, "keys are below this number")
-    exchange: str = option("alltoallv", "how keys travel: alltoallv, or atomics in a kernel")
+    exchange: str = option("alltoallv", "how keys travel: alltoallv, or atomics in a kernel", EXCHANGES)
 
     name = "isx"
     title = "Integer sort (ISx)"
-
-    def __post_init__(self) -> None:
-        if self.exchange not in EXCHANGES:
-            raise ValueError(f"--exchange is {self.exchange!r}; allowed are {' and '.join(EXCHANGES)}")
 
     @classmethod
     def small(cls) -> list[App]:

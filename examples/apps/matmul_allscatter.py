@@ -85,7 +85,7 @@ class MatmulAllscatter(App):
     inner: int = option(120, "columns of A and rows of B")
     columns: int = option(160, "columns of B")
     tile: int = option(16, "rows of a tile")
-    form: str = option("fused", "fused or specialised")
+    form: str = option("fused", "fused or specialised", ("fused", "specialised"))
 
     name = "matmul_allscatter"
     title = "Product and all-scatter"

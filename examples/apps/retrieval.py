@@ -101,6 +101,7 @@ class Retrieval(App):
     fused = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 1 <= self.queries < self.pictures:
             raise ValueError(f"--queries is {self.queries}; allowed are 1 to {self.pictures - 1}: fewer than pictures")
 

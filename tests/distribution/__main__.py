@@ -36,7 +36,6 @@ NOT_IN_SOURCE = (".venv/", "build/", "dist/", ".git/")
 EXAMPLES: dict[str, list[str]] = {
     "denoise.py": ["--iterations", "20"],
     "halo2d.py": [],
-    "histogram.py": [],
     "producer_consumer.py": ["21"],
     "ring.py": [],
     "work_stealing.py": [],

@@ -33,7 +33,7 @@ REPORT = RESULTS / "kernels.md"
 OWN = KEPT / "dpex"
 """Where those of ishmem.dpex are. numba-dpex's are not valid: each has a variable of numba outside of functions."""
 HEADER = 16 + 32  # magic and checksum of a cached kernel, see dpex/cache/store.py
-EXAMPLES = ("denoise", "halo2d", "histogram", "producer_consumer", "ring", "work_stealing")
+EXAMPLES = ("denoise", "halo2d", "producer_consumer", "ring", "work_stealing")
 
 KNOWN = {
     ("dg2", "Double type is not supported"): "it has float64 numbers, which an Arc lacks",

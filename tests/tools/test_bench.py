@@ -248,7 +248,7 @@ def called(*words: str) -> Result:
         (["--axis", "direction"], "allowed is a name with values"),
         (["--axis", "way=one"], "no such axis: way; allowed here are argument, direction"),
         (["--op", "put", "--axis", "direction=up"], "nothing to measure"),
-        (["--peers", "nccl"], "no such peer: nccl; allowed are mpi4py, shmem4py and none"),
+        (["--peers", "nccl"], "no such peer: nccl; allowed are mpi4py and none"),
         (["--batches", "1"], "not in the range"),
         (["--cases", "/nowhere.py"], "does not exist"),
         (["plot", "/nowhere.json"], "does not exist"),
@@ -287,11 +287,10 @@ def test_results_of_a_run(measured: tuple[Path, str]) -> None:
     own = [row for row in rows if row.contender == "ishmem"]
     assert len(own) == sum(len(list(one.points(2, (8, 4096), {}))) for one in suite.select((), ("host",)))
     assert all(row.seconds["q1"] <= row.seconds["median"] <= row.seconds["q3"] for row in own)
-    for peer in ("mpi4py", "shmem4py"):
-        reason = missing(peer)
-        found = [row for row in rows if row.contender == peer]
-        assert found
-        assert {(row.status, row.reason) for row in found} == {("skipped", reason) if reason else ("ok", "")}
+    reason = missing("mpi4py")
+    found = [row for row in rows if row.contender == "mpi4py"]
+    assert found
+    assert {(row.status, row.reason) for row in found} == {("skipped", reason) if reason else ("ok", "")}
     assert len(measured[1].splitlines()) == 1 + len(own)
     csv = (measured[0] / "r.csv").read_text().splitlines()
     assert len(csv) == 1 + len(rows)
@@ -380,7 +379,7 @@ def made(op: str, contender: str, median: float, side: str = "host", pes: int = 
 def made_rows() -> list[Row]:
     rows = [made("p", contender, 1e-7, direction="one") for contender in ("ishmem", "mpi4py")]
     for size in (8, 4096, 1 << 20):
-        for factor, contender in enumerate(("ishmem", "mpi4py", "shmem4py", MACHINE), 2):
+        for factor, contender in enumerate(("ishmem", "mpi4py", MACHINE), 2):
             rows.append(made("put", contender, factor * (1e-7 + size / 1e10), size=size, direction="one"))
     for origin in range(3):
         for target in range(3):
@@ -421,7 +420,7 @@ def test_plot_draws_what_there_is(tmp_path: Path) -> None:
 def test_plot_shows_the_values() -> None:
     figure = plot.draw(made_rows(), "bandwidth")
     lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
-    assert set(lines) == {"ishmem", "mpi4py", "shmem4py", MACHINE}
+    assert set(lines) == {"ishmem", "mpi4py", MACHINE}
     assert list(np.asarray(lines["ishmem"].get_xdata())) == [8, 4096, 1 << 20]
     seconds = 2 * (1e-7 + 4096 / 1e10)
     assert np.asarray(lines["ishmem"].get_ydata())[1] == pytest.approx(4096 / seconds / 1e9)

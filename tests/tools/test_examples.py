@@ -64,14 +64,6 @@ def test_ring(n: int) -> None:
     assert done.stdout.endswith(f"the token is right: [{' '.join(['10'] * n)}]\n")
 
 
-@ALL
-def test_histogram(n: int) -> None:
-    done = run_program(EXAMPLES / "histogram.py", n, "--samples", "10000")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("#\n") >= 8
-    assert done.stdout.endswith(f"[0] {n}0000 samples; numpy counts the same\n")
-
-
 def transformer(n: int, *options: str, env: dict[str, str] | None = None) -> None:
     done = run_program(EXAMPLES / "transformer.py", n, *options, env=env)
     assert done.returncode == 0, done.stdout + done.stderr

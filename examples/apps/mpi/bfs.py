@@ -7,8 +7,8 @@ from typing import Any
 import dpnp
 import numpy as np
 
-from ishmem.examples.apps.bfs import PAIR, Bfs, claim, collect, count, launch
-from ishmem.examples.apps.frame import Blocks, Run, shared
+from ishmem.examples.apps.bfs import PAIR, Bfs, claim, collect, count
+from ishmem.examples.apps.frame import Blocks, Run, launch, shared
 
 
 def program(bfs: Bfs, run: Run) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 import dpnp
 import numpy as np
 
-from ishmem.examples.apps.frame import Blocks, Run, shared
-from ishmem.examples.apps.isx import Isx, launch, sort_into_buckets, tally
+from ishmem.examples.apps.frame import Blocks, Run, launch, shared
+from ishmem.examples.apps.isx import Isx, sort_into_buckets, tally
 
 
 def program(isx: Isx, run: Run) -> Any:
