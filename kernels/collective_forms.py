@@ -10,6 +10,7 @@ from ishmem.common.collective_table import COLLECTIVES, Collective
 from ishmem.common.violations import number
 
 from . import type_checks
+from .combining import sample_of
 from .forms import forms, integers
 from .rendezvous import call_of, flow_of
 from .tile_collectives import tile_call
@@ -32,16 +33,14 @@ def _check(traits: Collective, name: str, dest: Any, source: Any, nelems: Any = 
     return has_tiles
 
 
-def register(name: str, module: ModuleType, run: Any, sample: Any, run_tile: Any = None) -> None:
+def register(name: str, module: ModuleType, run: Any, run_tile: Any = None) -> None:
     """Register a routine ``name`` and its ``name_work_group``, with the arguments that the table gives it.
 
     Args:
         name: Name of the routine in ``module``.
         module: The host module.
         run: The implementation, ``run(sample, call, flow, group, site)``; ``call`` and ``group`` are as in
-            ``ishmem.kernels.rendezvous``.
-        sample: An intrinsic that makes from ``dest`` a value of its dtype, or the integer 0 if ``run`` does not depend
-            on the dtype.
+            ``ishmem.kernels.rendezvous``, and ``sample`` as in ``ishmem.kernels.combining``.
         run_tile: The same as ``run``, of tiles.
     """
     routine, traits = number(name), COLLECTIVES[name]
@@ -49,14 +48,14 @@ def register(name: str, module: ModuleType, run: Any, sample: Any, run_tile: Any
 
     def of_arrays(dest, source, root, group, team=0, nelems=None, site=None):
         call = call_of(routine, dest, source, nelems, root, (1, 1), team)
-        return run(sample(dest), call, flow, group, site)
+        return run(sample_of(dest, routine), call, flow, group, site)
 
     def of_tiles(dest, source, root, group, team=0, nelems=None, site=None):
-        return run_tile(sample(dest), tile_call(routine, dest, source, root, team), flow, group, site)
+        return run_tile(sample_of(dest, routine), tile_call(routine, dest, source, root, team), flow, group, site)
 
     def strided(dest, source, dst, sst, nelems, group, team=0, site=None):
         call = call_of(routine, dest, source, nelems, None, (dst, sst), team)
-        return run(sample(dest), call, flow, group, site)
+        return run(sample_of(dest, routine), call, flow, group, site)
 
     bodies = (strided,) if traits.strided else (of_arrays, of_tiles)
     forms(module, name, functools.partial(_check, traits), *bodies)

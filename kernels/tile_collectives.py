@@ -7,8 +7,6 @@ move directly between the arrays of the members, after a rendezvous without data
 
 from __future__ import annotations
 
-from typing import Any
-
 from ishmem.common.call_id import REFUSED
 from ishmem.common.violations import NOT_SYMMETRIC, TILES
 
@@ -116,17 +114,3 @@ def exchange_tile(sample, call, flow, group, site):
     return min(status, 0)
 
 
-def make_tile_reduction(by_members: Any) -> Any:
-    """Make the reduction of tiles; ``by_members(sample, call, rows, members, group)`` combines the rows."""
-
-    @compiled
-    def reduce_tile(sample, call, flow, group, site):
-        """Run a reduction of tiles."""
-        note_begun(site)
-        status, rows = enter_tile(call, flow, group)
-        if status > 0:
-            by_members(sample, call, rows, members_of(call.team), group)
-            end_phase(group, call.team)
-        return min(status, 0)
-
-    return reduce_tile
