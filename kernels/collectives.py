@@ -14,27 +14,30 @@ from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.violations import number
 
 from .barrier import team_barrier
-from .collective_forms import register
+from .collective_calls import await_transfers, end_phase, enter, part_of, register, sends_by_leader
 from .copy import copy_bytes, copy_steps, transfer, transfer_steps
 from .forms import forms, integers, no_check
 from .intrinsics import compiled, load_word, rank_in, size_of
 from .long_waits import note_begun
 from .nodes import after, nodes_of, pe_in, spans_nodes
 from .options import CHECK, LEVELS
+from .peers import on_peer
 from .proxy import complete_before_flag, complete_held, complete_host_puts, reachable
-from .regions import on_peer
 from .rendezvous import (
-    await_transfers,
-    end_phase,
-    enter,
+    NOTHING,
+    PAYLOAD,
+    SHARE,
+    Carried,
+    block_step,
+    blocks_at,
+    distance_to_table,
     fetch_from_leader,
     group_sync,
-    part_of,
+    header_at,
+    max_payload,
     rendezvous,
-    sends_by_leader,
+    slots_of,
 )
-from .rendezvous_of_nodes import NOTHING, Carried, distance_to_table
-from .rendezvous_slots import PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .runtime_checks import own_array_fits
 from .small_alltoall import by_aggregators, copy_from_aggregators, exchange_nodes
 from .teams import WORLD, is_team, members_of, pe_of

@@ -19,7 +19,7 @@ from ishmem.common.violations import number
 from .copy import WIDEST
 from .intrinsics import GLOBAL, I64, compiled, device_function, device_intrinsic, literal_value
 from .options import PROXIED, ROUTED
-from .regions import on_peer
+from .peers import on_peer
 from .teams import pe_of
 from .work_division import work_item_share
 

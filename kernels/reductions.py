@@ -14,7 +14,7 @@ from ishmem import reductions
 from ishmem.common.type_tables import REDUCTIONS
 
 from .barrier import await_line, next_number
-from .collective_forms import register
+from .collective_calls import ALIGN, Call, count_of, end_phase, enter, part_of, register
 from .combining import (
     ELEMENT,
     arrays,
@@ -33,13 +33,20 @@ from .intrinsics import compiled, opaque, rank_in
 from .long_waits import note_begun
 from .nodes import after, spans_nodes
 from .options import CHECK, COPIES_BY_PROXY, LEVELS, PROXIED
-from .peers import peer_delta
+from .peers import on_peer, peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable, store_flag
 from .proxy_ring import await_ticket
 from .reductions_of_nodes import reduce_large, reduce_small
-from .regions import on_peer
-from .rendezvous import ALIGN, Call, count_of, end_phase, enter, fetch_from_leader, group_sync, part_of
-from .rendezvous_slots import block_step, blocks_at, header_at, max_payload, slots_of, slots_of_number
+from .rendezvous import (
+    block_step,
+    blocks_at,
+    fetch_from_leader,
+    group_sync,
+    header_at,
+    max_payload,
+    slots_of,
+    slots_of_number,
+)
 from .spec_constants import tile_bytes, tiles
 from .teams import is_team, members_of, pe_of
 from .tile_collectives import enter_tile, row_of, shares_of

@@ -19,25 +19,27 @@ from typing import NamedTuple
 from ishmem.common.call_id import REFUSED
 
 from .barrier import next_number
+from .collective_calls import ALIGN, end_phase, id_of, part_of, put_small_blocks
 from .combining import ELEMENT, Blocks, bytes_of, combined, load_units, nothing, reduce_blocks, store_units
 from .copy import copy_bytes
 from .intrinsics import compiled, rank_in, size_of
 from .nodes import nodes_of, pe_in, step_at
+from .peers import on_peer
 from .proxy import GET, PUT, copy_by_proxy
 from .proxy_ring import await_ticket
-from .regions import on_peer
 from .rendezvous import (
-    ALIGN,
-    end_phase,
+    block_step,
+    distance_to_table,
     group_broadcast,
     group_sync,
-    id_of,
     may_go_on,
-    part_of,
-    put_small_blocks,
+    meet_near,
+    meeting_of,
+    member_at,
+    release_near,
+    slots_of,
+    tell_and_hear,
 )
-from .rendezvous_of_nodes import distance_to_table, meet_near, meeting_of, member_at, release_near, tell_and_hear
-from .rendezvous_slots import block_step, slots_of
 from .spec_constants import tile_bytes, tiles
 from .teams import members_of
 from .work_division import work_item_share, workers_of
