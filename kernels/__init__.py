@@ -12,15 +12,13 @@ from __future__ import annotations
 from . import (
     all_reduce,
     amo,
+    call_arguments,
     call_sites,
     collectives,
     compile_errors,
-    constant_arguments,
     front_end,
     group_arguments,
-    host_only,
     indexed,
-    indices,
     intrinsics,
     locks,
     memory,
@@ -28,24 +26,25 @@ from . import (
     query,
     reductions,
     rma,
+    runtime_checks,
     signals,
     spec_constants,
     strided,
-    team_constants,
     teams,
     vcollectives,
     wait,
     wait_sets,
     work_groups,
 )
+from .forms import refuse_host_functions
 
 __all__ = [
-    "all_reduce", "amo", "call_sites", "collectives", "compile_errors", "constant_arguments", "front_end",
-    "group_arguments", "host_only", "indexed", "indices", "intrinsics", "locks", "memory", "order", "query",
-    "reductions", "rma", "signals", "spec_constants", "strided", "team_constants", "teams", "vcollectives", "wait",
-    "wait_sets", "work_groups",
+    "all_reduce", "amo", "call_arguments", "call_sites", "collectives", "compile_errors", "front_end",
+    "group_arguments", "indexed", "intrinsics", "locks", "memory", "order", "query", "reductions", "rma",
+    "runtime_checks", "signals", "spec_constants", "strided", "teams", "vcollectives", "wait", "wait_sets",
+    "work_groups",
 ]  # fmt: skip
 
-host_only.register()
+refuse_host_functions()
 front_end.install()
 intrinsics.end_registration()

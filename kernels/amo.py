@@ -15,7 +15,6 @@ from ishmem.common.violations import number
 from . import type_checks
 from .forms import form, integers
 from .front_end import device_func
-from .integers import fits_dtype
 from .intrinsics import (
     address_of,
     atomic,
@@ -31,9 +30,9 @@ from .intrinsics import (
 )
 from .memory_orders import AMO, WAIT
 from .options import LATE
+from .peers import on_peer
 from .proxy import atomic_by_proxy as by_proxy, has_atomics, order_stores, update_by_proxy
-from .regions import on_peer
-from .runtime_checks import allowed, is_order, value_fits
+from .runtime_checks import allowed, fits_dtype, is_order, value_fits
 
 INSTRUCTIONS = {
     Rmw.FETCH: atomic("AtomicLoad", AMO, operands=0),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from numba.core import ir, types
+from numba.core.errors import ConstantInferenceError
 from numba.core.ir_utils import mk_unique_var
 from numba.core.rewrites import Rewrite, register_rewrite
 
@@ -21,11 +22,18 @@ from ishmem.common import kernel_wait, text_words
 from ishmem.common.callsite import CallSite
 from ishmem.runtime import binding
 
-from . import failures
+from . import runtime_checks
 from .intrinsics import device_intrinsic, registered
 from .long_waits import note_call_begun, note_group_call, site_of
-from .numba_ir import constant_of
 from .options import COPIES_BY_PROXY, PROXIED
+
+
+def constant_of(func_ir: Any, variable: Any) -> Any:
+    """Return the value of a variable that is a global or closure variable or an attribute of a module, else None."""
+    try:
+        return func_ir.infer_constant(variable)
+    except ConstantInferenceError:
+        return None
 
 
 @device_intrinsic
@@ -34,7 +42,7 @@ def note_call(_context, word0, word1, word2, word3, word4, word5):
     words = (word0, word1, word2, word3, word4, word5)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        failures.emit_note(
+        runtime_checks.emit_note(
             builder, [context.cast(builder, *each, types.int64) for each in zip(arguments, signature.args)]
         )
         return context.get_dummy_value()
@@ -103,7 +111,7 @@ class CallSites(CallRewrite):
         loc, before = statement.loc, []
         if _takes(called, "group"):
             before = call_with(note_group_call, _words_of(self._ir, statement, called), scope, loc)
-        words = failures.words_of(self._ir.func_id.func_name, loc.filename, loc.line)
+        words = runtime_checks.words_of(self._ir.func_id.func_name, loc.filename, loc.line)
         return [*before, statement, *call_with(note_call, words, scope, loc)]
 
 

@@ -1,6 +1,9 @@
 """Device implementations of ``ishmem.collectives``.
 
 Exactly one work-item of each PE calls a routine; all work-items of one work-group call the ``_work_group`` routine.
+
+In a team that spans nodes, data cross the network once per node: of a large block that all members on a node need from
+another node, each of them fetches one part and copies it to the others.
 """
 
 from __future__ import annotations
@@ -11,31 +14,37 @@ from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.violations import number
 
 from .barrier import team_barrier
-from .collective_forms import register
+from .collective_calls import await_transfers, end_phase, enter, part_of, register, sends_by_leader
 from .copy import copy_bytes, copy_steps, transfer, transfer_steps
 from .forms import forms, integers, no_check
-from .intrinsics import compiled, load_word, nothing_of, rank_in, size_of
+from .intrinsics import compiled, load_word, rank_in, size_of
 from .long_waits import note_begun
-from .nodes import after, spans_nodes
+from .nodes import after, nodes_of, pe_in, spans_nodes
 from .options import CHECK, LEVELS
-from .proxy import complete_before_flag, complete_held, complete_host_puts
+from .peers import on_peer
+from .proxy import complete_before_flag, complete_held, complete_host_puts, reachable
 from .rendezvous import (
-    await_transfers,
-    end_phase,
-    enter,
+    NOTHING,
+    PAYLOAD,
+    SHARE,
+    Carried,
+    block_step,
+    blocks_at,
+    distance_to_table,
     fetch_from_leader,
     group_sync,
-    part_of,
+    header_at,
+    max_payload,
     rendezvous,
-    sends_by_leader,
+    slots_of,
 )
-from .rendezvous_of_nodes import NOTHING, Carried, distance_to_table
-from .rendezvous_slots import PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
 from .runtime_checks import own_array_fits
 from .small_alltoall import by_aggregators, copy_from_aggregators, exchange_nodes
 from .teams import WORLD, is_team, members_of, pe_of
 from .tile_collectives import exchange_tile
-from .two_level_collectives import broadcast_by_nodes, collect_by_nodes
+
+PIECE = 64 << 10
+"""Bytes of the largest block that one member fetches whole for its node; members share larger ones."""
 
 # ---- synchronisation
 
@@ -236,6 +245,81 @@ def put_own_block(members, slots, call, group):
             transfer(1, pe, to, call.source, own, group)
 
 
+# ---- large blocks, in two levels
+
+
+@compiled
+def own_share(nodes, nbytes, turn):
+    """Return the range of bytes of block ``turn`` that this PE fetches for its node."""
+    if nbytes > PIECE:
+        return part_of(nbytes, nodes.n_near, nodes.index)
+    return 0, nbytes if turn % nodes.n_near == nodes.index else 0
+
+
+@compiled
+def fetch_share(nodes, pe, to, origin, nbytes, turn, group):
+    """Get this PE's share of a block that all members on its node need."""
+    first, end = own_share(nodes, nbytes, turn)
+    transfer(0, pe, to + first, origin + first, end - first, group)
+
+
+@compiled
+def spread_share(nodes, to, nbytes, turn, group):
+    """Copy the share that this PE has fetched to the other members on its node."""
+    first, end = own_share(nodes, nbytes, turn)
+    for step in range(1, nodes.n_near):
+        there = on_peer(to + first, pe_in(nodes.near, after(nodes.index, step, nodes.n_near)))
+        copy_bytes(there, to + first, end - first, rank_in(group), size_of(group))
+
+
+@compiled
+def broadcast_by_nodes(members, call, count, group):
+    """Broadcast a large block from the root."""
+    nodes, nbytes = nodes_of(call.team), count * call.itemsize
+    root = pe_of(members, call.root)
+    fetch_share(nodes, root, call.dest, call.source, nbytes, 0, group)
+    await_transfers(group)
+    spread_share(nodes, call.dest, nbytes, 0, group)
+
+
+@compiled
+def put_near(nodes, to, origin, nbytes, group):
+    """Put this PE's block to all members on its node."""
+    for step in range(nodes.n_near):
+        pe = pe_in(nodes.near, after(nodes.index, step, nodes.n_near))
+        copy_bytes(on_peer(to, pe), origin, nbytes, rank_in(group), size_of(group))
+
+
+@compiled
+def large_block(slots, member, item, count):
+    """Return the bytes of a member's block, twice; the first are 0 if the block came with the rendezvous."""
+    nbytes = (load_word(header_at(slots, member) + SHARE) if count < 0 else count) * item
+    return nbytes if nbytes > max_payload() else 0, nbytes
+
+
+@compiled
+def collect_by_nodes(members, slots, call, count, group):
+    """Concatenate the large blocks of the members.
+
+    They have ``count`` elements each or, if that is negative, as many as the headers in ``slots`` say.
+    """
+    nodes, to = nodes_of(call.team), call.dest
+    for member in range(members.size):
+        pe, (large, nbytes) = pe_of(members, member), large_block(slots, member, call.itemsize, count)
+        if member == members.me:
+            put_near(nodes, to, call.source, large, group)
+        elif not reachable(pe):
+            fetch_share(nodes, pe, to, call.source, large, member, group)
+        to += nbytes
+    await_transfers(group)
+    to = call.dest
+    for member in range(members.size):
+        large, nbytes = large_block(slots, member, call.itemsize, count)
+        if not reachable(pe_of(members, member)):
+            spread_share(nodes, to, large, member, group)
+        to += nbytes
+
+
 for _name, _routine in COLLECTIVES.items():
     if not _routine.counted and _routine.combines is Combines.NOTHING:
-        register(_name, collectives, concatenate if _routine.own_counts else exchange, nothing_of, exchange_tile)
+        register(_name, collectives, concatenate if _routine.own_counts else exchange, exchange_tile)

@@ -7,9 +7,8 @@ from typing import Any
 from . import type_checks
 from .intrinsics import compiled, device_function, move, move_block, rank_in, size_of
 from .options import PROXIED
-from .peers import peer_delta
+from .peers import peer_delta, shift_of
 from .proxy import Move, reachable, start_by_proxy
-from .regions import shift_of
 from .work_division import Workers, work_item_share
 
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item

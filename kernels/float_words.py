@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from .element_units import elementwise
+from .combining import elementwise
 from .front_end import device_func
 from .intrinsics import GLOBAL, I32, I64, device_intrinsic
 
@@ -220,7 +220,16 @@ def _product(a, b):
     return a * b
 
 
-add, multiply = elementwise(_sum), elementwise(_product)
+@device_intrinsic
+def add(typing_context, a, b):
+    """Return the sums of the elements of two tuples of float32."""
+    return a(a, b), elementwise(typing_context, _sum, a)
+
+
+@device_intrinsic
+def multiply(typing_context, a, b):
+    """Return the products of the elements of two tuples of float32."""
+    return a(a, b), elementwise(typing_context, _product, a)
 
 
 @device_intrinsic

@@ -43,9 +43,8 @@ from .peers import peer_delta
 from .runtime_checks import report
 from .spec_constants import heap_base
 from .teams import members_of, pe_of
-from .tickets import end_launch, next_ticket
 from .work_division import work_item_share
-from .work_groups import groups_of
+from .work_groups import end_launch, groups_of, next_ticket
 
 LOW_HALF = 0xFFFFFFFF
 
@@ -65,7 +64,8 @@ class Call(NamedTuple):
 class Part(NamedTuple):
     """The chunks of a work-group: ``first`` and then every ``step``-th one.
 
-    All PEs of a team have the same parts, and the work-groups that have begun the first ones: see `kernels.tickets`.
+    All PEs of a team have the same parts, and the work-groups that have begun the first ones: see
+    `kernels.work_groups`.
     """
 
     first: int

@@ -188,12 +188,6 @@ def zero_of(_context, array):
 
 
 @device_intrinsic
-def nothing_of(_context, array):
-    """Return the integer 0 for an array of any dtype."""
-    return types.int64(array), lambda _context, _builder, _signature, _arguments: I64(0)
-
-
-@device_intrinsic
 def at_address(_context: Any, array: Any, address: Any) -> Any:
     """Return a view with the shape and dtype of ``array`` whose first element is at ``address``."""
 

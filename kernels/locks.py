@@ -17,8 +17,8 @@ from .intrinsics import address_of, compiled, memory_fence
 from .long_waits import SPINS, forget, gives_up, skipped_looks, tell_lock
 from .memory_orders import LOCKED
 from .options import CHECK
+from .peers import base_of
 from .proxy import complete
-from .regions import base_of
 from .runtime_checks import report
 from .spec_constants import pe_count, this_pe
 

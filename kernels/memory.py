@@ -15,13 +15,13 @@ from ishmem import memory
 from ishmem.common.violations import ALIGN, number
 
 from . import type_checks
+from .call_sites import constant_of
 from .forms import form
 from .front_end import HAS_VIEWS, TARGET
 from .intrinsics import address_of, at_address, compiled, device, device_intrinsic, require, without_elements
-from .numba_ir import constant_of
 from .options import CHECK
+from .peers import on_peer
 from .proxy import is_mapped, itemsize
-from .regions import on_peer
 from .runtime_checks import allowed, report
 
 PTR, VIEW = number("ptr"), number("view")

@@ -1,8 +1,8 @@
 """The kernels of ``ishmem.moe``: each PE sends lists of tokens, and receives the outputs for its own tokens.
 
-A call is a launch whose work-groups take *units* of work in ascending order (`kernels.tickets`): first those that send,
-which wait for nobody, then those that receive. The flag of a list carries the number of the call and the length of the
-list, and each PE sends a flag for each list, also for an empty one.
+A call is a launch whose work-groups take *units* of work in ascending order (`kernels.work_groups`): first those that
+send, which wait for nobody, then those that receive. The flag of a list carries the number of the call and the length
+of the list, and each PE sends a flag for each list, also for an empty one.
 
 Calls alternate between two halves of the workspace. A PE that begins call ``k + 2`` has received the flags of call
 ``k + 1`` from every member, each of which had completed call ``k`` before, so the rows of call ``k`` are free.
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import ishmem
 from ishmem import order, rma, signals
 from ishmem.common.constants import CMP_GE
 from ishmem.common.inference import WORD
@@ -27,7 +28,7 @@ from ishmem.runtime.kernel_extension import kernel_factory
 
 from .copy import WIDEST, copy_bytes, copy_wide, is_wide
 from .float_words import UNIT_BYTES, add, float_words, scaled, weighted_sum
-from .front_end import kernel_api as kapi, kernel_of_copies
+from .front_end import kernel, kernel_api as kapi, kernel_of_copies
 from .intrinsics import (
     address_of,
     compiled,
@@ -44,8 +45,8 @@ from .peers import peer_delta
 from .proxy import Move, reachable, start_by_proxy, store_flag
 from .runtime_checks import report
 from .teams import members_of, pe_of
-from .tickets import end_launch, next_ticket
 from .work_division import alone, work_item_share
+from .work_groups import end_launch, next_ticket
 
 DISPATCH = number_of("Buffer.dispatch")
 
@@ -477,3 +478,21 @@ def fold_kernel(dtype: str) -> Any:
             sum_unit(to + at, origin + at, nbytes, chosen, factors, topk, 0, 0)
 
     return kernel_of_copies(fold)
+
+
+@kernel_factory
+def fetch_kernel() -> Any:
+    """Return ``kernel(item, storage, rows, indices, entries)``: work-group ``i`` gets row ``indices[i]``.
+
+    ``storage`` has the bytes of ``entries`` rows of this PE, and ``rows`` those that are fetched.
+    """
+
+    def fetch(item: kapi.NdItem, storage, rows, indices, entries):
+        group = item.get_group()
+        row = group.get_group_id(0)
+        nbytes, index = storage.size // entries, indices[row]
+        start = index % entries * nbytes
+        to = rows[row * nbytes : (row + 1) * nbytes]
+        ishmem.get_work_group(to, storage[start : start + nbytes], index // entries, group)
+
+    return kernel(fetch)

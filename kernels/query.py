@@ -13,7 +13,7 @@ from ishmem.common.constants import VERSION
 from . import type_checks
 from .forms import form, integers, no_check
 from .intrinsics import address_of, item_bytes
-from .regions import is_symmetric
+from .peers import is_symmetric
 from .spec_constants import pe_count, this_pe
 
 

@@ -1,31 +1,35 @@
-"""Entry to and exit from a collective call in a kernel.
+"""The rendezvous of the members of a team, by which a collective call in a kernel begins.
 
-On entry, each member writes its call number, its arguments and, for small blocks, its data into its slot on every
-member, then waits until all members have done so: a *rendezvous*. The rendezvous and barriers of a team share one
-sequence of numbers, and each completes only after all members have begun it. So a member that begins number ``s`` knows
-that all members have completed ``s - 2`` and may reuse the slots of that number. Peers write to the arrays of a PE only
-after it has entered the call, and, if the call ends with a barrier, do not access them after it has left.
+Each member writes its call number, its arguments and, for small blocks, its data into its slot on every member, then
+waits until all members have done so. The rendezvous and barriers of a team share one sequence of numbers, and each
+completes only after all members have begun it. So a member that begins number ``s`` knows that all members have
+completed ``s - 2`` and may reuse the slots of that number.
 
-``group`` is the calling work-group, or None if a single work-item calls. Arrays are passed as addresses and sizes in
-bytes, so this code is compiled once for all dtypes.
+In a team that spans nodes, it has two levels: on each node, then between the leaders of the nodes. These follow a table
+of steps that the host writes: those of its own rendezvous (ishmem/core/exchange.hpp). The same goes between them: a
+digest of the calls, where they are compared, and what somebody needs of small blocks (`Carried`). Members put their
+blocks to their leader only, and read from it what they need. The headers of all members follow if calls differ, for the
+text of the error.
+
+``group`` is the calling work-group, or None if a single work-item calls.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from numba.core import cgutils, types
+from llvmlite import ir
+from numba.core import types
 
 from ishmem.common import call_id
-from ishmem.common.call_id import REFUSED, dtype_number
-from ishmem.common.collective_table import Collective, Root
-from ishmem.common.violations import MISMATCH, NO_TEAM, STRIDE, argument_number
+from ishmem.common.call_id import DIFFERENT, REFUSED
+from ishmem.common.layout import FEW_MEMBERS, LINE, RENDEZVOUS_SLOT, RendezvousSlot
+from ishmem.common.violations import MISMATCH
 
 from . import type_checks
-from .barrier import await_line, next_number, team_barrier
-from .copy import copy_bytes, transfer_steps
+from .barrier import SEQUENCE, await_line, next_number, release
+from .copy import copy_bytes
 from .intrinsics import (
-    I64,
     compiled,
     device_function,
     device_intrinsic,
@@ -35,96 +39,87 @@ from .intrinsics import (
     memory_fence,
     rank_in,
     size_of,
+    store_word,
 )
 from .memory_orders import GROUP
-from .nodes import after, nodes_of, pe_in, spans_nodes
-from .options import CHECK, LEVELS, PROXIED
+from .nodes import after, nodes_of, pe_in, run_at, spans_nodes, step_at
+from .options import CHECK, LEVELS, SPANS, WIDE
 from .peers import peer_delta
-from .proxy import complete_before_flag, order_before_flag, store_at, store_flag
-from .rendezvous_of_nodes import FROM_ALL, FROM_ROOT, LATER, NOTHING, SLOTS, Carried, distance_to_table, meet_by_nodes
-from .rendezvous_slots import CALL, COUNT, PAYLOAD, SHARE, block_step, blocks_at, header_at, max_payload, slots_of
-from .runtime_checks import is_team_pe, own_array_fits, report
-from .small_alltoall import by_aggregators, put_to_aggregators
-from .strided import extent
-from .teams import is_team, members_of, pe_of
-from .work_division import turns_of
+from .proxy import PUT, copy_by_proxy, order_before_flag, store_at, store_flag
+from .runtime_checks import report
+from .spec_constants import meeting_bytes, meeting_lines, pe_count, rendezvous_bytes, rendezvous_slots, team_records
+from .teams import pe_of
 
-ROOT = argument_number("root")
-ALIGN_DIGITS = 6
-ALIGN = 1 << ALIGN_DIGITS
-"""Alignment in bytes of the parts into which a large block is divided among members."""
-
-of_item = memory_fence(GROUP)
+# ---- slots: see ``RendezvousSlot`` of ``ishmem.common.layout``
 
 
-class Flow(NamedTuple):
-    """Which blocks move between which PEs, constant for each routine. Fields are 0 or 1: kernels compute with them."""
-
-    from_root: int = 0  # only the root sends
-    to_root: int = 0  # only the root receives
-    source_blocks: int = 0  # ``source`` has a block for each receiver
-    dest_blocks: int = 0  # ``dest`` has a block for each sender
-    vary: int = 0  # the members' blocks may differ in size
+NUMBER, CALL, COUNT, SHARE, PAYLOAD = (RendezvousSlot.at(field) for field in RendezvousSlot._fields)
 
 
-def flow_of(routine: Collective) -> Flow:
-    """Return the flow of a routine of the table."""
-    from_root, to_root = routine.root is Root.SENDS, routine.root is Root.RECEIVES
-    return Flow(*map(int, (from_root, to_root, routine.source_blocks, routine.dest_blocks, routine.own_counts)))
+NARROW = LINE * FEW_MEMBERS
 
 
-class Call(NamedTuple):
-    """The arguments of a collective call, an int64 each; made by `call_of`.
+@compiled
+def slots_of(team, begun):
+    """Return the address of this PE's slots for the current rendezvous (``begun`` 1) or for the next one (0)."""
+    return slots_of_number(team, load_word(team_records() + SEQUENCE + LINE * team) + 1 - begun)
 
-    Attributes:
-        routine, dtype: As in ``ishmem.common.call_id``.
-        dest, source: Addresses on this PE.
-        dest_size, source_size: Elements of the arrays.
-        itemsize: Bytes of an element.
-        nelems: Elements of a block, or -1 to derive it from the array sizes.
-        root: Member number of the root; 0 for routines without one.
-        dst, sst: Strides of ``dest`` and ``source`` in elements.
-        team: The handle.
-    """
 
-    routine: int
-    dtype: int
-    dest: int
-    dest_size: int
-    source: int
-    source_size: int
-    itemsize: int
-    nelems: int
-    root: int
-    dst: int
-    sst: int
-    team: int
+@compiled
+def slots_of_number(team, number):
+    """Return the address of this PE's slots for the rendezvous of a number."""
+    odd = number & 1
+    if WIDE and team >= WIDE:
+        return rendezvous_slots() + rendezvous_bytes() * WIDE + NARROW * (2 * (team - WIDE) + odd)
+    return rendezvous_slots() + rendezvous_bytes() * team + odd * (rendezvous_bytes() // 2)
+
+
+def _slot_bytes() -> int:
+    return LINE if WIDE else RENDEZVOUS_SLOT
+
+
+def _header_bytes() -> int:
+    return PAYLOAD if SPANS else _slot_bytes()
 
 
 @device_intrinsic
-def call_of(_context, routine, dest, source, nelems, root, steps, team):
-    """Return the `Call` with these arguments: ``steps`` are ``dst`` and ``sst``; None is left out."""
+def header_at(_context, slots, member):
+    """Return the address of a member's header."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def number(place: int, default: int = 0) -> Any:
-            kind, value = signature.args[place], arguments[place]
-            return I64(default) if type_checks.absent(kind) else context.cast(builder, value, kind, types.int64)
+        index = context.cast(builder, arguments[1], signature.args[1], types.int64)
+        return builder.add(arguments[0], builder.mul(index, ir.IntType(64)(_header_bytes())))
 
-        def array(place: int) -> tuple[Any, Any]:
-            struct = context.make_array(signature.args[place])(context, builder, arguments[place])
-            return builder.ptrtoint(struct.data, I64), struct.nitems
-
-        dtype, itemsize = dtype_number(dest.dtype), context.get_abi_sizeof(context.get_data_type(dest.dtype))
-        values = [number(0), I64(dtype), *array(1), *array(2), I64(itemsize), number(3, -1), number(4)]
-        given = zip(cgutils.unpack_tuple(builder, arguments[5]), steps)
-        values += [*(context.cast(builder, step, kind, types.int64) for step, kind in given), number(6)]
-        return context.make_tuple(builder, signature.return_type, values)
-
-    result = types.NamedUniTuple(types.int64, len(Call._fields), Call)
-    return result(routine, dest, source, nelems, root, steps, team), code
+    return types.int64(types.int64, member), code
 
 
-pack_call = compiled(call_id.pack)
+@compiled
+def blocks_at(team, slots):
+    """Return the address of the block of member 0 in slots of a team.
+
+    It does not depend on the size of the team, since numbers in headers must not be overwritten by blocks: a later team
+    may have this handle.
+    """
+    if not SPANS:
+        return slots + PAYLOAD
+    if WIDE and team >= WIDE:
+        return slots + PAYLOAD * FEW_MEMBERS
+    return slots + PAYLOAD * pe_count()
+
+
+@compiled
+def block_step(nbytes):
+    """Return the bytes between the starts of consecutive blocks of ``nbytes`` bytes."""
+    return nbytes if SPANS else PAYLOAD + max_payload()
+
+
+@device_intrinsic
+def max_payload(_context):
+    """Return the size in bytes of the largest block that is sent with the rendezvous, in its slot."""
+    return types.int64(), lambda _context, _builder, _signature, _arguments: ir.IntType(64)(_slot_bytes() - PAYLOAD)
+
+
+of_item = memory_fence(GROUP)
 routine_of = compiled(call_id.routine_of)
 
 
@@ -245,149 +240,188 @@ def calls_match(members, slots, call_id, count):
     return call_id != REFUSED
 
 
-# ---- entering and leaving a call
+# ---- teams that span nodes
 
 
-@compiled
-def is_member(call):
-    """Return whether this PE is in the team of a call; report a violation if not."""
-    if is_team(call.team):
-        return True
-    if CHECK:
-        report(call.routine, NO_TEAM, call.team, 0, 0, 0, 0)
-    return False
+NOTHING, FROM_ROOT, FROM_ALL, SLOTS, LATER = range(5)
+"""What a rendezvous carries between nodes: no data, the block of the root, those of all members, or their slots.
+
+`LATER`: all nodes send each other data after it, so that they have to meet in it only to compare their calls.
+"""
+
+SAME = 8
+"""In the line by which a leader releases the members of its node: whether all calls are the same."""
 
 
-@compiled
-def arguments_allowed(call, count, flow, size):
-    """Return whether the arguments of a call are allowed; report a violation if not."""
-    if (flow.from_root or flow.to_root) and not is_team_pe(call.routine, ROOT, call.root, size):
-        return False
-    if call.dst < 1 or call.sst < 1:
-        report(call.routine, STRIDE, 0, 0, call.dst, call.sst, 1)
-        return False
-    to_count = 0 if flow.vary else extent(call.dst, 1, count * (size if flow.dest_blocks else 1))
-    from_count = extent(call.sst, 1, count * (size if flow.source_blocks else 1))
-    return own_array_fits(call.routine, call.dest, call.dest_size, call.itemsize, to_count) and own_array_fits(
-        call.routine, call.source, call.source_size, call.itemsize, from_count
-    )
+class Carried(NamedTuple):
+    """What a rendezvous carries between nodes.
 
-
-@compiled
-def sends_by_leader(team, flow):
-    """Return whether the leaders of the nodes send the data in the slots: all members receive the same data."""
-    return LEVELS and spans_nodes(team) and not flow.source_blocks and not flow.to_root
-
-
-@compiled
-def carried_by(call, count, flow):
-    """Return what the leaders send of the blocks of a call, if they do."""
-    nbytes = count * call.itemsize
-    if flow.vary:
-        return Carried(SLOTS, max_payload(), 0)
-    if nbytes > max_payload():
-        return Carried(NOTHING, 0, 0)
-    return Carried(FROM_ROOT if flow.from_root else FROM_ALL, nbytes, call.root)
-
-
-@compiled
-def put_to_leader(call, to, nbytes):
-    """Put this PE's block to the leader of its node."""
-    if LEVELS:
-        copy_bytes(to + peer_delta(pe_in(nodes_of(call.team).near, 0)), call.source, nbytes, 0, 1)
-
-
-@compiled
-def put_small_blocks(members, slots, call, count, flow, by_leader):
-    """Put this PE's small blocks into its slots on the members that receive them, or on the leader of its node only.
-
-    Model: tests/models/rendezvous.pml.
+    Attributes:
+        what: `NOTHING`, `FROM_ROOT`, `FROM_ALL`, `SLOTS` or `LATER`.
+        nbytes: Bytes of a block.
+        root: The root, as a member.
     """
-    start, stride, size, me = members
-    if flow.from_root and me != call.root:
-        return
-    nbytes = count * call.itemsize
-    to = blocks_at(call.team, slots) + me * block_step(max_payload() if flow.vary else nbytes)
-    if by_leader:
-        put_to_leader(call, to, nbytes)
-        return
-    for member in range(size):
-        if not flow.to_root or member == call.root:
-            block = call.source + flow.source_blocks * member * count * call.sst * call.itemsize
-            transfer_steps(1, start + member * stride, to, block, 1, call.sst, call.itemsize, count, 0, 1)
-    order_before_flag()
+
+    what: int
+    nbytes: int
+    root: int
+
+
+class Meeting(NamedTuple):
+    """A rendezvous.
+
+    Attributes:
+        slots: Address of this PE's slots.
+        blocks: Address of the first block in them.
+        lines: Address of the lines of the steps between leaders.
+        release: Address of the line by which the leader of this node releases the others.
+        number: Its number.
+        call_id, count: As in the `RendezvousSlot` of this PE.
+    """
+
+    slots: int
+    blocks: int
+    lines: int
+    release: int
+    number: int
+    call_id: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
 
 
 @compiled
-def count_of(call, flow, size):
-    """Return the number of elements of a block."""
-    if call.nelems >= 0:
-        return call.nelems
-    if flow.source_blocks:
-        return call.dest_size if flow.from_root else call.source_size // size
-    return call.source_size
+def meet_by_nodes(team, members, call_id, count, share, carried):
+    """Meet the members of each node, and the nodes by their leaders; return whether all calls are the same.
+
+    Without argument checks, they are taken to be.
+
+    Model: tests/models/rendezvous_of_nodes.pml.
+    """
+    next_number(team)
+    nodes, meeting = nodes_of(team), meeting_of(team, call_id, count)
+    same = meet_near(nodes, members, meeting, share)
+    if carried.what == LATER and not CHECK:
+        return same
+    if nodes.index == 0:
+        same = exchange(nodes, meeting, carried, same)
+    return release_near(nodes, meeting, same)
 
 
 @compiled
-def id_of(call, count, flow, size):
-    """Return the id of a call; `REFUSED`, and report a violation, if its arguments are not allowed."""
-    if CHECK and not arguments_allowed(call, count, flow, size):
-        return REFUSED
-    return pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
+def meeting_of(team, call_id, count):
+    """Return the rendezvous of a team that this PE has begun."""
+    number = load_word(team_records() + SEQUENCE + LINE * team)
+    slots, half = slots_of(team, 1), meeting_bytes() // 2
+    lines = meeting_lines() + meeting_bytes() * team + (number & 1) * half
+    return Meeting(slots, blocks_at(team, slots), lines, lines + half - LINE, number, call_id, count)
+
+
+# ---- on a node
 
 
 @compiled
-def enter(call, flow, group):
-    """Check and enter a collective call.
+def meet_near(nodes, members, meeting, share):
+    """Meet the members of this node; return whether their calls are the same."""
+    same = True
+    for i in range(nodes.n_near):
+        announce_near(pe_in(nodes.near, i), header_at(meeting.slots, members.me), meeting, share)
+    for i in range(nodes.n_near):
+        pe = pe_in(nodes.near, i)
+        header = header_at(meeting.slots, member_at(members, pe))
+        await_line(header, meeting.number, pe, None)
+        same = same and is_same(header, meeting)
+    return same
+
+
+@compiled
+def announce_near(pe, header, meeting, share):
+    """Write the header of this PE's slot on a member of this node."""
+    there = header + peer_delta(pe)
+    store_word(there + CALL, meeting.call_id)
+    store_word(there + COUNT, meeting.count)
+    store_word(there + SHARE, share)
+    store_flag(pe, header, meeting.number)
+
+
+@compiled
+def member_at(members, pe):
+    """Return the member number of a PE."""
+    return (pe - members.start) // members.stride
+
+
+@compiled
+def is_same(line, meeting):
+    """Return whether a header, or the line of a step, tells of the call of this PE."""
+    return not CHECK or (load_word(line + CALL) == meeting.call_id and load_word(line + COUNT) == meeting.count)
+
+
+@compiled
+def release_near(nodes, meeting, same):
+    """As the leader, tell the members of this node what is ``same``, and release them; return it on all of them."""
+    if CHECK and nodes.index == 0:
+        for i in range(1, nodes.n_near):
+            store_word(meeting.release + SAME + peer_delta(pe_in(nodes.near, i)), 1 if same else 0)
+    release(nodes, meeting.release, meeting.number, None)
+    return load_word(meeting.release + SAME) != 0 if CHECK and nodes.index else same
+
+
+@compiled
+def distance_to_table(team):
+    """Return how many bytes the slots of a team on the leader of this node are away from those of this PE."""
+    return peer_delta(pe_in(nodes_of(team).near, 0)) if LEVELS and spans_nodes(team) else 0
+
+
+# ---- between leaders
+
+
+@compiled
+def exchange(nodes, meeting, carried, same):
+    """Exchange what is carried with the leaders of other nodes, and digests, in a logarithm of steps."""
+    address = nodes.steps
+    for _ in range(nodes.n_steps):
+        step, address = step_at(address)
+        for run in range(step.n_runs):
+            first, count = run_at(step.runs, run)
+            put_carried(step.partner, meeting, first, count, carried)
+        same = tell_and_hear(step, meeting, same)
+    return same
+
+
+@compiled
+def put_carried(leader, meeting, first, count, carried):
+    """Put what is carried of consecutive members to a leader."""
+    if carried.what == SLOTS:
+        put_here(leader, header_at(meeting.slots, first), PAYLOAD * count)
+    if carried.what == FROM_ROOT:
+        is_root = first <= carried.root and carried.root < first + count
+        first, count = carried.root, 1 if is_root else 0
+    if carried.what != NOTHING and carried.what != LATER:
+        apart = block_step(carried.nbytes)
+        put_here(leader, meeting.blocks + first * apart, count * apart)
+
+
+@compiled
+def put_here(leader, address, nbytes):
+    """Put memory of this PE to the same place on a leader."""
+    if nbytes:
+        copy_by_proxy(PUT, leader, address, address, nbytes)
+
+
+@compiled
+def tell_and_hear(step, meeting, same):
+    """Tell the other leader of a step of what has been put to it, and wait for what it puts; both with digests.
+
+    Requests to one PE are executed in order, so the number in the line arrives last.
 
     Returns:
-        A status and the number of elements of a block. The status is 1, or 0 if the PEs disagree and no data may be
-        moved, or -1 if this PE is not in the team. ``slots_of(team, 1)`` has the slots of this call.
+        Whether all calls that this leader knows of are the same.
     """
-    if not is_member(call):
-        return -1, 0
-    members, team, agreed = members_of(call.team), call.team, True
-    count = count_of(call, flow, members.size)
-    call_id, nbytes = id_of(call, count, flow, members.size), count * call.itemsize
-    aggregated = by_aggregators(team, flow, nbytes)
-    if aggregated and call_id != REFUSED:
-        put_to_aggregators(call, slots_of(team, 0), count, group)
-    group_sync(group)
-    if rank_in(group) == 0:
-        by_leader = sends_by_leader(team, flow)
-        if nbytes <= max_payload() and not aggregated and call_id != REFUSED:
-            put_small_blocks(members, slots_of(team, 0), call, count, flow, by_leader)
-        share = count if flow.vary else -1
-        carried = carried_by(call, count, flow) if by_leader else Carried(LATER if aggregated else NOTHING, 0, 0)
-        agreed = rendezvous(team, members, call_id, call.dest_size if flow.vary else count, share, carried)
-    return 1 if group_broadcast(group, agreed) else 0, count
-
-
-@compiled
-def await_transfers(group):
-    """Wait for the transfers that the work-items of this PE have started by `transfer_steps`."""
-    group_sync(group)
-    if PROXIED:
-        if rank_in(group) == 0:
-            complete_before_flag()
-        group_sync(group)
-
-
-@compiled
-def end_phase(group, team):
-    """Complete this PE's accesses to the arrays of other members, and wait until all members have completed theirs.
-
-    Model: tests/models/rendezvous.pml.
-    """
-    group_sync(group)
-    if rank_in(group) == 0:
-        complete_before_flag()
-        team_barrier(team, members_of(team), None)
-    group_sync(group)
-
-
-@compiled
-def part_of(nbytes, size, me):
-    """Return the half-open range of bytes, out of ``nbytes``, that PE number ``me`` of ``size`` processes."""
-    part = turns_of((nbytes + ALIGN - 1) >> ALIGN_DIGITS, size) << ALIGN_DIGITS
-    return min(me * part, nbytes), min((me + 1) * part, nbytes)
+    line, number = meeting.lines + LINE * step.line, meeting.number
+    if step.n_runs:
+        if CHECK:
+            store_at(step.partner, line + CALL, number, meeting.call_id if same else DIFFERENT)
+            store_at(step.partner, line + COUNT, number, meeting.count)
+        store_flag(step.partner, line, number)
+    if step.takes:
+        await_line(line, number, step.partner, None)
+        same = same and is_same(line, meeting)
+    return same

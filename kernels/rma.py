@@ -14,7 +14,7 @@ from ishmem import rma
 from ishmem.common.shared_numbers import HELD, NBI
 from ishmem.common.violations import NELEMS, SIZES, number
 
-from . import type_checks, views
+from . import type_checks
 from .copy import WIDEST, copy_elements, copy_wide, is_wide
 from .forms import form, forms, integers
 from .intrinsics import (
@@ -31,7 +31,7 @@ from .intrinsics import (
     zero_of,
 )
 from .options import CHECK, LATE
-from .peers import is_distance
+from .peers import is_distance, on_peer, shift_of
 from .proxy import (
     GET as PROXY_GET,
     PUT as PROXY_PUT,
@@ -42,8 +42,8 @@ from .proxy import (
     store_by_proxy,
 )
 from .proxy_ring import await_put, await_ticket
-from .regions import on_peer, shift_of
 from .runtime_checks import allowed, both_fit, have_room, value_fits
+from .strided import are_views, check_views, move_view
 
 PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
 SCALARS = (types.Number, types.Boolean)
@@ -56,9 +56,9 @@ def _check(routine: str, dest: Any, source: Any, pe: Any, nelems: Any) -> int:
         type_checks.contiguous(routine, dest=dest)
         type_checks.value(routine, "source", source, dest.dtype)
         return 2
-    is_view = views.are_views(dest, source)
+    is_view = are_views(dest, source)
     if is_view:
-        views.check(routine, nelems, dest=dest, source=source)
+        check_views(routine, nelems, dest=dest, source=source)
     else:
         type_checks.contiguous(routine, dest=dest, source=source)
     type_checks.same_dtype(dest, source)
@@ -148,7 +148,7 @@ def _make_view_transfer(put: int) -> Any:
     def transfer(dest, source, pe, nelems, group):
         count = size_of_local(dest, source)
         if is_allowed(dest, source, pe, count, SIZES):
-            views.move_view(put, dest, source, pe, count, group)
+            move_view(put, dest, source, pe, count, group)
 
     return transfer
 

@@ -3,16 +3,24 @@
 The sizes of the arrays of puts and gets are always checked; the other checks are compiled in only if ``ISHMEM_CHECK``
 is set. An operation that fails its check is skipped. The first failure is recorded in this PE's heap, where the host
 finds it: see ``ishmem.common.violations``.
+
+Errors outside ishmem's routines, with ``ISHMEM_CHECK``, are recorded in the same way: indices out of bounds, and
+exceptions. Only `ishmem.dpex` reports them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from numba.core import types
 
+from ishmem.common.callsite import CallSite
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import (
+    DETAIL_WORDS,
+    INDEX,
     MISFIT,
     NO_MEMBER,
     NO_PE,
@@ -20,12 +28,15 @@ from ishmem.common.violations import (
     NOT_SYMMETRIC,
     OPTIONS,
     OUTSIDE,
+    RAISED,
     Violation,
 )
+from ishmem.dpex.extension import Failure, Place
 
-from . import type_checks
-from .integers import fits_dtype
+from . import memory_orders, spec_constants, type_checks
 from .intrinsics import (
+    GLOBAL,
+    I64,
     address_of,
     atomic_exchange_word,
     atomic_store_flag,
@@ -33,11 +44,51 @@ from .intrinsics import (
     compiled,
     device_function,
     item_bytes,
+    spirv_atomic,
     work_item,
+    work_item_number,
 )
 from .options import CHECK
-from .regions import is_symmetric
+from .peers import is_symmetric
 from .spec_constants import pe_count, violation_record
+
+# ---- integers of any two types by their values
+
+
+@device_function
+def is_less(a, b):
+    """Return whether ``a < b``."""
+    if a == types.uint64 and _is_signed(b):
+        return lambda a, b: (b >= 0) & (a < types.uint64(b))
+    if b == types.uint64 and _is_signed(a):
+        return lambda a, b: (a < 0) | (types.uint64(a) < b)
+    return lambda a, b: a < b
+
+
+def _is_signed(kind: Any) -> bool:
+    return isinstance(kind, types.Integer) and kind.signed
+
+
+@device_function
+def fits_dtype(array, value):
+    """Return whether a number is a value of the dtype of an array; numbers that are not integers are converted."""
+    dtype = array.dtype
+    if type_checks.holds(dtype, value):
+        return lambda array, value: True
+    return lambda array, value: not (is_less(dtype(value), value) | is_less(value, dtype(value)))
+
+
+@device_function
+def wanted_of(array, value):
+    """Return the value to compare elements of an array with: in their dtype, or unchanged if it may not fit."""
+    dtype = array.dtype
+    if type_checks.holds(dtype, value):
+        return lambda array, value: dtype(value)
+    return lambda array, value: value
+
+
+# ---- arguments
+
 
 _COMPLETE, _ROUTINE, _PROBLEM, _PE, _ADDRESS, _FIRST, _COUNT, _SIZE = map(Violation.at, Violation._fields[1:9])
 _ITEM = Violation.at("item")
@@ -187,3 +238,70 @@ def report(routine, problem, pe, address, first, count, size):
         atomic_store_word(record + _SIZE, size)
         atomic_store_word(record + _ITEM, work_item() + 1)
         atomic_store_flag(record + _COMPLETE, 1)
+
+
+# ---- indices out of bounds, and exceptions
+
+
+def emit_record(context: Any, builder: Any, failure: Failure) -> None:
+    """Emit the record of a failure, unless one is recorded already or the job has ended."""
+    address = spec_constants.emit(builder, "violation")
+    with builder.if_then(builder.icmp_unsigned("!=", address, I64(0)), likely=False):
+        pointer = builder.inttoptr(address, I64.as_pointer(GLOBAL))
+        order = [memory_orders.RECORD]
+        claimed = spirv_atomic(context, builder, "AtomicExchange", types.int64, order, [pointer, I64(1)])
+        with builder.if_then(builder.icmp_unsigned("==", claimed, I64(0))):
+            values = {**_call(failure.place), **_fields(failure)}
+            values["item"] = builder.add(work_item_number(builder), I64(1))
+            for field, value in values.items():
+                builder.store(value, _at(builder, pointer, field))
+            done = [_at(builder, pointer, "complete"), I64(1)]
+            spirv_atomic(context, builder, "AtomicStore", types.int64, [memory_orders.FLAG], done)
+
+
+def emit_note_of(builder: Any, place: Place) -> None:
+    """Emit `emit_note` for a line of the program; nothing for one of a library."""
+    if CallSite(place.file, place.line, place.function).is_users:
+        exists = builder.icmp_unsigned("!=", spec_constants.emit(builder, "violation"), I64(0))
+        with builder.if_then(exists):
+            emit_note(builder, [I64(word) for word in words_of(*place)])
+
+
+def emit_note(builder: Any, words: Sequence[Any]) -> None:
+    """Emit a store of the words of a call, if this work-item has recorded a failure and no call is noted yet."""
+    record = builder.inttoptr(spec_constants.emit(builder, "violation"), I64.as_pointer(GLOBAL))
+    claimed = builder.icmp_unsigned("!=", builder.load(_at(builder, record, "claimed")), I64(0))
+    with builder.if_then(claimed, likely=False):
+        item = builder.load(_at(builder, record, "item"))
+        mine = builder.icmp_unsigned("==", item, builder.add(work_item_number(builder), I64(1)))
+        first = builder.icmp_unsigned("==", builder.load(_at(builder, record, "call0")), I64(0))
+        with builder.if_then(builder.and_(mine, first)):
+            for number, word in enumerate(words):
+                builder.store(word, _at(builder, record, f"call{number}"))
+
+
+def words_of(function: str, file: str, line: int) -> tuple[int, ...]:
+    """Return the words of the record that stand for a line of a kernel or device function."""
+    return Violation.words_of(f"{function}, {Path(file).name}:{line}")
+
+
+def _call(place: Place) -> dict[str, Any]:
+    """Return the words of a line of the program; lines of a library are noted by their callers."""
+    if not CallSite(place.file, place.line, place.function).is_users:
+        return {}
+    return {f"call{number}": I64(word) for number, word in enumerate(words_of(*place))}
+
+
+def _fields(failure: Failure) -> dict[str, Any]:
+    if failure.index is None:
+        text = f"{failure.error.__name__}: {failure.text}" if failure.text else failure.error.__name__
+        words = enumerate(Violation.detail_words(text))
+        return {"problem": I64(RAISED), **{f"detail{number}": I64(word) for number, word in words}}
+    shape = failure.shape[:DETAIL_WORDS]
+    details = {f"detail{number}": extent for number, extent in enumerate(shape)}
+    fields = {"problem": I64(INDEX), "first": failure.index, "pe": I64(failure.axis), "size": I64(len(shape))}
+    return {**fields, **details}
+
+
+def _at(builder: Any, record: Any, field: str) -> Any:
+    return builder.gep(record, [I64(Violation.at(field) // 8)])

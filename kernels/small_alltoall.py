@@ -17,8 +17,7 @@ from .nodes import exchange_with, nodes_of, pe_in, run_at, spans_nodes
 from .options import LEVELS
 from .peers import peer_delta
 from .proxy import PUT, copy_by_proxy, store_flag
-from .rendezvous_of_nodes import meeting_of, member_at
-from .rendezvous_slots import blocks_at, header_at, max_payload
+from .rendezvous import blocks_at, header_at, max_payload, meeting_of, member_at
 from .teams import members_of
 
 

@@ -1,40 +1,24 @@
 """Collectives of 2-D tiles inside kernels: views whose rows are not adjacent.
 
-A tile is a `Call` whose block is a row: ``nelems`` is the length of a row, or -1 if the arguments do not fit each
-other, ``dst`` and ``sst`` are the distances between rows, ``dest_size`` and ``source_size`` their numbers. All data
-move directly between the arrays of the members, after a rendezvous without data and before a barrier.
+All data move directly between the arrays of the members, after a rendezvous without data and before a barrier.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from ishmem.common.call_id import REFUSED
 from ishmem.common.violations import NOT_SYMMETRIC, TILES
 
+from .collective_calls import ROOT, end_phase, is_member, pack_call
 from .copy import WIDEST, transfer_steps
-from .intrinsics import compiled, item_bytes, rank_in
+from .intrinsics import compiled, rank_in
 from .long_waits import note_begun
 from .nodes import after
 from .options import CHECK
-from .regions import is_symmetric
-from .rendezvous import ROOT, Call, call_of, end_phase, group_broadcast, group_sync, is_member, pack_call, rendezvous
-from .rendezvous_of_nodes import NOTHING, Carried
+from .peers import is_symmetric
+from .rendezvous import NOTHING, Carried, group_broadcast, group_sync, rendezvous
 from .runtime_checks import is_team_pe, report
 from .teams import members_of, pe_of
 from .work_division import Workers, workers_of
-
-
-@compiled
-def tile_call(routine, dest, source, root, team):
-    """Return the `Call` of two arrays of two dimensions."""
-    item, (rows, columns), (high, wide) = item_bytes(dest), source.shape, dest.shape
-    fits = wide == columns and (columns < 2 or (source.strides[1] == item and dest.strides[1] == item))
-    step, apart, length = source.strides[0] // item, dest.strides[0] // item, columns if fits else -1
-    call = call_of(routine, dest, source, length, root, (apart, step), team)
-    return Call(
-        call.routine, call.dtype, call.dest, high, call.source, rows, item, length, call.root, apart, step, call.team
-    )
 
 
 @compiled
@@ -116,17 +100,3 @@ def exchange_tile(sample, call, flow, group, site):
     return min(status, 0)
 
 
-def make_tile_reduction(by_members: Any) -> Any:
-    """Make the reduction of tiles; ``by_members(sample, call, rows, members, group)`` combines the rows."""
-
-    @compiled
-    def reduce_tile(sample, call, flow, group, site):
-        """Run a reduction of tiles."""
-        note_begun(site)
-        status, rows = enter_tile(call, flow, group)
-        if status > 0:
-            by_members(sample, call, rows, members_of(call.team), group)
-            end_phase(group, call.team)
-        return min(status, 0)
-
-    return reduce_tile

@@ -18,15 +18,14 @@ from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, OUTSIDE, UNEQUAL, WRONG_LENGTH, number
 
 from . import type_checks
+from .collective_calls import ROOT, call_of, end_phase, is_member, pack_call
 from .copy import transfer
 from .forms import forms, integers
 from .intrinsics import compiled, device_intrinsic, load_word, rank_in
 from .nodes import after
 from .options import CHECK
 from .proxy import complete_before_flag, store_at
-from .rendezvous import ROOT, call_of, end_phase, group_broadcast, group_sync, is_member, pack_call, rendezvous
-from .rendezvous_of_nodes import NOTHING, Carried
-from .rendezvous_slots import block_step, blocks_at, slots_of
+from .rendezvous import NOTHING, Carried, block_step, blocks_at, group_broadcast, group_sync, rendezvous, slots_of
 from .runtime_checks import is_team_pe, own_array_fits, report
 from .teams import members_of, pe_of
 

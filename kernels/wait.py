@@ -14,7 +14,6 @@ from ishmem.common.violations import number
 
 from . import type_checks
 from .forms import forms
-from .integers import is_less, wanted_of
 from .intrinsics import (
     address_of,
     atomic_load,
@@ -28,7 +27,7 @@ from .intrinsics import (
 )
 from .long_waits import forget, gives_up, is_zero, many_looks, one_less, tell_variable
 from .memory_orders import WAIT
-from .runtime_checks import allowed, is_cmp
+from .runtime_checks import allowed, is_cmp, is_less, wanted_of
 
 WAIT_UNTIL, TEST = map(number, ("wait_until", "test"))
 

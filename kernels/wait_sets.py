@@ -16,7 +16,6 @@ from ishmem.common.violations import number
 
 from . import type_checks
 from .forms import forms
-from .integers import wanted_of
 from .intrinsics import (
     address_of,
     atomic_load,
@@ -30,7 +29,7 @@ from .intrinsics import (
     require,
 )
 from .long_waits import SPINS, forget, gives_up, skipped_looks, tell_none_of, tell_variable
-from .runtime_checks import allowed, is_cmp
+from .runtime_checks import allowed, is_cmp, wanted_of
 from .spec_constants import turn_counter
 from .wait import compare, seen_in_order
 

@@ -1,7 +1,11 @@
-"""The barrier of all work-groups of a launch: the device form of ``ishmem.work_groups``.
+"""The work-groups of a launch: their barrier, the device form of ``ishmem.work_groups``, and tickets.
 
-The counter has the number of the barrier in its upper half, and of the work-groups that have arrived in the lower half.
-The last one to arrive sets the lower half to 0 and increments the upper half, for which the others wait.
+The counter of the barrier has its number in the upper half, and that of the work-groups that have arrived in the lower
+half. The last one to arrive sets the lower half to 0 and increments the upper half, for which the others wait.
+
+By tickets, work-groups take units of work in ascending order. So the units that have been begun are the first ones on
+each PE. Of the units that are not complete everywhere, the first one has been begun, or a work-group that waits for
+nobody begins it: work-groups that do not all run at once need no order of the device's scheduler.
 """
 
 from __future__ import annotations
@@ -18,9 +22,12 @@ from .front_end import GroupType
 from .intrinsics import (
     address_of,
     atomic_add_word,
+    atomic_store_word,
     compiled,
     device_function,
     group_barrier,
+    group_sum,
+    load_word,
     memory_fence,
     rank_in,
     require,
@@ -29,6 +36,9 @@ from .long_waits import forget, looking, tell_variable
 from .memory_orders import FLAG, FLAG_SEEN, GROUP
 from .runtime_checks import report
 from .spec_constants import xe_cores
+
+# ---- the barrier
+
 
 SYNC = number("sync_work_groups")
 LOW_HALF = 0xFFFFFFFF
@@ -102,3 +112,28 @@ def _sync_work_groups(counter, group, site=None):
 
 
 form(work_groups.sync_work_groups, _check, _sync_work_groups)
+
+
+# ---- tickets
+
+
+@compiled
+def next_ticket(counter, group):
+    """Take the next number of the counter at an address; all work-items of a work-group get the same."""
+    return group_sum(group, atomic_add_word(counter, 1) if rank_in(group) == 0 else 0)
+
+
+@compiled
+def end_launch(ticket, ended, number, step, group):
+    """Let the last work-group that ends reset the tickets and add ``step`` to the number of the call, by addresses.
+
+    The number lives on the device, so that a launch that is recorded in a graph has another one in each replay.
+    """
+    groups = groups_of(group)
+    publish()
+    group_barrier(group)
+    if rank_in(group) == 0 and atomic_add_word(ended, 1) == groups - 1:
+        see()
+        atomic_store_word(ticket, 0)
+        atomic_store_word(ended, 0)
+        atomic_store_word(number, load_word(number) + step)

@@ -73,7 +73,7 @@ class Engram(KernelCalls):
         """Return the rows of ``[tokens, any number]`` indices, those of a token in one row, and their scales."""
         import dpnp
 
-        from ishmem.kernels.engram import fetch_kernel
+        from ishmem.kernels.moe import fetch_kernel
 
         self._check_callable()
         tokens, each = indices.shape

@@ -117,11 +117,11 @@ class Ishmem(Extension):
 
     def report(self, context: Any, builder: Any, failure: Failure) -> None:
         """Emit code that records a failure in this PE's heap."""
-        self._loaded.failures.emit_record(context, builder, failure)
+        self._loaded.runtime_checks.emit_record(context, builder, failure)
 
     def record_place(self, context: Any, builder: Any, place: Place) -> None:
         """Emit code that writes the place of a call into the record of a failure, unless the record has a place."""
-        self._loaded.failures.emit_note_of(builder, place)
+        self._loaded.runtime_checks.emit_note_of(builder, place)
 
     def compiles_first(self) -> bool:
         """Return whether this PE is the first of its node."""

@@ -1,7 +1,7 @@
 /* How the members of a team on two nodes send each other small blocks in an alltoall of kernels, and use the slots again.
  *
  * put_to_aggregators, exchange_nodes, put_to_partner, copy_from_aggregators: kernels/small_alltoall.py; announce_near,
- * meet_near: kernels/rendezvous_of_nodes.py; disseminate: kernels/barrier.py. The last PE is alone on its node. The first PE
+ * meet_near: kernels/rendezvous.py; disseminate: kernels/barrier.py. The last PE is alone on its node. The first PE
  * of a node is the aggregator for its own node; PE 1 is that for the other node. What a PE puts to another node arrives in
  * the order of the requests. All members make CALLS calls, which are not compared. A word of data stands for the blocks of
  * a PE for all members of a node.

@@ -184,9 +184,9 @@ def test_collectives_on_many_nodes(nodes: tuple[int, ...]) -> None:
 
 def check_batches(counts: tuple[int, ...]) -> None:
     """Combine one node after the other, as kernels do with many nodes."""
-    from ishmem.kernels import two_level_collectives
+    from ishmem.kernels import reductions_of_nodes
 
-    two_level_collectives.AT_ONCE = 1
+    reductions_of_nodes.AT_ONCE = 1
     for count in counts:
         test_kernels_reductions.check_all("float64", "few by group", (count,))
 

@@ -20,9 +20,9 @@ import numpy.typing as npt
 from ishmem import _core
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.layout import LINE, Layout, NodeList
-from ishmem.kernels import barrier, collectives, nodes as node_tables, rendezvous, rendezvous_slots
+from ishmem.kernels import barrier, collective_calls, collectives, nodes as node_tables, rendezvous
 from ishmem.kernels.options import constants_of
-from ishmem.kernels.small_reductions import make_small_reduction
+from ishmem.kernels.reductions_of_nodes import reduce_small
 from ishmem.kernels.teams import Members
 from ishmem.runtime.binding import CompileOptions
 from tools.scale.model import (
@@ -60,11 +60,6 @@ def _puts(*sizes: int) -> tuple[int, int]:
     return _core.rehearse_puts(list(sizes))
 
 
-@functools.cache
-def _reduction() -> Any:
-    return make_small_reduction(lambda *_arguments: None)  # what is computed takes no time
-
-
 class Rehearsal:
     """Counts what the PEs of a job do in a collective call with a small block."""
 
@@ -83,7 +78,7 @@ class Rehearsal:
     @property
     def payload(self) -> int:
         """Bytes of the largest block that travels with a rendezvous."""
-        return self.layout.rendezvous_slot - rendezvous_slots.PAYLOAD
+        return self.layout.rendezvous_slot - rendezvous.PAYLOAD
 
     def run(self) -> npt.NDArray[np.int64]:
         """Run the call as the PEs that differ; those of other nodes of the same size do as those of the second node."""
@@ -115,10 +110,10 @@ class Rehearsal:
             self.counts[phase, pe, STORES] += -(-copies // WORK_ITEMS)
 
     def _collective(self) -> None:
-        flow, count = rendezvous.flow_of(COLLECTIVES[self.routine]), self.size // _ITEM
-        call = rendezvous.Call(0, 0, _OWN, 0, _OWN, 0, _ITEM, count, 0, 1, 1, 0)
+        flow, count = collective_calls.flow_of(COLLECTIVES[self.routine]), self.size // _ITEM
+        call = collective_calls.Call(0, 0, _OWN, 0, _OWN, 0, _ITEM, count, 0, 1, 1, 0)
         if self.routine == "sum_reduce":
-            self._run(_reduction(), 0, call, count, flow, None)
+            self._run(reduce_small, 0, call, count, flow, None)
         else:
             self._run(collectives.exchange, 0, call, flow, None, None)
 
@@ -161,10 +156,11 @@ class Rehearsal:
             "end_phase": here, "team_records": here, "sync_bytes": here, "group_barrier": here,
             "meeting_bytes": lambda: 2 * lines, "meeting_lines": lambda: _STEPS - lines,  # the rendezvous is odd
             "sync_lines": lambda: _RELEASE, "slots_of": lambda *_team: _SLOTS,
-            "header_at": lambda begin, member: begin + member * rendezvous_slots.PAYLOAD,
+            "header_at": lambda begin, member: begin + member * rendezvous.PAYLOAD,
             "pe_count": lambda: len(self.on),
             "max_payload": lambda: self.payload, "reachable": self._is_near, "is_member": lambda _call: True,
             "members_of": lambda _team: Members(0, 1, len(self.on), self.me), "rank_in": here,
+            "combine_two": here,  # what is computed takes no time
             "size_of": lambda _group: 1, "peer_delta": lambda pe: 0 if pe == self.me else _OTHER,
         }  # fmt: skip
         return {**fakes, **constants_of(CompileOptions(spans=True, levels=True, wide=wide))}

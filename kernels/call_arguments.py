@@ -1,4 +1,6 @@
-"""Checks of constant arguments of ishmem's calls, when the kernel is compiled.
+"""Arguments of ishmem's calls, before the types are known: constants are checked, tuples of indices are replaced.
+
+``index=(i, j)`` becomes the number of the element.
 
 numba chooses a device function by the types of the arguments, without the values of constants. So the calls are checked
 before type inference; what depends on the dtype of an array is checked by a function that emits no code.
@@ -12,7 +14,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from numba.core import ir, types
+from llvmlite import ir as llvm
+from numba.core import cgutils, ir, types
 from numba.core.errors import TypingError
 from numba.core.rewrites import register_rewrite
 
@@ -20,9 +23,9 @@ from ishmem.common.constants import no_member
 from ishmem.common.type_tables import misfit
 from ishmem.common.violations import OPTIONS
 
-from .call_sites import CallRewrite, call_with
-from .intrinsics import device_intrinsic, registered, require
-from .numba_ir import constant_of
+from .call_sites import CallRewrite, call_with, constant_of
+from .intrinsics import I64, device_intrinsic, registered, require
+from .options import CHECK
 
 LEAST = {"pe": 0, "root": 0, "index": 0, "nelems": 0, "dst": 1, "sst": 1}
 """The arguments that have a least value."""
@@ -102,3 +105,64 @@ def _element_check(routine: str, name: str, value: int) -> Any:
         return types.void(array), lambda context, _builder, _signature, _arguments: context.get_dummy_value()
 
     return check_element
+
+
+INDEXED = ("sig_addr", "ivar", "lock", "dest", "source")
+"""The names of arrays that ``index`` may be about; of those that a routine has it is the first."""
+
+
+@device_intrinsic
+def number_of(_context, array, index):
+    """Return the number in C order of the element at a tuple of indices; with ``ISHMEM_CHECK``, -1 outside an array."""
+    rank = getattr(array, "ndim", 0)
+    words = f"index is a tuple of {len(index)}, of an array of {rank} dimensions; it has one integer for each"
+    require(rank == len(index) and all(isinstance(each, types.Integer) for each in index), words)
+    require(array.layout == "C", "index is a tuple, and the array is not in C order; pass the number of the element")
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        shape = cgutils.unpack_tuple(builder, context.make_array(array)(context, builder, arguments[0]).shape)
+        number, inside = I64(0), llvm.IntType(1)(1)
+        for extent, part, kind in zip(shape, cgutils.unpack_tuple(builder, arguments[1]), signature.args[1]):
+            each = context.cast(builder, part, kind, types.int64)
+            number = builder.add(builder.mul(number, extent), each)
+            inside = builder.and_(inside, builder.icmp_unsigned("<", each, extent))
+        return builder.select(inside, number, I64(-1)) if CHECK else number
+
+    return types.int64(array, index), code
+
+
+@register_rewrite("before-inference")
+class TupleIndices(CallRewrite):
+    """Replaces an index that is a tuple by the number of the element."""
+
+    def concerns(self, statement: Any, called: Any) -> bool:
+        """Return whether the index of a call is a tuple."""
+        return self._index(statement.value, called)[1] is not None
+
+    def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
+        """Return the statements that compute the number, and the call that takes it."""
+        call, loc = statement.value, statement.loc
+        array, index = self._index(call, called)
+        made = call_with(number_of, (), scope, loc, array, index)
+        number = made[-1].target
+        arguments = [number if each is index else each for each in call.args]
+        named = tuple((name, number if each is index else each) for name, each in call.kws)
+        placed = ir.Expr.call(call.func, arguments, named, call.loc, call.vararg, call.varkwarg)
+        return [*made, ir.Assign(placed, statement.target, loc)]
+
+    def _index(self, call: Any, called: Any) -> tuple[Any, Any]:
+        """Return the array of a call and its index, if that is a tuple."""
+        try:
+            given = inspect.signature(registered[called]).bind(*call.args, **dict(call.kws)).arguments
+        except TypeError:  # numba will refuse the call
+            return None, None
+        index = given.get("index")
+        array = next((given[name] for name in INDEXED if name in given), None)
+        return (array, index) if array is not None and self._is_tuple(index) else (None, None)
+
+    def _is_tuple(self, variable: Any) -> bool:
+        while isinstance(variable, ir.Var):
+            variable = self._ir._definitions.get(variable.name, [None])[0]
+        if isinstance(variable, (ir.Const, ir.Global, ir.FreeVar)):
+            return isinstance(variable.value, tuple)
+        return isinstance(variable, ir.Expr) and variable.op == "build_tuple"

@@ -1,0 +1,342 @@
+"""Collective calls in kernels: their arguments, entry and exit, and the registration of routines.
+
+A call is entered by a rendezvous. Peers write to the arrays of a PE only after it has entered the call, and, if the
+call ends with a barrier, do not access them after it has left.
+
+Arrays are passed as addresses and sizes in bytes, so this code is compiled once for all dtypes.
+"""
+
+from __future__ import annotations
+
+import functools
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from numba.core import cgutils, types
+
+from ishmem.common import call_id
+from ishmem.common.call_id import REFUSED, dtype_number
+from ishmem.common.collective_table import COLLECTIVES, Collective, Root
+from ishmem.common.violations import NO_TEAM, STRIDE, argument_number, number
+
+from . import type_checks
+from .barrier import team_barrier
+from .combining import sample_of
+from .copy import copy_bytes, transfer_steps
+from .forms import forms, integers
+from .intrinsics import (
+    I64,
+    compiled,
+    device_intrinsic,
+    item_bytes,
+    rank_in,
+)
+from .nodes import nodes_of, pe_in, spans_nodes
+from .options import CHECK, LEVELS, PROXIED
+from .peers import peer_delta
+from .proxy import complete_before_flag, order_before_flag
+from .rendezvous import (
+    FROM_ALL,
+    FROM_ROOT,
+    LATER,
+    NOTHING,
+    SLOTS,
+    Carried,
+    block_step,
+    blocks_at,
+    group_broadcast,
+    group_sync,
+    max_payload,
+    rendezvous,
+    slots_of,
+)
+from .runtime_checks import is_team_pe, own_array_fits, report
+from .small_alltoall import by_aggregators, put_to_aggregators
+from .strided import extent, is_view
+from .teams import is_team, members_of
+from .work_division import turns_of
+
+ROOT = argument_number("root")
+ALIGN_DIGITS = 6
+ALIGN = 1 << ALIGN_DIGITS
+"""Alignment in bytes of the parts into which a large block is divided among members."""
+
+class Flow(NamedTuple):
+    """Which blocks move between which PEs, constant for each routine. Fields are 0 or 1: kernels compute with them."""
+
+    from_root: int = 0  # only the root sends
+    to_root: int = 0  # only the root receives
+    source_blocks: int = 0  # ``source`` has a block for each receiver
+    dest_blocks: int = 0  # ``dest`` has a block for each sender
+    vary: int = 0  # the members' blocks may differ in size
+
+
+def flow_of(routine: Collective) -> Flow:
+    """Return the flow of a routine of the table."""
+    from_root, to_root = routine.root is Root.SENDS, routine.root is Root.RECEIVES
+    return Flow(*map(int, (from_root, to_root, routine.source_blocks, routine.dest_blocks, routine.own_counts)))
+
+
+class Call(NamedTuple):
+    """The arguments of a collective call, an int64 each; made by `call_of`.
+
+    Attributes:
+        routine, dtype: As in ``ishmem.common.call_id``.
+        dest, source: Addresses on this PE.
+        dest_size, source_size: Elements of the arrays.
+        itemsize: Bytes of an element.
+        nelems: Elements of a block, or -1 to derive it from the array sizes.
+        root: Member number of the root; 0 for routines without one.
+        dst, sst: Strides of ``dest`` and ``source`` in elements.
+        team: The handle.
+    """
+
+    routine: int
+    dtype: int
+    dest: int
+    dest_size: int
+    source: int
+    source_size: int
+    itemsize: int
+    nelems: int
+    root: int
+    dst: int
+    sst: int
+    team: int
+
+
+@device_intrinsic
+def call_of(_context, routine, dest, source, nelems, root, steps, team):
+    """Return the `Call` with these arguments: ``steps`` are ``dst`` and ``sst``; None is left out."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def number(place: int, default: int = 0) -> Any:
+            kind, value = signature.args[place], arguments[place]
+            return I64(default) if type_checks.absent(kind) else context.cast(builder, value, kind, types.int64)
+
+        def array(place: int) -> tuple[Any, Any]:
+            struct = context.make_array(signature.args[place])(context, builder, arguments[place])
+            return builder.ptrtoint(struct.data, I64), struct.nitems
+
+        dtype, itemsize = dtype_number(dest.dtype), context.get_abi_sizeof(context.get_data_type(dest.dtype))
+        values = [number(0), I64(dtype), *array(1), *array(2), I64(itemsize), number(3, -1), number(4)]
+        given = zip(cgutils.unpack_tuple(builder, arguments[5]), steps)
+        values += [*(context.cast(builder, step, kind, types.int64) for step, kind in given), number(6)]
+        return context.make_tuple(builder, signature.return_type, values)
+
+    result = types.NamedUniTuple(types.int64, len(Call._fields), Call)
+    return result(routine, dest, source, nelems, root, steps, team), code
+
+
+@compiled
+def tile_call(routine, dest, source, root, team):
+    """Return the `Call` of two tiles, arrays of two dimensions.
+
+    Its block is a row: ``nelems`` is the length of a row, or -1 if the arguments do not fit each other, ``dst`` and
+    ``sst`` are the distances between rows, ``dest_size`` and ``source_size`` their numbers.
+    """
+    item, (rows, columns), (high, wide) = item_bytes(dest), source.shape, dest.shape
+    fits = wide == columns and (columns < 2 or (source.strides[1] == item and dest.strides[1] == item))
+    step, apart, length = source.strides[0] // item, dest.strides[0] // item, columns if fits else -1
+    call = call_of(routine, dest, source, length, root, (apart, step), team)
+    return Call(
+        call.routine, call.dtype, call.dest, high, call.source, rows, item, length, call.root, apart, step, call.team
+    )
+
+
+pack_call = compiled(call_id.pack)
+
+
+# ---- entering and leaving a call
+
+
+@compiled
+def is_member(call):
+    """Return whether this PE is in the team of a call; report a violation if not."""
+    if is_team(call.team):
+        return True
+    if CHECK:
+        report(call.routine, NO_TEAM, call.team, 0, 0, 0, 0)
+    return False
+
+
+@compiled
+def arguments_allowed(call, count, flow, size):
+    """Return whether the arguments of a call are allowed; report a violation if not."""
+    if (flow.from_root or flow.to_root) and not is_team_pe(call.routine, ROOT, call.root, size):
+        return False
+    if call.dst < 1 or call.sst < 1:
+        report(call.routine, STRIDE, 0, 0, call.dst, call.sst, 1)
+        return False
+    to_count = 0 if flow.vary else extent(call.dst, 1, count * (size if flow.dest_blocks else 1))
+    from_count = extent(call.sst, 1, count * (size if flow.source_blocks else 1))
+    return own_array_fits(call.routine, call.dest, call.dest_size, call.itemsize, to_count) and own_array_fits(
+        call.routine, call.source, call.source_size, call.itemsize, from_count
+    )
+
+
+@compiled
+def sends_by_leader(team, flow):
+    """Return whether the leaders of the nodes send the data in the slots: all members receive the same data."""
+    return LEVELS and spans_nodes(team) and not flow.source_blocks and not flow.to_root
+
+
+@compiled
+def carried_by(call, count, flow):
+    """Return what the leaders send of the blocks of a call, if they do."""
+    nbytes = count * call.itemsize
+    if flow.vary:
+        return Carried(SLOTS, max_payload(), 0)
+    if nbytes > max_payload():
+        return Carried(NOTHING, 0, 0)
+    return Carried(FROM_ROOT if flow.from_root else FROM_ALL, nbytes, call.root)
+
+
+@compiled
+def put_to_leader(call, to, nbytes):
+    """Put this PE's block to the leader of its node."""
+    if LEVELS:
+        copy_bytes(to + peer_delta(pe_in(nodes_of(call.team).near, 0)), call.source, nbytes, 0, 1)
+
+
+@compiled
+def put_small_blocks(members, slots, call, count, flow, by_leader):
+    """Put this PE's small blocks into its slots on the members that receive them, or on the leader of its node only.
+
+    Model: tests/models/rendezvous.pml.
+    """
+    start, stride, size, me = members
+    if flow.from_root and me != call.root:
+        return
+    nbytes = count * call.itemsize
+    to = blocks_at(call.team, slots) + me * block_step(max_payload() if flow.vary else nbytes)
+    if by_leader:
+        put_to_leader(call, to, nbytes)
+        return
+    for member in range(size):
+        if not flow.to_root or member == call.root:
+            block = call.source + flow.source_blocks * member * count * call.sst * call.itemsize
+            transfer_steps(1, start + member * stride, to, block, 1, call.sst, call.itemsize, count, 0, 1)
+    order_before_flag()
+
+
+@compiled
+def count_of(call, flow, size):
+    """Return the number of elements of a block."""
+    if call.nelems >= 0:
+        return call.nelems
+    if flow.source_blocks:
+        return call.dest_size if flow.from_root else call.source_size // size
+    return call.source_size
+
+
+@compiled
+def id_of(call, count, flow, size):
+    """Return the id of a call; `REFUSED`, and report a violation, if its arguments are not allowed."""
+    if CHECK and not arguments_allowed(call, count, flow, size):
+        return REFUSED
+    return pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
+
+
+@compiled
+def enter(call, flow, group):
+    """Check and enter a collective call.
+
+    Returns:
+        A status and the number of elements of a block. The status is 1, or 0 if the PEs disagree and no data may be
+        moved, or -1 if this PE is not in the team. ``slots_of(team, 1)`` has the slots of this call.
+    """
+    if not is_member(call):
+        return -1, 0
+    members, team, agreed = members_of(call.team), call.team, True
+    count = count_of(call, flow, members.size)
+    call_id, nbytes = id_of(call, count, flow, members.size), count * call.itemsize
+    aggregated = by_aggregators(team, flow, nbytes)
+    if aggregated and call_id != REFUSED:
+        put_to_aggregators(call, slots_of(team, 0), count, group)
+    group_sync(group)
+    if rank_in(group) == 0:
+        by_leader = sends_by_leader(team, flow)
+        if nbytes <= max_payload() and not aggregated and call_id != REFUSED:
+            put_small_blocks(members, slots_of(team, 0), call, count, flow, by_leader)
+        share = count if flow.vary else -1
+        carried = carried_by(call, count, flow) if by_leader else Carried(LATER if aggregated else NOTHING, 0, 0)
+        agreed = rendezvous(team, members, call_id, call.dest_size if flow.vary else count, share, carried)
+    return 1 if group_broadcast(group, agreed) else 0, count
+
+
+@compiled
+def await_transfers(group):
+    """Wait for the transfers that the work-items of this PE have started by `transfer_steps`."""
+    group_sync(group)
+    if PROXIED:
+        if rank_in(group) == 0:
+            complete_before_flag()
+        group_sync(group)
+
+
+@compiled
+def end_phase(group, team):
+    """Complete this PE's accesses to the arrays of other members, and wait until all members have completed theirs.
+
+    Model: tests/models/rendezvous.pml.
+    """
+    group_sync(group)
+    if rank_in(group) == 0:
+        complete_before_flag()
+        team_barrier(team, members_of(team), None)
+    group_sync(group)
+
+
+@compiled
+def part_of(nbytes, size, me):
+    """Return the half-open range of bytes, out of ``nbytes``, that PE number ``me`` of ``size`` processes."""
+    part = turns_of((nbytes + ALIGN - 1) >> ALIGN_DIGITS, size) << ALIGN_DIGITS
+    return min(me * part, nbytes), min((me + 1) * part, nbytes)
+
+
+# ---- registration: for a work-item and for a group
+
+
+def _check(traits: Collective, name: str, dest: Any, source: Any, nelems: Any = None, **others: Any) -> bool:
+    """Check the argument types of a call at compile time; return whether it is one of tiles."""
+    has_tiles = traits.tiles and (is_view(dest) or is_view(source))
+    for argument, kind in (("dest", dest), ("source", source)):
+        type_checks.element_type(name, argument, kind, traits.types)
+    if has_tiles:
+        type_checks.tiles(name, nelems, dest=dest, source=source)
+    else:
+        type_checks.contiguous(name, dest=dest, source=source)
+    type_checks.same_dtype(dest, source)
+    integers(name, **others)
+    if not type_checks.absent(nelems):
+        type_checks.integer(name, "nelems", nelems)
+    return has_tiles
+
+
+def register(name: str, module: ModuleType, run: Any, run_tile: Any = None) -> None:
+    """Register a routine ``name`` and its ``name_work_group``, with the arguments that the table gives it.
+
+    Args:
+        name: Name of the routine in ``module``.
+        module: The host module.
+        run: The implementation, ``run(sample, call, flow, group, site)``; ``call`` and ``group`` are as in
+            ``ishmem.kernels.rendezvous``, and ``sample`` as in ``ishmem.kernels.combining``.
+        run_tile: The same as ``run``, of tiles.
+    """
+    routine, traits = number(name), COLLECTIVES[name]
+    flow = flow_of(traits)
+
+    def of_arrays(dest, source, root, group, team=0, nelems=None, site=None):
+        call = call_of(routine, dest, source, nelems, root, (1, 1), team)
+        return run(sample_of(dest, routine), call, flow, group, site)
+
+    def of_tiles(dest, source, root, group, team=0, nelems=None, site=None):
+        return run_tile(sample_of(dest, routine), tile_call(routine, dest, source, root, team), flow, group, site)
+
+    def strided(dest, source, dst, sst, nelems, group, team=0, site=None):
+        call = call_of(routine, dest, source, nelems, None, (dst, sst), team)
+        return run(sample_of(dest, routine), call, flow, group, site)
+
+    bodies = (strided,) if traits.strided else (of_arrays, of_tiles)
+    forms(module, name, functools.partial(_check, traits), *bodies)

@@ -1,0 +1,303 @@
+"""How reductions and scans combine elements, and blocks of the members of a team.
+
+A work-item combines at once a block of units of 16 bytes, one unit, or one element: tuples of elements in kernels. A
+complex number is a unit. Floats of 16 bits are float32 from load to store.
+
+A *sample* tells functions the routine and the dtype: numba makes a function for each type of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from ishmem.common.type_tables import HALVES, REDUCTIONS
+from ishmem.common.violations import number
+
+from .copy import WIDEST
+from .intrinsics import GLOBAL, I64, compiled, device_function, device_intrinsic, literal_value
+from .options import PROXIED, ROUTED
+from .peers import on_peer
+from .teams import pe_of
+from .work_division import work_item_share
+
+
+class Sample(NamedTuple):
+    """Zero in a dtype; each reduction and scan has a subclass."""
+
+    zero: Any
+
+
+SAMPLES = {number(name): type(name, (Sample,), {}) for name in REDUCTIONS}
+"""The classes, by the numbers of the routines."""
+
+
+@device_intrinsic
+def sample_of(_context: Any, dest: Any, routine: Any) -> Any:
+    """Return the sample of a reduction or scan into an array; the integer 0 for other routines."""
+    made = SAMPLES.get(literal_value(routine))
+    kind = types.NamedUniTuple(dest.dtype, 1, made) if made else types.int64
+
+    def code(context: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
+        return context.get_constant_null(signature.return_type)
+
+    return kind(dest, routine), code
+
+
+def _trait(of_type: Callable[[Any], bool]) -> Any:
+    """Make the intrinsic that returns a property of the type of a sample, as a compile-time constant."""
+
+    def trait(_context: Any, sample: Any) -> Any:
+        value = ir.IntType(1)(of_type(sample))
+        return types.boolean(sample), lambda _context, _builder, _signature, _arguments: value
+
+    return device_intrinsic(trait)
+
+
+is_half = _trait(lambda sample: _is_half(sample.dtype))
+"""Whether elements are floats of 16 bits."""
+
+is_scan = _trait(lambda sample: sample.instance_class.__name__.endswith("scan"))
+is_inclusive = _trait(lambda sample: sample.instance_class.__name__ == "sum_inscan")
+
+AT_ONCE = 4
+"""Units of a block: so many loads of each member are under way at the same time."""
+
+ELEMENT, UNIT, BLOCK = 0, 1, AT_ONCE
+"""Numbers of units, as `nothing` takes them; an element may be less than a unit."""
+
+
+def _lanes(dtype: Any) -> int:
+    """Return the number of elements in a unit."""
+    return 1 if isinstance(dtype, types.Complex) else max(WIDEST * 8 // dtype.bitwidth, 1)
+
+
+def _is_half(dtype: Any) -> bool:
+    return str(dtype) in HALVES
+
+
+def _wide(like: Any) -> Any:
+    """Return the type of elements as they are combined."""
+    return types.UniTuple(types.float32, like.count) if _is_half(like.dtype) else like
+
+
+def _widened(context: Any, builder: Any, dtype: Any, value: Any) -> Any:
+    """Return a loaded element as it is combined."""
+    return context.cast(builder, value, dtype, types.float32) if _is_half(dtype) else value
+
+
+def _narrowed(context: Any, builder: Any, dtype: Any, value: Any) -> Any:
+    """Return a combined element as it is stored; a bfloat16 is a float32 until then."""
+    return context.cast(builder, value, types.float32, dtype) if dtype == types.float16 else value
+
+
+@device_intrinsic
+def zeros(_context: Any, like: Any) -> Any:
+    """Return zeros as elements are combined, as many as ``like`` has."""
+    return _wide(like)(like), lambda context, _builder, made, _arguments: context.get_constant_null(made.return_type)
+
+
+@device_intrinsic
+def nothing(_context: Any, sample: Any, units: Any) -> Any:
+    """Return zeros of the dtype of a sample: a literal number of ``units``, or one element for `ELEMENT`."""
+    count = max(literal_value(units) * _lanes(sample.dtype), 1)
+
+    def code(context: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
+        return context.get_constant_null(signature.return_type)
+
+    return types.UniTuple(sample.dtype, count)(sample, units), code
+
+
+@device_intrinsic
+def bytes_of(_context: Any, elements: Any) -> Any:
+    """Return the size in bytes of a tuple of elements, as a compile-time constant."""
+
+    def code(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
+        return I64(elements.count * context.get_abi_sizeof(context.get_data_type(elements.dtype)))
+
+    return types.int64(elements), code
+
+
+def _pointers(context: Any, builder: Any, address: Any, step: Any, kind: Any) -> list[tuple[Any, int]]:
+    """Return the addresses of the units of a block and the number of elements in each of them."""
+    lanes = min(_lanes(kind.dtype), kind.count)
+    element = context.get_data_type(kind.dtype)
+    word = ir.VectorType(element, lanes) if lanes > 1 else element
+    places = [builder.add(address, builder.mul(step, I64(i))) for i in range(kind.count // lanes)]
+    return [(builder.inttoptr(place, word.as_pointer(GLOBAL)), lanes) for place in places]
+
+
+@device_intrinsic
+def load_units(_context: Any, address: Any, step: Any, like: Any) -> Any:
+    """Return as many elements as ``like`` has, in units from ``address`` on that are ``step`` bytes apart."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values, model = [], context.data_model_manager[like.dtype]
+        for pointer, lanes in _pointers(context, builder, arguments[0], arguments[1], like):
+            if lanes == 1:
+                values.append(context.unpack_value(builder, like.dtype, pointer))
+            else:
+                unit = builder.load(pointer, align=WIDEST)
+                elements = (builder.extract_element(unit, ir.IntType(32)(lane)) for lane in range(lanes))
+                values += [model.from_data(builder, element) for element in elements]
+        values = [_widened(context, builder, like.dtype, value) for value in values]
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return _wide(like)(types.int64, types.int64, like), code
+
+
+@device_intrinsic
+def store_units(_context: Any, address: Any, step: Any, like: Any, elements: Any) -> Any:
+    """Store combined elements where `load_units` would load them."""
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        model, wide = context.data_model_manager[like.dtype], cgutils.unpack_tuple(builder, arguments[3])
+        values = iter([_narrowed(context, builder, like.dtype, value) for value in wide])
+        for pointer, lanes in _pointers(context, builder, arguments[0], arguments[1], like):
+            if lanes == 1:
+                context.pack_value(builder, like.dtype, next(values), pointer)
+            else:
+                unit = ir.Constant(pointer.type.pointee, ir.Undefined)
+                for lane in range(lanes):
+                    unit = builder.insert_element(unit, model.as_data(builder, next(values)), ir.IntType(32)(lane))
+                builder.store(unit, pointer, align=WIDEST)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, like, elements), code
+
+
+def elementwise(typing_context: Any, combine: Any, kind: Any) -> Any:
+    """Return what emits the combination of the last two arguments, tuples of a type, by a device function of two."""
+    function = typing_context.resolve_value_type(combine)
+    call = typing_context.resolve_function_type(function, (kind.dtype, kind.dtype), {})
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        one = context.get_function(function, call)
+        for library in getattr(one, "libs", ()):
+            context.active_code_library.add_linking_library(library)
+        pairs = zip(*(cgutils.unpack_tuple(builder, each) for each in arguments[-2:]))
+        results = [context.cast(builder, one(builder, pair), call.return_type, kind.dtype) for pair in pairs]
+        return context.make_tuple(builder, signature.return_type, results)
+
+    return code
+
+
+# ``max`` and ``min`` return NaN if either operand is NaN.
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "max": lambda a, b: a if (a >= b) | (a != a) else b,
+    "min": lambda a, b: a if (a <= b) | (a != a) else b,
+    "sum": lambda a, b: a + b,
+    "prod": lambda a, b: a * b,
+}
+
+_COMBINE = {name: compiled(operator) for name, operator in _OPERATORS.items()}
+
+
+@device_intrinsic
+def combined(typing_context: Any, sample: Any, a: Any, b: Any) -> Any:
+    """Return two tuples of elements combined by the operation of a sample."""
+    operation = sample.instance_class.__name__.split("_")[0]
+    return a(sample, a, b), elementwise(typing_context, _COMBINE[operation], a)
+
+
+# ---- blocks of the members
+
+
+class Blocks(NamedTuple):
+    """One block of each of some members of a team.
+
+    Attributes:
+        at: Address of the block of member 0.
+        apart: Bytes between the blocks of consecutive members; 0 for arrays of the members.
+        on_peers: 1 for arrays of the members: the block of each is at ``at`` on its PE; 0 if all are on this PE.
+        first, end: The members.
+    """
+
+    at: int
+    apart: int
+    on_peers: int
+    first: int
+    end: int
+
+
+@compiled
+def arrays(address, members):
+    """Return the arrays of all members at an address of this PE."""
+    return Blocks(address, 0, 1, 0, members.size)
+
+
+@compiled
+def own_array(address, members):
+    """Return the array of this PE only."""
+    return Blocks(address, 0, 1, members.me, members.me + 1)
+
+
+@compiled
+def tiles_at(address, apart, members):
+    """Return the tiles of all members in the memory of this PE."""
+    return Blocks(address, apart, 0, 0, members.size)
+
+
+@compiled
+def block_of(blocks, member, members):
+    """Return the address of a member's block."""
+    if not ROUTED and blocks.on_peers:
+        return on_peer(blocks.at, pe_of(members, member))
+    return blocks.at + member * blocks.apart
+
+
+@compiled
+def result_of(blocks, member, members):
+    """Return the address of a member's result: a block, in an array unless there is a proxy."""
+    if PROXIED:
+        return block_of(blocks, member, members)
+    return on_peer(blocks.at, pe_of(members, member))
+
+
+@device_function
+def combine_at(sample, like, at, step, sources, dests, members):
+    """Combine as many elements as ``like`` has, ``at`` bytes from the begin of each block, in units ``step`` apart."""
+    return _scan_at if sample.instance_class.__name__.endswith("scan") else _reduce_at
+
+
+def _reduce_at(sample, like, at, step, sources, dests, members):
+    total = load_units(block_of(sources, 0, members) + at, step, like)
+    for member in range(1, sources.end):
+        total = combined(sample, total, load_units(block_of(sources, member, members) + at, step, like))
+    for member in range(dests.first, dests.end):
+        store_units(result_of(dests, member, members) + at, step, like, total)
+
+
+def _scan_at(sample, like, at, step, sources, dests, members):
+    before = zeros(like)
+    for member in range(sources.end):
+        after = combined(sample, before, load_units(block_of(sources, member, members) + at, step, like))
+        if dests.first <= member and member < dests.end:
+            store_units(result_of(dests, member, members) + at, step, like, after if is_inclusive(sample) else before)
+        before = after
+
+
+@compiled
+def reduce_blocks(sample, sources, dests, nbytes, workers, members):
+    """Combine ``nbytes`` bytes of ``sources`` into ``dests``: the share of one of the workers."""
+    unit, item, done = bytes_of(nothing(sample, UNIT)), bytes_of(nothing(sample, ELEMENT)), 0
+    if unit == item or not (sources.at | sources.apart | dests.at | dests.apart) & (unit - 1):
+        done = nbytes & -unit
+        first, step, end = work_item_share(done // unit, workers.rank, workers.width)
+        at, step, end = first * unit, step * unit, end * unit
+        while at + (BLOCK - 1) * step < end:
+            combine_at(sample, nothing(sample, BLOCK), at, step, sources, dests, members)
+            at += BLOCK * step
+        while at < end:
+            combine_at(sample, nothing(sample, UNIT), at, 0, sources, dests, members)
+            at += step
+    if done < nbytes:
+        first, step, end = work_item_share((nbytes - done) // item, workers.rank, workers.width)
+        while first < end:
+            combine_at(sample, nothing(sample, ELEMENT), done + first * item, 0, sources, dests, members)
+            first += step

@@ -1,0 +1,236 @@
+"""Reductions in teams that span nodes: data cross the network once per node.
+
+Small blocks are combined on the way, as on the host. Each leader combines the blocks of its node. In a step, it sends
+what it has to another leader, and combines what comes from there, that of the lower nodes first: so all PEs get the
+same bits. The places of blocks in the slots of a leader hold it all: its own has the sum of its node; that of another
+leader has what has come from there, combined with what was here before. Nothing is changed after it has been sent, so
+no step waits until a source has been read.
+
+Of large arrays, each node first puts its result into ``dest`` of its leader. Each member then combines one part of the
+results of all nodes and puts it to all leaders. Finally the members on a node copy it from their leader. All get the
+same bits: elements are combined in the order of the members on each node, then of the nodes. On the host,
+``ishmem/core/scans_of_nodes.cpp`` and ``ishmem/core/spanning.cpp`` do the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ishmem.common.call_id import REFUSED
+
+from .barrier import next_number
+from .collective_calls import ALIGN, end_phase, id_of, part_of, put_small_blocks
+from .combining import ELEMENT, Blocks, bytes_of, combined, load_units, nothing, reduce_blocks, store_units
+from .copy import copy_bytes
+from .intrinsics import compiled, rank_in, size_of
+from .nodes import nodes_of, pe_in, step_at
+from .peers import on_peer
+from .proxy import GET, PUT, copy_by_proxy
+from .proxy_ring import await_ticket
+from .rendezvous import (
+    block_step,
+    distance_to_table,
+    group_broadcast,
+    group_sync,
+    may_go_on,
+    meet_near,
+    meeting_of,
+    member_at,
+    release_near,
+    slots_of,
+    tell_and_hear,
+)
+from .spec_constants import tile_bytes, tiles
+from .teams import members_of
+from .work_division import work_item_share, workers_of
+
+AT_ONCE = 15
+"""Nodes whose results a member combines at once, at most."""
+
+# ---- small blocks
+
+
+@compiled
+def combine_two(sample, to, first, second, nbytes, members, group):
+    """Combine two blocks on this PE."""
+    both, one = Blocks(first, second - first, 0, 0, 2), Blocks(to, 0, 0, 0, 1)
+    reduce_blocks(sample, both, one, nbytes, workers_of(group), members)
+
+
+@compiled
+def between(sample, nodes, members, nbytes, meeting, same, group):
+    """Combine the blocks of all nodes, as the work-group of a leader; return whether all calls are the same."""
+    address, apart = nodes.steps, block_step(nbytes)
+    own = meeting.blocks + members.me * apart
+    total = own
+    for _ in range(nodes.n_steps):
+        step, address = step_at(address)
+        theirs = meeting.blocks + member_at(members, step.partner) * apart
+        group_sync(group)
+        if rank_in(group) == 0:
+            if step.n_runs and nbytes:
+                copy_by_proxy(PUT, step.partner, own, total, nbytes)
+            same = tell_and_hear(step, meeting, same)
+        group_sync(group)
+        if step.takes and not step.is_whole:
+            first, second = (theirs, total) if step.is_second else (total, theirs)
+            combine_two(sample, theirs, first, second, nbytes, members, group)
+        if step.takes:
+            total = theirs
+    return same
+
+
+@compiled
+def combine_nodes(sample, nodes, members, nbytes, meeting, same, group):
+    """Combine the blocks of this node, and then of all, as the work-group of a leader."""
+    apart = block_step(nbytes)
+    own = meeting.blocks + members.me * apart
+    for i in range(1, nodes.n_near):
+        group_sync(group)
+        other = meeting.blocks + member_at(members, pe_in(nodes.near, i)) * apart
+        combine_two(sample, own, own, other, nbytes, members, group)
+    return between(sample, nodes, members, nbytes, meeting, same, group)
+
+
+@compiled
+def reduce_small(sample, call, count, flow, group):
+    """Run a reduction of small blocks in a team of this PE that spans nodes; return 0.
+
+    Model: tests/models/small_reductions.pml.
+    """
+    nodes, members, nbytes, same = nodes_of(call.team), members_of(call.team), count * call.itemsize, True
+    call_id = id_of(call, count, flow, members.size)
+    group_sync(group)
+    if rank_in(group) == 0:
+        if call_id != REFUSED:
+            put_small_blocks(members, slots_of(call.team, 0), call, count, flow, True)
+        next_number(call.team)
+    group_sync(group)
+    meeting = meeting_of(call.team, call_id, count)
+    if rank_in(group) == 0:
+        same = meet_near(nodes, members, meeting, count)
+    if nodes.index == 0:
+        same = combine_nodes(sample, nodes, members, nbytes, meeting, same, group)
+    group_sync(group)
+    if rank_in(group) == 0:
+        same = release_near(nodes, meeting, same)
+        same = may_go_on(call.team, members, call_id, count, same)
+    if group_broadcast(group, same):
+        total = meeting.blocks + nodes.total * block_step(nbytes) + distance_to_table(call.team)
+        copy_bytes(call.dest, total, nbytes, rank_in(group), size_of(group))
+    group_sync(group)
+    return 0
+
+
+# ---- large arrays
+
+
+class Tiles(NamedTuple):
+    """The memory in which a member combines the results of nodes.
+
+    Attributes:
+        first: Address of a tile for each of some nodes.
+        size: Bytes of a tile.
+        result: Address of the result.
+    """
+
+    first: int
+    size: int
+    result: int
+
+
+@compiled
+def distance_to_leader(nodes, call):
+    """Return how many bytes ``dest`` of this node's leader is away from that of this PE."""
+    return on_peer(call.dest, pe_in(nodes.near, 0)) - call.dest
+
+
+@compiled
+def on_node(sample, call, nodes, begin, count, workers):
+    """Combine ``count`` elements of the members on this node; the leader gets the result."""
+    item, like, to = call.itemsize, nothing(sample, ELEMENT), on_peer(call.dest, pe_in(nodes.near, 0))
+    first, step, end = work_item_share(count, workers.rank, workers.width)
+    for i in range(begin + first, begin + end, step):
+        origin = call.source + i * item
+        total = load_units(on_peer(origin, pe_in(nodes.near, 0)), 0, like)
+        for place in range(1, nodes.n_near):
+            total = combined(sample, total, load_units(on_peer(origin, pe_in(nodes.near, place)), 0, like))
+        store_units(to + i * item, 0, like, total)
+
+
+@compiled
+def add_nodes(sample, first, last, own, at, tiles, nbytes, workers):
+    """Combine tiles of nodes ``first`` to ``last`` onto the result; node ``own`` has its tile at ``at``."""
+    like, result = nothing(sample, ELEMENT), tiles.result
+    item = bytes_of(like)
+    begin, step, end = work_item_share(nbytes // item, workers.rank, workers.width)
+    for i in range(begin, end, step):
+        total = load_units(result + i * item, 0, like)
+        for node in range(first, last):
+            tile = at if node == own else tiles.first + (node - first) * tiles.size
+            value = load_units(tile + i * item, 0, like)
+            total = value if node == 0 else combined(sample, total, value)
+        store_units(result + i * item, 0, like, total)
+
+
+@compiled
+def between_nodes(sample, call, nbytes, nodes, members, group):
+    """Combine this PE's part of the results of all nodes; the leaders get the result."""
+    workers, to_leader = workers_of(group), distance_to_leader(nodes, call)
+    many, first_tile = min(nodes.count, AT_ONCE), tiles() + tile_bytes() * call.team
+    size = tile_bytes() // (many + 1) // ALIGN * ALIGN
+    places = Tiles(first_tile, size, first_tile + many * size)
+    low, end = part_of(nbytes, members.size, members.me)
+    ticket = -1
+    while low < end:
+        n, at = min(size, end - low), call.dest + low
+        for first in range(0, nodes.count, many):
+            last = min(first + many, nodes.count)
+            await_ticket(get_tiles(nodes, first, last, at, places, n, workers))
+            await_ticket(ticket)  # the previous result has been put
+            group_sync(group)
+            add_nodes(sample, first, last, nodes.node, at + to_leader, places, n, workers)
+            group_sync(group)
+        ticket = put_tile(nodes, at, places.result, n, workers)
+        copy_bytes(at + to_leader, places.result, n, workers.rank, workers.width)
+        low += n
+
+
+@compiled
+def reduce_large(sample, call, nbytes, members, group):
+    """Reduce large arrays of a team that spans nodes."""
+    nodes, workers, item = nodes_of(call.team), workers_of(group), call.itemsize
+    first, end = part_of(nbytes, nodes.n_near, nodes.index)
+    on_node(sample, call, nodes, first // item, (end - first) // item, workers)
+    end_phase(group, call.team)
+    between_nodes(sample, call, nbytes, nodes, members, group)
+    end_phase(group, call.team)
+    at, to_leader = call.dest + first, distance_to_leader(nodes, call)
+    for place in range(1, nodes.n_near):
+        there = on_peer(at, pe_in(nodes.near, place))
+        copy_bytes(there, at + to_leader, end - first, workers.rank, workers.width)
+
+
+@compiled
+def get_tiles(nodes, first, last, at, tiles, nbytes, workers):
+    """Get the tiles of nodes ``first`` to ``last`` from their leaders; the nodes are divided among the work-items.
+
+    Returns:
+        The ticket of this work-item's last request, or -1, for which `await_ticket` does not wait.
+    """
+    ticket = -1
+    for node in range(first + workers.rank, last, workers.width):
+        if node != nodes.node:
+            here = tiles.first + (node - first) * tiles.size
+            ticket = copy_by_proxy(GET, pe_in(nodes.leaders, node), at, here, nbytes)
+    return ticket
+
+
+@compiled
+def put_tile(nodes, at, result, nbytes, workers):
+    """Put a result to the leaders of the other nodes; return a ticket as `get_tiles` does."""
+    ticket = -1
+    for node in range(workers.rank, nodes.count, workers.width):
+        if node != nodes.node:
+            ticket = copy_by_proxy(PUT, pe_in(nodes.leaders, node), at, result, nbytes)
+    return ticket
