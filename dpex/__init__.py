@@ -9,10 +9,10 @@ import importlib
 from importlib.machinery import PathFinder
 from typing import Any
 
-HAS_NUMBA_DPEX = PathFinder.find_spec("numba_dpex") is not None  # asks no import hook, which may act on the name
+from .front_end import COMPILER
 
-COMPILER = "numba_dpex" if HAS_NUMBA_DPEX else f"{__name__}.decorators"
-"""The module whose import loads the compiler of kernels."""
+HAS_NUMBA_DPEX = not COMPILER.is_own
+"""Whether the names here are those of numba-dpex; for programs and tests. The library asks `front_end.COMPILER`."""
 
 _MODULES = {
     "device_func": "decorators", "kernel": "decorators", "LocalAccessor": "kernel_api", "NdRange": "kernel_api",
@@ -24,26 +24,26 @@ __all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES and (not HAS_NUMBA_DPEX or name.startswith("__") or _is_own_module(name)):
+    if name not in _MODULES and (COMPILER.is_own or name.startswith("__") or _is_own_module(name)):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if HAS_NUMBA_DPEX:
-        return _of_numba_dpex(name)  # at each use: a tool may have replaced the function there
+    if not COMPILER.is_own:
+        return _of_other(name)  # at each use: a tool may have replaced the function there
     found = globals()[name] = _own(name)
     return found
 
 
 def _is_own_module(name: str) -> bool:
-    """Return whether a name is only that of a module here, which the import statement finds without numba-dpex."""
+    """Return whether a name is only that of a module here, which the import statement finds by itself."""
     return name != "types" and PathFinder.find_spec(f"{__name__}.{name}", __path__) is not None
 
 
-def _of_numba_dpex(name: str) -> Any:
+def _of_other(name: str) -> Any:
     in_kernel_api = name in ("LocalAccessor", "kernel_api")
-    module = importlib.import_module("numba_dpex.kernel_api" if in_kernel_api else "numba_dpex")
+    module = importlib.import_module(f"{COMPILER.package}.kernel_api" if in_kernel_api else COMPILER.package)
     return module if name == "kernel_api" else getattr(module, name)
 
 
 def _own(name: str) -> Any:
-    importlib.import_module(COMPILER)  # before all others: libraries add their functions once it is loaded
+    importlib.import_module(COMPILER.module)  # before all others: libraries add their functions once it is loaded
     module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
     return module if name == "kernel_api" else getattr(module, name)

@@ -11,20 +11,16 @@ import functools
 import gc
 import inspect
 import io
-import logging
 import threading
 import weakref
 from collections.abc import Iterator
 from typing import Any, Callable
 
-from .cache import kernel_cache, keys
+from .cache import kernel_cache, key
 from .compile.code import Code
 from .errors import call_refused
 from .extension import installed
 from .launch import call_arguments
-
-log = logging.getLogger(__package__)
-
 
 HINT = "vec_type_hint"
 """The option of a kernel that numba does not know."""
@@ -93,7 +89,7 @@ class DeviceFunction:
         self.dispatcher.disable_compile()
 
 
-keys.LANGUAGE.dispatcher = DeviceFunction
+key.Language.dispatcher = DeviceFunction
 
 
 class Kernel(DeviceFunction):
@@ -147,11 +143,10 @@ class Kernel(DeviceFunction):
         """
         with _lock:
             if kinds not in self.codes:
-                self.codes[kinds] = kernel_cache.code_of(self, kinds, self._compiled)
+                self.codes[kinds] = kernel_cache.code_of(self, kinds, self._compiled, not self.is_specialised)
             return self.codes[kinds]
 
     def _compiled(self, kinds: tuple[Any, ...]) -> Code:
-        log.debug("kernel %s is compiled", self.__name__)
         with _without_collections():
             from .compile.compilation import compiled
 

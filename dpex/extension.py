@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from .errors import DeviceLostError
+
 
 class Origin(NamedTuple):
     """The registered function that has chosen an implementation, and the types from which it has done so.
@@ -62,11 +64,13 @@ class Extension:
         package: The name of the library's package. Kernels refer to its objects by name.
         sources: A digest of the library's sources, which is in the key of every kernel.
         counts: The functions of the library that give an integer which is never negative.
+        device_lost: The class and the arguments of the error of a launch whose device is lost.
     """
 
     package = ""
     sources = ""
     counts: frozenset[Any] = frozenset()
+    device_lost: tuple[type[Exception], tuple[Any, ...]] = DeviceLostError, ()
 
     def transform(self, code: bytes) -> bytes:
         """Return the SPIR-V to build in this process for a kernel's SPIR-V."""

@@ -195,11 +195,8 @@ def _refuse_restart() -> None:
     job.refuse_stale_devices()
     if job.was_finished_by_mpi():
         raise StateError("ishmem.init() was called after MPI_Finalize; start a new process")
-    if job.finished() and not kernel_loading.FORGETS:
-        raise StateError(
-            "ishmem.init() was called after ishmem.finalize(); with numba-dpex, whose kernels keep addresses, a "
-            "process is a PE only once: start a new process, in a notebook by restarting its kernel"
-        )
+    if job.finished():
+        kernel_loading.refuse_restart()
 
 
 def init_thread(requested: int, heap_size: int | str | None = None, **arguments: Any) -> constants.Thread:

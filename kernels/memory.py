@@ -13,11 +13,12 @@ from numba.extending import overload
 
 from ishmem import memory
 from ishmem.common.violations import ALIGN, number
+from ishmem.dpex.front_end import COMPILER
 
 from . import type_checks
 from .call_sites import constant_of
 from .forms import form
-from .front_end import HAS_VIEWS, TARGET
+from .front_end import TARGET
 from .intrinsics import address_of, at_address, compiled, device, device_intrinsic, require, without_elements
 from .options import CHECK
 from .peers import on_peer
@@ -96,8 +97,8 @@ def _is_not(a, b):
 
 @device(memory.view)
 def _view(a, dtype):
-    words = "numba-dpex has no views of an array as another dtype; make the view on the host and pass it to the kernel"
-    require(HAS_VIEWS, f"view: {words}")
+    words = "has no views of an array as another dtype; make the view on the host and pass it to the kernel"
+    require(COMPILER.has_views, f"view: {COMPILER.name} {words}")
     type_checks.contiguous("view", a=a)
     require(a.layout == "C" and a.ndim > 0, f"view: a is an array in C order, got {a}")
     element = parse_dtype(dtype)

@@ -10,43 +10,38 @@ from typing import Any
 
 from common import dpex, dpnp
 
-from ishmem.dpex.cache import locations
+from ishmem.dpex.cache import key as keys, store
 
 
 def key(kernel: Any, *dtypes: str, ndim: int = 1, nd: bool = False) -> str:
     """Return the key of a kernel for arrays of these dtypes."""
     arrays = [dpnp.empty((2,) * ndim, dtype=dtype) for dtype in dtypes or ("i8",)]
-    return _key(kernel, arrays, nd)
+    return keys.kernel_key(kernel, _kinds(arrays, nd))
 
 
 if dpex.HAS_NUMBA_DPEX:
     from numba import typeof
 
     from ishmem.kernels.front_end import ItemType, NdItemType
-    from ishmem.kernels.front_end.numba_dpex import cache_key
 
-    keys = cache_key
-    """The module that makes keys."""
-
-    def _key(kernel: Any, arrays: list[Any], nd: bool) -> str:
-        return cache_key.key(kernel, (NdItemType(1) if nd else ItemType(1), *map(typeof, arrays)))
+    def _kinds(arrays: list[Any], nd: bool) -> tuple[Any, ...]:
+        return (NdItemType(1) if nd else ItemType(1), *map(typeof, arrays))
 
 else:
-    from ishmem.dpex.cache import keys
     from ishmem.dpex.launch import submission
     from ishmem.dpex.launch.kinds import ItemKind
 
-    def _key(kernel: Any, arrays: list[Any], nd: bool) -> str:
-        return keys.kernel_key(kernel, (ItemKind(1, nd), *submission._Launch(arrays).kinds))
+    def _kinds(arrays: list[Any], nd: bool) -> tuple[Any, ...]:
+        return (ItemKind(1, nd), *submission._Launch(arrays).kinds)
 
 
 @contextlib.contextmanager
 def cache_in(folder: Path | None) -> Iterator[None]:
     """Keep compiled code in a folder for a while; ``None`` keeps none."""
-    before = locations.kernels, locations.functions
-    locations.use(folder, 1 << 20)
+    before = store.kernels, store.functions
+    store.use(folder, 1 << 20)
     yield
-    locations.kernels, locations.functions = before
+    store.kernels, store.functions = before
 
 
 class Compilations(logging.Handler):

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ishmem.common import spirv
 from ishmem.common.layout import Layout
+from ishmem.dpex import spirv
 from ishmem.runtime import binding
 
 DEVICES = {"pvc": "Max 1550", "dg2": "Arc"}

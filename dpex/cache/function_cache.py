@@ -20,26 +20,13 @@ from numba.core.compiler import CompileResult, Flags, compile_result
 from numba.core.funcdesc import PythonFunctionDescriptor
 
 from ..extension import Origin, installed
-from . import locations
-from .cache_key import NoKeyError, digest
+from . import key as keys, store
 
 log = logging.getLogger(__package__)
 
 
 class FunctionCache(abc.ABC):
     """The part of the cache that differs between compilers."""
-
-    @abc.abstractmethod
-    def described(self, kind: Any) -> tuple[Any, ...]:
-        """Return the type of an argument as plain values.
-
-        Raises:
-            NoKeyError: The type is not covered.
-        """
-
-    @abc.abstractmethod
-    def key_parts(self) -> tuple[Any, ...]:
-        """Return versions and settings that compiled code depends on."""
 
     @abc.abstractmethod
     def code(self, result: CompileResult, key: str) -> Any:
@@ -57,32 +44,18 @@ class FunctionCache(abc.ABC):
             arguments: The types of its arguments.
             compile: Compiles it for them.
         """
-        origin = installed().origin(compiler.py_func) if locations.functions else None
-        key = self._key(origin, arguments, _flags(compiler)) if origin else None
-        if locations.functions is None or origin is None or key is None:
+        origin = installed().origin(compiler.py_func) if store.functions else None
+        key = _key(origin, arguments, _flags(compiler)) if origin else None
+        if store.functions is None or origin is None or key is None:
             return compile()
-        stored = locations.functions.get(key)
+        stored = store.functions.get(key)
         if stored is not None:
             return self._loaded(compiler, arguments, key, pickle.loads(zlib.decompress(stored)))
         log.debug("device function %s is compiled", origin.name)
         result = _numbered(_number(key), compile)
         value = result.signature.return_type, result.fndesc.mangled_name, self.code(result, key)
-        locations.functions.put(key, zlib.compress(pickle.dumps(value), 1))
+        store.functions.put(key, zlib.compress(pickle.dumps(value), 1))
         return result
-
-    def _key(self, origin: Origin, arguments: tuple[Any, ...], flags: Flags) -> str | None:
-        try:
-            types = self._types(origin, arguments)
-            extension = installed()
-            key_parts = self.key_parts(), extension.sources, extension.key_parts(())
-        except NoKeyError as reason:
-            log.debug("device function %s is not cached: %s", origin.name, reason)
-            return None
-        return digest([origin.name, types, repr(flags), *key_parts])
-
-    def _types(self, origin: Origin, arguments: tuple[Any, ...]) -> list[Any]:
-        named = [(name, self.described(each)) for name, each in sorted(origin.named.items())]
-        return [[*map(self.described, origin.arguments)], named, [*map(self.described, arguments)]]
 
     def _loaded(self, compiler: Any, arguments: tuple[Any, ...], key: str, stored: tuple[Any, ...]) -> CompileResult:
         """Return what compiling the function would return, without its intermediate forms."""
@@ -101,6 +74,22 @@ class FunctionCache(abc.ABC):
             library=self.library(target.target_context, name, code),
             objectmode=False,
         )
+
+
+def _key(origin: Origin, arguments: tuple[Any, ...], flags: Flags) -> str | None:
+    try:
+        types = _types(origin, arguments)
+        extension = installed()
+        key_parts = keys.key_parts(), extension.sources, extension.key_parts(())
+    except keys.NoKeyError as reason:
+        log.debug("device function %s is not cached: %s", origin.name, reason)
+        return None
+    return keys.digest([origin.name, types, repr(flags), *key_parts])
+
+
+def _types(origin: Origin, arguments: tuple[Any, ...]) -> list[Any]:
+    named = [(name, keys.described(each)) for name, each in sorted(origin.named.items())]
+    return [[*map(keys.described, origin.arguments)], named, [*map(keys.described, arguments)]]
 
 
 def _flags(compiler: Any) -> Flags:

@@ -1,4 +1,7 @@
-"""The cache of kernels on disk: a kernel that any process has compiled before is loaded instead of compiled."""
+"""The cache of kernels on disk: a kernel that any process has compiled before is loaded instead of compiled.
+
+It holds SPIR-V whose constants that differ between processes are set when a kernel is loaded.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +10,30 @@ from typing import Any, Callable
 
 from ..compile.code import Code
 from ..extension import installed
-from . import locations
-from .cache_key import NoKeyError
-from .keys import kernel_key
+from . import key as keys, store
 
 log = logging.getLogger(__package__)
 
 
-def code_of(kernel: Any, kinds: tuple[Any, ...], make: Callable[[tuple[Any, ...]], Code]) -> Code:
-    """Return the code of a kernel: stored before, or made by ``make`` from the argument kinds."""
-    store = locations.kernels
-    key = None if store is None or kernel.is_specialised else _key(kernel, kinds)
-    if store is None or key is None or not store.has(key):
+Make = Callable[[tuple[Any, ...]], Code]
+"""Compiles a kernel for the kinds of its arguments."""
+
+
+def code_of(kernel: Any, kinds: tuple[Any, ...], make: Make, is_kept: bool = True) -> Code:
+    """Return the code of a kernel: stored before, or made, and stored if it ``is_kept``."""
+    kept = store.kernels
+    key = _key(kernel, kinds) if kept and is_kept else None
+    if kept is None or key is None or not kept.has(key):
         installed().expect_build()
-    if store is None or key is None:
-        return make(kinds)
+    if kept is None or key is None:
+        return _made(kernel, kinds, make)
     made: list[Code] = []
 
     def value() -> bytes | None:
-        made.append(make(kinds))
+        made.append(_made(kernel, kinds, make))
         return _packed(made[0])
 
-    stored = store.get_or_make(key, value, installed().compiles_first())
+    stored = kept.get_or_make(key, value, installed().compiles_first())
     if stored is None:
         return made[0]
     log.debug("kernel %s is loaded from the cache", kernel.__name__)
@@ -36,10 +41,15 @@ def code_of(kernel: Any, kinds: tuple[Any, ...], make: Callable[[tuple[Any, ...]
     return Code(name.decode(), spirv)
 
 
+def _made(kernel: Any, kinds: tuple[Any, ...], make: Make) -> Code:
+    log.debug("kernel %s is compiled", kernel.__name__)
+    return make(kinds)
+
+
 def _key(kernel: Any, kinds: tuple[Any, ...]) -> str | None:
     try:
-        return kernel_key(kernel, kinds)
-    except NoKeyError as reason:
+        return keys.kernel_key(kernel, kinds)
+    except keys.NoKeyError as reason:
         log.debug("kernel %s is not cached: %s", kernel.__name__, reason)
         return None
 

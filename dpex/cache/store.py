@@ -1,4 +1,4 @@
-"""A folder of compiled code, a file for each kernel or function, that any number of processes read and write."""
+"""Folders of compiled code, a file for each kernel or function, that any number of processes read and write."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 MAGIC = b"compiled code 1\n"
 PATIENCE = 300.0  # seconds to wait for another process that is compiling the same kernel; its end frees the lock
+LIMIT = 1 << 28  # bytes that a folder holds by default
 POLL = 0.005, 0.05  # seconds, at first and after a long wait
 KEPT = 0.75  # fraction of the limit that remains after old files are removed
 HEAD_START = 0.3
@@ -175,3 +176,21 @@ def _let_another_begin(descriptor: int, path: Path, seconds: float) -> None:
             return
         fcntl.flock(descriptor, fcntl.LOCK_UN)
         time.sleep(POLL[0])
+
+
+kernels: Store | None = None
+"""The store of kernels; ``None`` if none are kept."""
+
+functions: Store | None = None
+"""The store of a library's device functions."""
+
+
+def use(folder: Path | None, limit: int = LIMIT, installed: Path | None = None) -> None:
+    """Keep at most ``limit`` bytes of compiled code in a folder; ``None``, as before the first call, means no cache.
+
+    A quarter of the bytes is for device functions. Those in the folder ``installed`` are used, too.
+    """
+    global kernels, functions
+    for_functions = limit // 4
+    kernels = None if folder is None else Store(folder, limit - for_functions)
+    functions = None if folder is None else Store(folder, for_functions, ".function", installed)

@@ -22,6 +22,7 @@ from numba.core.errors import NumbaError, NumbaTypeError, TypingError
 
 from .. import kernel_api
 from ..extension import installed
+from ..front_end import COMPILER
 from . import constructs, numba_messages
 
 log = logging.getLogger(__package__)
@@ -33,7 +34,7 @@ _CAUSE = re.compile(
     r"raised a specific error:\s+\w+: (?P<text>(?:(?!raised a specific error).)*?)\n\s*raised from (?P<file>\S*)",
     re.DOTALL,
 )
-_OF_NUMBA = "/numba/", "/numba_dpex/"
+_OF_NUMBA = "/numba/", f"/{COMPILER.package}/"
 """Parts of the names of files whose errors are not worded for programs."""
 _HEADING = re.compile(
     r"^(Raised from |(?:\w+Error: )?Failed in .* pipeline|During: |There are \d+ candidate|- Resolution failure for |"

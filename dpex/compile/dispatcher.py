@@ -25,12 +25,12 @@ from numba.core.typed_passes import (
 )
 from numba.core.untyped_passes import InlineClosureLikes, ReconstructSSA
 
-from ..cache.function_code import functions
 from ..language import everything  # noqa: F401  # what kernels may call
 from ..language.attributes import ConstantAttributes
 from . import compile_errors, keyword_only
 from .duplicate_returns import share_ends
 from .empty_blocks import EmptyBlocks
+from .library import DeviceFunctions
 from .lowering import DeviceLowering
 from .target import TARGET, TypingContext, target
 from .typeinfer import DeviceTypeInference
@@ -121,7 +121,7 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
         """Compile; a function that needs the value of an argument is compiled for literals."""
         compile = functools.partial(self._compiler.compile, arguments, return_type)
         try:
-            return functions.result(self._compiler, arguments, compile)
+            return _functions.result(self._compiler, arguments, compile)
         except ForceLiteralArg as error:
             folded = self._compiler.fold_argument_types
             raise error.bind_fold_arguments(lambda args, kws: folded(args, kws)[1]) from None
@@ -138,6 +138,7 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
 
 
 _count = itertools.count()
+_functions = DeviceFunctions()
 
 _of_host: weakref.WeakKeyDictionary[Dispatcher, DeviceDispatcher] = weakref.WeakKeyDictionary()
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
 from pathlib import PurePath
+
+from .. import spirv
 
 _MARK = "__dpex_line"
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
@@ -24,10 +25,6 @@ STRING, NAME, LINE, DECORATE, CONSTANT, FUNCTION, FUNCTION_END, CALL = 7, 5, 8, 
 _PREAMBLE = {10, 11, 14, 15, 16, 17, 331}
 """Instructions before those of the debug information: capabilities, extensions, entry points and their modes."""
 _LINKAGE = 41
-_HEADER = 5  # words
-
-Instruction = tuple[int, tuple[int, ...]]
-"""Opcode and operands."""
 
 
 def marked(text: str) -> tuple[str, list[str]]:
@@ -70,13 +67,12 @@ def _file(nodes: dict[str, tuple[str, str]], fields: str) -> str:
 
 def with_lines(code: bytes, files: list[str]) -> bytes:
     """Return SPIR-V with ``OpLine`` in place of the marks; the files have the numbers from 1 on."""
-    words = struct.unpack(f"<{len(code) // 4}I", code)
-    module, bound = list(_instructions(words)), words[3]
+    module, bound = list(spirv.instructions(code)), spirv.bound_of(code)
     mark = next((its[0] for op, its in module if op == DECORATE and _imports(its, _MARK)), None)
     if mark is None:
         return code
     numbers = {its[1]: its[2] for op, its in module if op == CONSTANT and len(its) == 3}
-    made: list[Instruction] = []
+    made: list[spirv.Instruction] = []
     strings = [(STRING, (bound + number, *_string(file))) for number, file in enumerate(files)]
     is_declared = False
     for op, its in module:
@@ -88,15 +84,7 @@ def with_lines(code: bytes, files: list[str]) -> bytes:
         elif not (is_declared or (op in (NAME, DECORATE) and its[0] == mark)):
             made.append((op, its))
         is_declared &= op != FUNCTION_END
-    return _assembled([*words[:3], bound + len(files), words[4]], made)
-
-
-def _instructions(words: tuple[int, ...]) -> Iterator[Instruction]:
-    at = _HEADER
-    while at < len(words):
-        count, op = words[at] >> 16, words[at] & 0xFFFF
-        yield op, words[at + 1 : at + count]
-        at += count
+    return spirv.assembled(code, made, bound + len(files))
 
 
 def _imports(operands: tuple[int, ...], name: str) -> bool:
@@ -107,10 +95,3 @@ def _string(text: str) -> tuple[int, ...]:
     data = text.encode() + b"\0"
     data += bytes(-len(data) % 4)
     return struct.unpack(f"<{len(data) // 4}I", data)
-
-
-def _assembled(header: list[int], module: list[Instruction]) -> bytes:
-    words = list(header)
-    for op, operands in module:
-        words += [(len(operands) + 1) << 16 | op, *operands]
-    return struct.pack(f"<{len(words)}I", *words)

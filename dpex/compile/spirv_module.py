@@ -15,8 +15,9 @@ from numba.core import types
 from ..language import mathematics
 from . import line_tables, worker
 from .code import Code
+from .library import new_machine
 from .spirv_calls import SPIR_FUNC, SPIR_KERNEL
-from .target import new_machine, target
+from .target import target
 
 EXTENSIONS = ("SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float_min_max", "SPV_KHR_bfloat16")
 """Extensions of SPIR-V that kernels may use."""

@@ -5,11 +5,8 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import Any, Callable
 
-import llvmlite.binding as llvm
-from llvmlite import ir
 from numba.core import types, typing
 from numba.core.base import BaseContext
-from numba.core.codegen import Codegen, CodeLibrary
 from numba.core.descriptors import TargetDescriptor
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaTypeError
@@ -23,13 +20,12 @@ from ..extension import is_of_library
 from ..language import array_operators, integer_types
 from . import closures, compile_errors, numba_fixes
 from .failures import CallConvention
+from .library import DeviceCodegen
 from .spirv_calls import SPIR_FUNC
 from .types import device_models
 
 TARGET = "dpex"
 """The target's name, as ``numba.extending.overload(target=)`` takes it."""
-
-TRIPLE = "spirv64-unknown-unknown"
 
 registry = Registry(TARGET)
 """Implementations for the device."""
@@ -40,21 +36,8 @@ overrides = Registry(f"{TARGET} instead of numba")
 typing_registry = TypingRegistry()
 """Types of what only the device has."""
 
-llvm.initialize_all_targets()
-llvm.initialize_all_asmprinters()
 numba_fixes.install()
 closures.install()
-
-
-def new_machine() -> Any:
-    """Return a target machine for one module.
-
-    LLVM's SPIR-V back end keeps types of the last module of a machine, and crashes on a second module.
-    """
-    return llvm.Target.from_triple(TRIPLE).create_target_machine(opt=2)
-
-
-_LAYOUT = str(new_machine().target_data)
 
 
 class Device(GPU):  # type: ignore[misc]
@@ -62,95 +45,6 @@ class Device(GPU):  # type: ignore[misc]
 
 
 target_registry[TARGET] = Device
-
-
-class Library(CodeLibrary):  # type: ignore[misc]
-    """The LLVM module of a compiled function, and the libraries of the functions that it calls.
-
-    Attributes:
-        symbol: The name of the function, if no other function in any process has it; else empty.
-        modules: The modules of llvmlite's builder.
-        callees: The libraries of the functions that this one calls.
-    """
-
-    def __init__(self, codegen: Any, name: str):
-        super().__init__(codegen, name)
-        self.symbol = ""
-        self.modules: list[Any] = []
-        self.callees: list[Library] = []
-        self._text: str | None = None
-
-    @classmethod
-    def of_text(cls, codegen: Any, symbol: str, text: str) -> Library:
-        """Return the library of a function whose LLVM code is known."""
-        library = cls(codegen, symbol)
-        library.symbol, library._text = symbol, text
-        return library
-
-    def absorb(self, text: str) -> None:
-        """Replace the code by code that has the callees without a symbol in it."""
-        self._text, self.callees = text, [each for each in self.whole() if each.symbol and each is not self]
-
-    def add_ir_module(self, module: Any) -> None:
-        """Add a module of llvmlite's builder."""
-        self.modules.append(module)
-
-    def add_linking_library(self, library: Library) -> None:
-        """Add the library of a function that this one calls."""
-        if library not in self.callees:
-            self.callees.append(library)
-
-    def finalize(self) -> None:
-        """Accept no more modules."""
-        self._finalized = True
-
-    def get_function(self, name: str) -> Any:
-        """Return a function of this library."""
-        return next(found for module in self.modules for found in module.functions if found.name == name)
-
-    def get_llvm_str(self) -> str:
-        """Return the code of this library alone."""
-        if self._text is None:
-            self._text = "\n".join(map(str, self.modules))
-        return self._text
-
-    def get_asm_str(self) -> str:
-        """Return nothing: SPIR-V is made of whole kernels only."""
-        return ""
-
-    def whole(self) -> list[Library]:
-        """Return this library and all that it needs, each once; a symbol stands for the same code in all libraries."""
-        found: dict[Any, Library] = {}
-        left = [self]
-        while left:
-            library = left.pop()
-            if (key := library.symbol or id(library)) not in found:
-                found[key] = library
-                left += library.callees
-        return list(found.values())
-
-
-class _Codegen(Codegen):  # type: ignore[misc]
-    _library_class = Library
-
-    def __init__(self) -> None:
-        self._target_data = llvm.create_target_data(_LAYOUT)
-
-    def _create_empty_module(self, name: str) -> Any:
-        module = ir.Module(name)
-        module.triple, module.data_layout = TRIPLE, _LAYOUT
-        return module
-
-    def _add_module(self, module: Any) -> None:
-        pass
-
-    def insert_unresolved_ref(self, _builder: Any, _type: Any, name: str) -> Any:
-        """Refuse a call of a function in itself.
-
-        Raises:
-            NumbaTypeError: Always.
-        """
-        raise NumbaTypeError("functions of kernels cannot call themselves: devices have no stack; write a loop")
 
 
 class _Growing:
@@ -268,7 +162,7 @@ class TargetContext(_Growing, BaseContext):  # type: ignore[misc]
 
     def init(self) -> None:
         """Set up the code generator and the data models."""
-        self._codegen = _Codegen()
+        self._codegen = DeviceCodegen()
         self.data_model_manager = device_models()
 
     def load_additional_registries(self) -> None:

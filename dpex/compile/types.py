@@ -102,6 +102,10 @@ class PrivateArrayType(USMNdArray):
         return super().can_convert_to(typingctx, other)
 
 
+ARRAYS = (USMNdArray, DpnpNdArray, LocalAccessorType, PrivateArrayType)
+"""The types of all arrays."""
+
+
 class IndexSpaceType(types.Type):  # type: ignore[misc]
     """A `kernel_api` object that tells where a work-item is; the device needs no data for it."""
 

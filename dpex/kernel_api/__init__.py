@@ -5,9 +5,10 @@ classes also run in plain Python: `call_kernel` of this module runs a kernel wor
 without a device.
 """
 
+import importlib
 import sys
 
-from .. import HAS_NUMBA_DPEX
+from ..front_end import COMPILER
 from .atomics import AtomicRef, atomic_fence
 from .barriers import group_barrier
 from .enums import AddressSpace, MemoryOrder, MemoryScope
@@ -21,7 +22,5 @@ __all__ = [
     "PrivateArray", "Range", "SubGroup", "atomic_fence", "bfloat16", "call_kernel", "group_barrier",
 ]  # fmt: skip
 
-if HAS_NUMBA_DPEX:
-    import numba_dpex.kernel_api
-
-    sys.modules[__name__] = numba_dpex.kernel_api
+if not COMPILER.is_own:
+    sys.modules[__name__] = importlib.import_module(f"{COMPILER.package}.kernel_api")

@@ -137,11 +137,11 @@ def _in_environment(folder: str) -> bool:
 
 def check_device_functions(machine: Machine) -> Iterator[Finding]:
     """The device functions that ``ishmem precompile`` has compiled."""
-    from ishmem import dpex
+    from ishmem.dpex.front_end import COMPILER
     from ishmem.runtime.kernel_loading import INSTALLED, VERSION
 
-    if dpex.HAS_NUMBA_DPEX:
-        yield ok("numba-dpex compiles kernels")
+    if not COMPILER.compiles_ahead:
+        yield ok(f"{COMPILER.name} compiles kernels")
         return
     program = "from ishmem.cli import precompile; print(precompile.version(), end='')"
     version = python(program, without_choice(machine.environ))

@@ -21,9 +21,9 @@ from ishmem import dpex
 from ishmem.common.constants import Cmp, SignalOp
 from ishmem.common.errors import IshmemError
 from ishmem.dpex import kernel_api as kapi
-from ishmem.dpex.cache import keys, locations
-from ishmem.dpex.cache.cache_key import digest
+from ishmem.dpex.cache import key, store
 from ishmem.dpex.extension import installed
+from ishmem.dpex.front_end import COMPILER
 from ishmem.dpex.launch.kinds import ArrayKind, ItemKind
 from ishmem.runtime.kernel_loading import INSTALLED, VERSION
 
@@ -154,7 +154,7 @@ def _kernels() -> Iterator[tuple[Any, tuple[Any, ...]]]:
 
 def version() -> str:
     """Return a hash of what device functions depend on beside their types: versions, settings and sources."""
-    return digest((keys.key_parts(), installed().sources))
+    return key.digest((key.key_parts(), installed().sources))
 
 
 def fill(folder: Path) -> None:
@@ -168,7 +168,7 @@ def fill(folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".", dir=folder) as fresh:
         shown = click.progressbar(list(_kernels()), label="Compiling device functions")
         with ishmem.init("1M"), shown:
-            locations.use(Path(fresh))
+            store.use(Path(fresh))
             for kernel, kinds in shown:
                 kernel.code_for(kinds)
         for old in folder.glob("*.function"):
@@ -181,8 +181,8 @@ def fill(folder: Path) -> None:
 @click.command()
 def command() -> None:
     """Compile the device functions of usual calls, beside the installed package: new kernels compile faster."""
-    if dpex.HAS_NUMBA_DPEX:
-        raise IshmemError("precompile is for ishmem.dpex; here kernels are compiled by numba-dpex")
+    if not COMPILER.compiles_ahead:
+        raise IshmemError(f"precompile is for ishmem.dpex; here kernels are compiled by {COMPILER.name}")
     try:
         fill(INSTALLED)
     except OSError as error:

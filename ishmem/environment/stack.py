@@ -42,7 +42,7 @@ _SELECTOR = "ONEAPI_DEVICE_SELECTOR"
 _DRM = Path("/sys/class/drm")
 _INTEL = "0x8086"
 
-_NEED_STACK = ("dpctl", "dpnp", "numba_dpex", "ishmem.ipc.pyze")
+_NEED_STACK = ("dpctl", "dpnp", "ishmem.ipc.pyze")
 
 _ASKED = ("ISHMEM_DEVICE", card.VARIABLE, "ZE_ENABLE_ALT_DRIVERS")
 _loaded: tuple[list[str | None], str] | None = None
@@ -159,7 +159,7 @@ class _Finder:
 
 
 def load_first() -> None:
-    """Load the stack because a program imports dpctl, dpnp or numba_dpex before ishmem.
+    """Load the stack because a program imports dpctl or dpnp before ishmem.
 
     The file ``ishmem.pth`` beside the package calls this. Where the wheels find their libraries, the program may have
     nothing to do with ishmem: then nothing happens, unless ``ISHMEM_DEVICE`` is set.
@@ -178,7 +178,7 @@ def _load_for_import(mkl: bool) -> None:
 
 
 def load_when_needed() -> None:
-    """Load the stack at the first import of dpctl, dpnp, numba_dpex or ``ishmem.ipc.pyze``.
+    """Load the stack at the first import of dpctl, dpnp or ``ishmem.ipc.pyze``.
 
     So ``import ishmem`` is fast, and ishmem run, which needs no device, does not load it.
     """

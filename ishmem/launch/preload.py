@@ -22,15 +22,15 @@ from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from typing import Callable, NoReturn
 
-from ishmem import dpex
-from ishmem.environment import stack
+from ishmem.dpex.front_end import COMPILER
+from ishmem.environment import pinned_libraries, stack
 
 _NUMBA = (
     "numba.core.typing.cmathdecl", "numba.core.typing.enumdecl", "numba.cpython.cmathimpl", "numba.cpython.numbers",
     "numba.cpython.slicing", "numba.misc.mergesort", "numba.misc.quicksort", "numba.np.arrayobj", "numba.np.linalg",
     "numba.np.npyfuncs", "numba.np.npyimpl",
 )  # fmt: skip
-_COMPILER = () if dpex.HAS_NUMBA_DPEX else (dpex.COMPILER, "ishmem.kernels")
+_COMPILER = (COMPILER.module, "ishmem.kernels") if COMPILER.leaves_devices else ()
 
 _FOR_KEYS = ("importlib.metadata._adapters",)  # the keys of kernels contain versions of packages
 _AT_INIT = (
@@ -39,7 +39,7 @@ _AT_INIT = (
 )  # fmt: skip
 
 MODULES = ("dpnp", *_NUMBA, *_COMPILER, *_FOR_KEYS, *_AT_INIT)
-"""What is imported once; the rest, each PE imports. The import of numba_dpex initialises the devices."""
+"""What is imported once; the rest, each PE imports."""
 
 _LAPACK = "dpnp.backend.extensions.lapack._lapack_impl"
 """A module of dpnp on today's stack whose library reads ``ONEAPI_DEVICE_SELECTOR``, which differs among PEs, when it is
@@ -70,7 +70,7 @@ class _Placeholder:
     """Imports an almost empty module in place of that of `_LAPACK`, which it imports at the first use."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name == _LAPACK and not dpex.HAS_NUMBA_DPEX else None  # type: ignore[arg-type]
+        return ModuleSpec(name, self) if name == _LAPACK and not pinned_libraries.apply() else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave it to Python."""

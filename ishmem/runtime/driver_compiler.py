@@ -11,7 +11,7 @@ import struct
 import threading
 
 from ishmem.common.errors import LevelZeroError
-from ishmem.common.spirv import kernel_module
+from ishmem.dpex.spirv import kernel_module
 from ishmem.ipc import pyze
 
 _NAME = struct.unpack("<2I", b"nothing\0")

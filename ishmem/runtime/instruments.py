@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Callable, NamedTuple
 
 import ishmem
-from ishmem import _core, dpex
+from ishmem import _core
 from ishmem.common import routines
 from ishmem.common.routines import Data, Waits
+from ishmem.dpex.front_end import COMPILER
 from ishmem.runtime import kernel_loading
 
 Routine = Callable[..., Any]
@@ -82,7 +83,7 @@ class Instruments:
         kernel_loading.when_loaded(self._add_launches)
 
     def _add_launches(self) -> None:
-        owner = sys.modules["numba_dpex"] if dpex.HAS_NUMBA_DPEX else dpex
+        owner = sys.modules[COMPILER.package]
         self._add((owner, name, getattr(owner, name)) for name in _LAUNCHES)
 
     def _add(self, found: Iterable[tuple[Any, str, Routine]]) -> None:
@@ -109,7 +110,7 @@ class Instruments:
     def _replace_in_program(self, found: dict[int, Any]) -> None:
         for name, module in list(sys.modules.items()):
             scope = getattr(module, "__dict__", None)
-            library = name.split(".")[0] in ("ishmem", "numba_dpex") and name != _LOCKS
+            library = name.split(".")[0] in ("ishmem", COMPILER.package) and name != _LOCKS
             if library or not isinstance(scope, dict):
                 continue
             for key, value in list(scope.items()):

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import ishmem
 from ishmem import _core
-from ishmem.common import spirv
 from ishmem.common.errors import IshmemError, LevelZeroError
-from ishmem.dpex.cache.cache_key import NoKeyError, digest
+from ishmem.dpex import spirv
+from ishmem.dpex.cache.key import NoKeyError, digest
 from ishmem.dpex.errors import KernelBuildError, UnsupportedKernelArgumentError
 from ishmem.dpex.extension import Extension, Failure, Origin, Place
 
@@ -56,6 +56,7 @@ class Ishmem(Extension):
     """Sets the constants of this process in kernels; see the base class."""
 
     package = "ishmem"
+    device_lost = LevelZeroError, ("zeDeviceGetStatus", 0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST")
     _loaded: Any = None
     _has_changed = False
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ishmem import _core
 from ishmem.common import algorithms
-from ishmem.dpex import COMPILER, HAS_NUMBA_DPEX
+from ishmem.common.errors import StateError
 from ishmem.dpex.extension import install, installed
+from ishmem.dpex.front_end import COMPILER
 
 from . import binding
 
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from ishmem.environment.settings import Settings
     from ishmem.runtime.heap import SymmetricHeap
 
-
-FORGETS = not HAS_NUMBA_DPEX
-"""Whether kernels can be built with the addresses of another job: those of numba-dpex keep theirs."""
 
 INSTALLED = Path(_core.__file__).with_name("device_functions")
 """Device functions that ``ishmem precompile`` has compiled, beside the installed package."""
@@ -57,7 +55,7 @@ class _Finder:
     _is_asked = False
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if name != COMPILER or self._is_asked:
+        if name != COMPILER.module or self._is_asked:
             return None
         self._is_asked = True
         spec = importlib.util.find_spec(name)
@@ -70,13 +68,13 @@ class _Finder:
 _job: Callable[[], None] | None = None
 """Binds kernels to the job that runs."""
 
-_has_regions = not FORGETS
+_has_regions = not COMPILER.builds_again
 """Whether kernels look for registered memory."""
 
 
 def watch() -> None:
     """Extend the compiler of kernels once it is imported: errors of kernels before ``init`` say so."""
-    if COMPILER in sys.modules:
+    if COMPILER.module in sys.modules:
         _load()
     else:
         sys.meta_path.insert(0, _Finder())
@@ -86,26 +84,35 @@ def start(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     """Bind kernels compiled from now on to a heap; ``no_waits`` is the reason why they may not wait, if any."""
     global _job
     _job = functools.partial(_bind, heap, settings, no_waits)
-    if COMPILER in sys.modules:
+    if COMPILER.module in sys.modules:
         _load()
     else:  # other hooks may have come since, such as pytest's, which would load the compiler themselves
         sys.meta_path[:] = sorted(sys.meta_path, key=lambda hook: not isinstance(hook, _Finder))
 
 
+def refuse_restart() -> None:
+    """Raise if kernels cannot be built with the addresses of another job."""
+    if not COMPILER.builds_again:
+        raise StateError(
+            f"ishmem.init() was called after ishmem.finalize(); with {COMPILER.name}, whose kernels keep addresses, a "
+            "process is a PE only once: start a new process, in a notebook by restarting its kernel"
+        )
+
+
 def look_for_regions() -> None:
-    """Have kernels look for registered memory from now on; those of numba-dpex do so from the start."""
+    """Have kernels look for registered memory from now on; those that cannot be built again do so from the start."""
     global _has_regions
     if _has_regions:
         return
     _has_regions = True
-    if FORGETS and _job and COMPILER in sys.modules:
-        sys.modules[COMPILER].forget_programs()
+    if COMPILER.builds_again and _job and COMPILER.module in sys.modules:
+        sys.modules[COMPILER.module].forget_programs()
         _job()
 
 
 def before_numba_compiles() -> None:
     """Load ``ishmem.kernels``, in which code for the host is told that it cannot call ishmem; numba's entry point."""
-    if COMPILER in sys.modules:
+    if COMPILER.module in sys.modules:
         installed().load()
 
 
@@ -114,7 +121,7 @@ _waiting: list[Callable[[], None]] = []
 
 def when_loaded(call: Callable[[], None]) -> None:
     """Call a function once the compiler of kernels is imported: now if it is."""
-    if COMPILER in sys.modules:
+    if COMPILER.module in sys.modules:
         call()
     else:
         _waiting.append(call)
@@ -123,9 +130,9 @@ def when_loaded(call: Callable[[], None]) -> None:
 def stop() -> None:
     """Refuse to compile kernels that use ishmem, since the job has ended, and forget those built with its addresses."""
     global _job, _has_regions
-    _job, _has_regions = None, not FORGETS
-    if FORGETS and COMPILER in sys.modules:
-        sys.modules[COMPILER].forget_programs()
+    _job, _has_regions = None, not COMPILER.builds_again
+    if COMPILER.builds_again and COMPILER.module in sys.modules:
+        sys.modules[COMPILER.module].forget_programs()
     _waiting.clear()
     binding.unbind()
 
@@ -135,14 +142,14 @@ def _load() -> None:
 
     if not isinstance(installed(), Ishmem):
         install(Ishmem())
-    if HAS_NUMBA_DPEX:  # it asks no extension before it compiles
+    if not COMPILER.asks_extension:
         installed().load()
     if _job:
         _job()
 
 
 def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
-    from ishmem.dpex.cache.locations import use
+    from ishmem.dpex.cache.store import use
     from ishmem.ipc import pyze
 
     wide = heap.layout.wide if heap.layout.is_large else 0

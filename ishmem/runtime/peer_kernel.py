@@ -9,7 +9,7 @@ import ctypes
 import struct
 from collections.abc import Sequence
 
-from ishmem.common.spirv import kernel_module
+from ishmem.dpex.spirv import kernel_module
 from ishmem.ipc import pyze
 
 NAME = "increment"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ishmem.common import spirv
+from ishmem.dpex import spirv
 from tools import spirv_validator
 from tools.gpu_compiler import Binary, Refused, find, find_newer, renamed
 

@@ -21,9 +21,9 @@ from compilations import Compilations, cache_in, key, keys
 from subprocesses import program, run_program
 
 import ishmem
-from ishmem.common import spirv
+from ishmem.dpex import spirv
 from ishmem.dpex.cache import store as stores
-from ishmem.dpex.cache.cache_key import NoKeyError
+from ishmem.dpex.cache.key import NoKeyError
 from ishmem.dpex.cache.store import Store
 from ishmem.dpex.extension import installed
 from ishmem.environment.settings import Settings
@@ -275,7 +275,7 @@ def test_keys_of_surroundings() -> None:
     for name, value in other.items():
         changed = type(facts)(**{**vars(facts), name: value})
         # The own compiler checks the indices of all kernels.
-        change(binding, "_bound", (changed, process), 2 if name == "check" and not dpex.HAS_NUMBA_DPEX else 1)
+        change(binding, "_bound", (changed, process), 2 if name == "check" else 1)
     change(binding, "_bound", (facts, type(process)(*(value + 1 for value in process))), 0)
 
 

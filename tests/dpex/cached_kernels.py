@@ -14,7 +14,7 @@ import dpnp
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.dpex.cache.locations import use
+from ishmem.dpex.cache.store import use
 
 NUMBER = 1
 ADDED = 0

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings as limits, strategies as st
 from subprocesses import program, run_program
 
-from ishmem.common import algorithms, spirv
+from ishmem.common import algorithms
 from ishmem.common.collective_table import COLLECTIVES
+from ishmem.dpex import spirv
 from ishmem.environment import profile, settings
 
 HERE = Path(__file__).parents[1]

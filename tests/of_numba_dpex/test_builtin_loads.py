@@ -12,9 +12,9 @@ from compilations import cache_in
 from numba import typeof
 
 import ishmem
-from ishmem.common import spirv
+from ishmem.dpex import spirv
+from ishmem.dpex.front_end.numba_dpex import builtin_loads
 from ishmem.kernels.front_end import ItemType, NdItemType, compiled
-from ishmem.kernels.front_end.numba_dpex import builtin_loads
 from ishmem.testing import Pes
 from tools import gpu_compiler
 

@@ -8,7 +8,7 @@ from numba_dpex.core.descriptor import dpex_kernel_target
 from subprocesses import run_program
 
 import ishmem
-from ishmem.kernels.front_end.numba_dpex import compile_speed
+from ishmem.dpex.front_end.numba_dpex import compilation
 
 
 @dpex.device_func
@@ -37,7 +37,7 @@ def subtracts(item: kapi.Item, a):
 def test_definitions() -> None:
     """Compiling does not add definitions of mathematical functions to numba's tables."""
     context = dpex_kernel_target.target_context
-    functions = {function for _, function, _ in compile_speed.dpnpimpl.registry.functions}
+    functions = {function for _, function, _ in compilation.dpnpimpl.registry.functions}
 
     def definitions() -> int:
         return sum(len(context._defns[function].versions) for function in functions)

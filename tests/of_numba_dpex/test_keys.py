@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba_dpex.core.config
 import pytest
 from common import dpex, kapi
 from numba import types
 
-from ishmem.dpex.cache.cache_key import NoKeyError
+from ishmem.dpex.cache.key import NoKeyError, kernel_key
 from ishmem.kernels.front_end import ItemType
-from ishmem.kernels.front_end.numba_dpex import cache_key
 
 
 def with_options(**options: Any) -> Any:
@@ -21,7 +21,7 @@ def with_options(**options: Any) -> Any:
 
 
 def key(kernel: Any, *arguments: Any) -> str:
-    return cache_key.key(kernel, (ItemType(1), *arguments))
+    return kernel_key(kernel, (ItemType(1), *arguments))
 
 
 @pytest.mark.ishmem(1)
@@ -29,7 +29,7 @@ def test_keys() -> None:
     number = types.int64
     assert key(with_options(), number) == key(with_options(), number)
     assert key(with_options(), number) != key(with_options(inline_threshold=1), number)
-    config = cache_key.numba_dpex.core.config
+    config = numba_dpex.core.config
     before, level = key(with_options(), number), config.DPEX_OPT
     config.DPEX_OPT = level + 1
     try:

@@ -22,8 +22,8 @@ assert Item is numba_dpex.kernel_api.Item
 """
 MODULES = """
 import sys
-from ishmem.dpex.cache import cache_key, locations
-assert cache_key.__name__ == "ishmem.dpex.cache.cache_key" and locations.__name__ == "ishmem.dpex.cache.locations"
+from ishmem.dpex.cache import key, store
+assert key.__name__ == "ishmem.dpex.cache.key" and store.__name__ == "ishmem.dpex.cache.store"
 assert "numba_dpex" not in sys.modules
 try:
     from ishmem.dpex import no_such_name

@@ -25,6 +25,8 @@ FOLDERS = {
 }
 """The folders of the checkout, and the packages that they are installed as."""
 
+FRONT_END = ROOT / "dpex" / "front_end"
+
 SUB_PACKAGES = (
     "common", "dpex", "ipc", "environment", "runtime", "host_collectives", "kernels", "launch", "cli", "examples",
     "testing", "benchmarks", "deep_ep",
@@ -174,11 +176,10 @@ def test_circles_are_found() -> None:
 
 
 def test_both_compilers_have_the_names_of_the_interface() -> None:
-    """``kernels/front_end/__init__.py`` takes what the adapter of the compiler exports, and describes it."""
-    front_end = ROOT / "kernels" / "front_end"
-    ours, theirs = (names_of(front_end / name) for name in ("dpex.py", "numba_dpex/__init__.py"))
+    """``dpex/front_end/adapter.py`` takes what the module of the compiler exports, and describes it."""
+    ours, theirs = (names_of(FRONT_END / name) for name in ("dpex.py", "numba_dpex/__init__.py"))
     assert ours == theirs
-    described = ast.get_docstring(ast.parse((front_end / "__init__.py").read_text())) or ""
+    described = ast.get_docstring(ast.parse((FRONT_END / "adapter.py").read_text())) or ""
     assert [name for name in ours if f"``{name}``" not in described] == []
 
 
@@ -191,11 +192,13 @@ def names_of(path: Path) -> list[str]:
 
 
 def test_one_folder_knows_numba_dpex() -> None:
-    """It can be deleted together with what selects it in the interface."""
-    front_end = ROOT / "kernels" / "front_end"
-    know = {path for path in (ROOT / "kernels").rglob("*.py") if "numba_dpex" in path.read_text()}
-    assert {path for path in know if front_end / "numba_dpex" not in path.parents} == {front_end / "__init__.py"}
-    assert any("numba_dpex" in path.read_text() for path in (front_end / "numba_dpex").glob("*.py"))
+    """It can be deleted together with the two lines that choose it; what depends on the compiler asks a table there."""
+    know = {path.relative_to(ROOT) for path in MODULES.values() if "numba_dpex" in path.read_text()}
+    folder = (FRONT_END / "numba_dpex").relative_to(ROOT)
+    chosen = {folder.with_name(name) for name in ("__init__.py", "adapter.py")}
+    assert {path for path in know if folder not in path.parents} == chosen
+    ask = {path.relative_to(ROOT) for path in MODULES.values() if "HAS_NUMBA_DPEX" in path.read_text()}
+    assert ask == {Path("dpex/__init__.py")}
 
 
 def test_the_compiler_of_kernels_imports_nothing_of_ishmem() -> None:

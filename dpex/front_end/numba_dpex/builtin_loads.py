@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from numba_dpex.kernel_api_impl.spirv import spirv_generator
 
-from ishmem.common.spirv import Instruction, assembled, bound_of, instructions
+from ...spirv import Instruction, assembled, bound_of, instructions
 
 NAME, DECORATE, CONSTANT, VARIABLE, LOAD, STORE, BITCAST = 5, 71, 43, 59, 61, 62, 124  # SPIR-V opcodes
 TYPE_INT, TYPE_VECTOR, TYPE_POINTER, EXTRACT, EXTRACT_DYNAMIC, CONVERT = 21, 23, 32, 81, 77, 113

@@ -13,30 +13,22 @@ from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType as
 from numba_dpex.core.utils.itanium_mangler import mangle_ext as mangle
 from numba_dpex.kernel_api_impl.spirv.target import CC_SPIR_FUNC as SPIR_FUNC, SPIRV_TARGET_NAME as TARGET
 
-from ishmem.dpex.compile import closures
-
+from ...compile import closures
 from . import (
-    build_errors,
     builtin_loads,
     cache,
+    compilation,
     compile_errors,
-    compile_speed,
-    constants,
-    duplicate_returns,
-    failed_launches,
-    in_order_queues,
+    launches,
     slices,  # noqa: F401  # it registers its functions
-    translation,
 )
 
 __all__ = [
-    "HAS_VIEWS", "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange",
+    "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange",
     "Range", "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install",
     "kernel", "kernel_api", "kernel_of_copies", "mangle", "sub_group_place",
 ]  # fmt: skip
 
-
-HAS_VIEWS = False
 
 kernel_of_copies = kernel  # it has no hint
 
@@ -61,17 +53,8 @@ def sub_group_place(builder: Any) -> tuple[Any, Any]:
 
 def install() -> None:
     """Replace what numba-dpex does wrong or slowly, and make the extension part of every compilation."""
-    build_errors.install()
-    builtin_loads.install()
-    cache.install()
-    closures.install()
-    compile_errors.install()
-    compile_speed.install()
-    constants.install()
-    failed_launches.install()
-    in_order_queues.install()
-    duplicate_returns.install()
-    translation.install()
+    for each in (builtin_loads, cache, closures, compilation, compile_errors, launches):
+        each.install()
 
 
 def compiled(kernel: Any, arguments: tuple[Any, ...]) -> bytes:

@@ -1,8 +1,10 @@
-"""The cache keys of compiled code: a hash of everything that the code depends on.
+"""The keys of compiled code in the cache: a hash of everything that the code depends on, for both compilers of kernels.
 
 The key of a kernel covers the bytecode of the kernel and of the device functions it calls, the values of the names they
-use, the types of the arguments, and what the compiler adds: options, device, settings and versions. An object of a
-library is identified by its name and the library's version. A kernel that depends on anything else has no key.
+use, the types of the arguments, and what the compiler adds: options, settings and versions. An object of a library is
+identified by its name and the library's version. A kernel that depends on anything else has no key.
+
+A kernel in the cache is launched without numba, so nothing here imports it.
 """
 
 from __future__ import annotations
@@ -13,37 +15,43 @@ import enum
 import functools
 import hashlib
 import importlib.metadata
+import os
 import platform
 import sys
 import types as python
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from ..extension import Extension
+from ..extension import Extension, installed
+from ..launch.kinds import ArrayKind, ItemKind, LocalKind, TupleKind
 
 LIBRARIES = frozenset({"builtins", "math", "cmath", "operator", "numpy", "numba", "dpctl", "dpnp"})
-NOT_CODE = ("THREAD", "CACHE", "CUDA", "COLOR")  # words in names of numba's settings that do not affect kernels
 SKIPPED = {"EXTENDED_ARG", "CACHE", "PRECALL"}
+_NOT_CODE = ("THREAD", "CACHE", "CUDA", "COLOR")  # words in names of numba's settings that do not affect kernels
+_SETTINGS = {"BOUNDSCHECK": None, "DEBUGINFO_DEFAULT": 0, "EXTEND_VARIABLE_LIFETIMES": 0}
+"""Settings of numba that affect kernels and that a program can change, with their defaults."""
 
 
 class NoKeyError(Exception):
     """A kernel depends on something that cannot be hashed reliably."""
 
 
-class Language(Protocol):
-    """What keys depend on in a compiler of kernels.
+class Language:
+    """What keys depend on in a compiler of kernels: here in that of this package.
 
     Attributes:
         dispatcher: The class of kernels and device functions.
         package: The package of the language, whose objects are identified by their names.
+        packages: Those whose versions matter.
     """
 
-    dispatcher: type
-    package: str
+    dispatcher: type  # set by the module that defines it
+    package = __name__.rpartition(".cache.")[0]
+    packages: tuple[str, ...] = ("numba", "llvmlite", "numpy")
 
     def options(self, function: Any) -> dict[str, Any]:
         """Return the options with which a kernel or device function is compiled.
@@ -51,6 +59,47 @@ class Language(Protocol):
         Raises:
             NoKeyError: It is compiled in a way that options do not describe.
         """
+        return dict(function.targetoptions)
+
+    def settings(self) -> Any:
+        """Return the settings of numba that the program has changed, if it is imported."""
+        config = sys.modules.get("numba.core.config")
+        return [
+            (name, value)
+            for name, default in _SETTINGS.items()
+            if (value := getattr(config, name, default)) != default and f"NUMBA_{name}" not in os.environ
+        ]
+
+    def arguments(self, kinds: tuple[Any, ...]) -> Any:
+        """Return the kinds of a kernel's arguments as plain values.
+
+        Raises:
+            NoKeyError: A kind is not covered.
+        """
+        return tuple(map(_plain, kinds))
+
+    def of_type(self, kind: Any) -> tuple[Any, ...] | None:
+        """Return a type of numba that only the language has, such as an array's, as plain values; ``None`` for others.
+
+        It is the type of an argument of a device function.
+        """
+        from ..compile import types
+
+        name = type(kind).__name__
+        if type(kind) in types.ARRAYS and is_number(kind.dtype):
+            facts = (kind.ndim, kind.layout, kind.mutable, kind.addrspace, getattr(kind, "extents", ()))
+            return name, str(kind.dtype), *facts
+        return (name, kind.ndim) if isinstance(kind, types.IndexSpaceType) else None
+
+
+language = Language()
+"""That of the compiler which is in use."""
+
+
+def use(other: Language) -> None:
+    """Make keys for another compiler."""
+    global language
+    language = other
 
 
 def digest(parts: Any) -> str:
@@ -58,18 +107,86 @@ def digest(parts: Any) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
+def kernel_key(kernel: Any, kinds: tuple[Any, ...]) -> str:
+    """Return the key of a kernel for arguments of these kinds.
+
+    Raises:
+        NoKeyError: The kernel has no key; the message gives the reason.
+    """
+    extension = installed()
+    walk = Walk(extension)
+    parts = [walk.dispatcher(kernel), language.arguments(kinds), key_parts(), extension.sources]
+    if walk.has_debug:
+        parts.append(walk.lines)
+    is_watched = extension.watches(kernel.py_func.__code__.co_filename)
+    return digest([*parts, extension.key_parts(walk.lines)] if walk.uses_extension or is_watched else parts)
+
+
+def key_parts() -> tuple[Any, ...]:
+    """Return versions, settings and sources that all compiled code depends on."""
+    return _versions(language.packages), _environment(), language.settings(), _sources()
+
+
 @functools.cache
-def versions(packages: tuple[str, ...]) -> tuple[Any, ...]:
+def _versions(packages: tuple[str, ...]) -> tuple[Any, ...]:
     """Return the versions of Python and of packages, and the architecture of the host."""
     found = tuple(importlib.metadata.version(package) for package in packages)
     return sys.version, platform.machine(), found
 
 
-def settings(*modules: python.ModuleType) -> tuple[Any, ...]:
-    """Return the settings in modules, which can change while the process runs."""
-    found = {name: value for module in modules for name, value in vars(module).items()}
-    plain = ((name, str(value)) for name, value in found.items() if isinstance(value, (bool, int, float, str)))
-    return tuple(sorted(item for item in plain if item[0].isupper() and not any(word in item[0] for word in NOT_CODE)))
+def _environment() -> list[tuple[str, str]]:
+    """Return numba's settings in the environment."""
+    return sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_") and matters(item[0]))
+
+
+def matters(name: str) -> bool:
+    """Return whether a setting of numba may affect kernels."""
+    return not any(word in name for word in _NOT_CODE)
+
+
+@functools.cache
+def _sources() -> str:
+    files = sorted(Path(__file__).parents[1].rglob("*.py"))
+    return digest([(path.name, path.read_bytes()) for path in files])
+
+
+def _plain(kind: Any) -> Any:
+    if isinstance(kind, (str, ItemKind, ArrayKind, LocalKind)):
+        return kind
+    if isinstance(kind, TupleKind):
+        return TupleKind(tuple(map(_plain, kind.parts)))
+    return described(kind)
+
+
+def described(kind: Any) -> tuple[Any, ...]:
+    """Describe the type of an argument, in numba, as plain values.
+
+    Raises:
+        NoKeyError: The type is not covered.
+    """
+    from numba.core import types
+
+    if isinstance(kind, types.Omitted):
+        kind = kind.value
+    if kind is None or type(kind) in (bool, int, float):
+        return "omitted", repr(kind)
+    if isinstance(kind, types.BaseTuple):
+        named = getattr(kind, "instance_class", tuple)
+        parts = tuple(map(described, kind))
+        return named.__module__, named.__qualname__, getattr(named, "_fields", ()), parts
+    if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)):
+        return "literal", repr(kind.literal_value)
+    if isinstance(kind, types.EnumMember):
+        members = tuple((member.name, repr(member.value)) for member in kind.instance_class)
+        return "enum", kind.instance_class.__module__, kind.instance_class.__qualname__, str(kind.dtype), members
+    if kind is types.none:
+        return ("none",)
+    if type(kind) in (types.Integer, types.Float, types.Complex, types.Boolean):
+        return "number", str(kind)
+    found = language.of_type(kind)
+    if found is None:
+        raise NoKeyError(f"an argument has type {kind}, which the key does not cover")
+    return found
 
 
 class Walk:
@@ -81,8 +198,8 @@ class Walk:
         lines: Where the functions stand.
     """
 
-    def __init__(self, language: Language, extension: Extension) -> None:
-        self.language, self.extension = language, extension
+    def __init__(self, extension: Extension) -> None:
+        self.extension = extension
         self.uses_extension = self.has_debug = False
         self.lines: list[tuple[Any, ...]] = []
         self._open: list[Any] = []
@@ -95,7 +212,7 @@ class Walk:
         """
         if (described := self._of_extension(kernel)) is not None:
             return described
-        options = self.language.options(kernel)
+        options = language.options(kernel)
         self.has_debug |= bool(options.get("debug"))
         if any(kernel is other for other in self._open):
             raise NoKeyError(f"{kernel.__name__} calls itself")
@@ -134,9 +251,9 @@ class Walk:
             return "tuple", tuple(self._value(name, item) for item in value)
         if kind is slice:
             return "slice", tuple(self._value(name, part) for part in (value.start, value.stop, value.step))
-        if _is_number_type(value):
+        if is_number(value):
             return "type", str(value)
-        if isinstance(value, self.language.dispatcher):
+        if isinstance(value, language.dispatcher):
             return "device_func", _unchanged(value, self.dispatcher(value))
         if (described := self._of_extension(value)) is not None:
             return described
@@ -156,7 +273,7 @@ class Walk:
         found: Any = sys.modules.get(module)
         for part in path.split("."):
             found = getattr(found, part, None)
-        is_language = f"{module}.".startswith(f"{self.language.package}.")
+        is_language = f"{module}.".startswith(f"{language.package}.")
         is_extension = not is_language and root == self.extension.package
         if found is not value or not (root in LIBRARIES or is_language or is_extension):
             raise NoKeyError(f"{name} is a {type(value).__name__}, which cannot be hashed")
@@ -164,7 +281,8 @@ class Walk:
         return f"{module}.{path}"
 
 
-def _is_number_type(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a value is a type of numbers in numba."""
     types = sys.modules.get("numba.core.types")
     return types is not None and (isinstance(value, types.Number) or value is types.boolean)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from numba.core import types
 
-from ishmem.dpex import NdRange, Range, call_kernel, call_kernel_async, device_func, kernel, kernel_api
-from ishmem.dpex.compile import mangling
-from ishmem.dpex.compile.spirv_calls import I32, SPIR_FUNC, built_in as component
-from ishmem.dpex.compile.target import TARGET
-from ishmem.dpex.compile.types import (
+from .. import NdRange, Range, call_kernel, call_kernel_async, device_func, kernel, kernel_api
+from ..compile import mangling
+from ..compile.spirv_calls import I32, SPIR_FUNC, built_in as component
+from ..compile.target import TARGET
+from ..compile.types import (
     GroupType,
     ItemType,
     LocalAccessorType as LocalArrayType,
@@ -20,17 +20,15 @@ from ishmem.dpex.compile.types import (
     SubGroupType,
     USMNdArray as ArrayType,
 )
-from ishmem.dpex.language import everything  # noqa: F401  # what kernels may call
-from ishmem.dpex.language.sub_groups import emit_number
+from ..language import everything  # noqa: F401  # what kernels may call
+from ..language.sub_groups import emit_number
 
 __all__ = [
-    "HAS_VIEWS", "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange",
+    "SPIR_FUNC", "TARGET", "ArrayType", "GroupType", "ItemType", "LocalArrayType", "NdItemType", "NdRange",
     "Range", "SubGroupType", "built_in", "call_kernel", "call_kernel_async", "compiled", "device_func", "install",
     "kernel", "kernel_api", "kernel_of_copies", "mangle", "sub_group_place",
 ]  # fmt: skip
 
-
-HAS_VIEWS = True
 
 kernel_of_copies = functools.partial(kernel, vec_type_hint="int4")
 """Decorate a kernel that mostly copies in units of 16 bytes."""

@@ -1,4 +1,4 @@
-"""Find and patch the specialisation constants in the SPIR-V of a compiled kernel."""
+"""SPIR-V as instructions: reads, writes and changes it, such as its specialisation constants."""
 
 from __future__ import annotations
 

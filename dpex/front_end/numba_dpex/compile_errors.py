@@ -18,18 +18,19 @@ from numba_dpex.core.exceptions import InternalError
 from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher, _SPIRVKernelCompiler
 from numba_dpex.kernel_api_impl.spirv.target import CompilationMode, SPIRVTypingContext
 
-from ishmem.dpex.compile import constructs
-from ishmem.dpex.compile.compile_errors import refuse_function
-from ishmem.dpex.errors import COPY, UnsupportedKernelArgumentError, call_refused
-from ishmem.dpex.extension import installed
+from ...compile import constructs
+from ...compile.compile_errors import refuse_function
+from ...errors import COPY, UnsupportedKernelArgumentError, call_refused
+from ...extension import installed
 
-log = logging.getLogger("ishmem")
+log = logging.getLogger(__package__)
 
 _NO_TYPE = re.compile(r"Failed in .*qualified name disambiguation\)\s*(\w+)")
 
 _STACK = "PLEASE submit a bug report"  # the translator to SPIR-V prints its own stack after these words
 
-_pending: list[Exception] = []  # of the kernel whose compilation has failed
+_pending: list[Exception] = []
+"""Of the kernel whose compilation has failed: what its launch raises."""
 
 _resolve_value_type = SPIRVTypingContext.resolve_value_type
 _compile_kernel, _compile_launch = _SPIRVKernelCompiler.compile, DpjitDispatcher._compile_for_args
@@ -41,6 +42,12 @@ def install() -> None:
     DpjitDispatcher._compile_for_args = _launching
     SPIRVKernelDispatcher.__call__ = _called
     SPIRVTypingContext.resolve_value_type = _type_of_value
+
+
+def noted(error: Exception) -> Exception:
+    """Let the launch that is compiled raise an error as it is, which numba would wrap; return it."""
+    _pending.append(error)
+    return error
 
 
 @functools.wraps(_compile_kernel)
@@ -56,7 +63,7 @@ def _explaining(self: Any, args: Any, return_type: Any) -> Any:
             text = f"{type(error).__name__}: {text}"
         if self.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL:
             name, file, line = self.py_func.__name__, code.co_filename, code.co_firstlineno
-            _pending.append(installed().compile_error(name, file, line, text) or error)
+            noted(installed().compile_error(name, file, line, text) or error)
         raise
 
 
@@ -70,7 +77,7 @@ def _launching(self: Any, *args: Any, **keywords: Any) -> Any:
         given = itertools.chain.from_iterable(each for each in args if isinstance(each, tuple))
         host = next((each for each in given if isinstance(each, np.ndarray)), None)
         if host is not None and not _pending:
-            _pending.append(UnsupportedKernelArgumentError(host, COPY))
+            noted(UnsupportedKernelArgumentError(host, COPY))
         error = _pending[-1] if _pending else _of_generator(args, reason)
         if error is None:
             raise

@@ -1,28 +1,27 @@
-"""The interface of a compiler of kernels: the only way in which the rest of ``kernels`` speaks to one.
+"""The names by which a library speaks to the compiler of kernels that is installed: there is a module for each one.
 
-There is a module for each compiler, and the import of this package selects one. Both have these names:
+Both have these names:
 
 * ``kernel``, ``device_func``, ``call_kernel``, ``call_kernel_async``, ``Range``, ``NdRange`` and ``kernel_api``: what
   programs use.
 * ``kernel_of_copies``: ``kernel`` for one that mostly copies in units of 16 bytes, as a hint to compilers.
 * ``TARGET``: the name of the target in ``numba.extending``.
 * ``SPIR_FUNC``: the calling convention of functions in LLVM; ``mangle``: the symbol of a SPIR-V built-in function.
-* ``HAS_VIEWS``: whether kernels may call ``a.view(dtype)``.
 * ``ArrayType``, ``LocalArrayType``, ``GroupType``, ``SubGroupType``, ``ItemType``, ``NdItemType``: numba's types of
   arguments.
 * ``built_in``: emits the components of a built-in variable, such as the global id; ``sub_group_place``: emits the
   number of a work-item in its sub-group, and the number of work-items there.
-* ``install``: prepares the compiler for the functions of ``kernels``.
+* ``install``: prepares the compiler for the functions of the library.
 * ``compiled``: the SPIR-V of a kernel for arguments of these types.
 """
 
 from __future__ import annotations
 
-from ishmem.dpex import COMPILER
+from . import COMPILER
 
-if COMPILER == "numba_dpex":
-    from .numba_dpex import *  # noqa: F403
-    from .numba_dpex import __all__ as __all__
-else:
+if COMPILER.is_own:
     from .dpex import *  # noqa: F403
     from .dpex import __all__ as __all__
+else:
+    from .numba_dpex import *  # type: ignore[no-redef]  # noqa: F403
+    from .numba_dpex import __all__ as __all__

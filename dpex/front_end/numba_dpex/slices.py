@@ -16,7 +16,7 @@ from numba_dpex.core.types import USMNdArray
 from numba_dpex.kernel_api_impl.spirv.arrayobj import _getitem_array_generic, make_view
 from numba_dpex.kernel_api_impl.spirv.overloads._registry import registry
 
-from ishmem.dpex.language.clipping import clipped
+from ...language.clipping import clipped
 
 _I64 = ir.IntType(64)
 

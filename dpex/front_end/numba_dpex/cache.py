@@ -1,0 +1,143 @@
+"""The cache of kernels and device functions on disk: what differs from that of `ishmem.dpex`.
+
+numba-dpex has no hook for a cache, so methods of it are replaced.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import weakref
+from typing import Any, NamedTuple
+
+import dpctl
+import numba.core.config
+import numba_dpex.core.config
+from llvmlite import binding as llvm
+from numba_dpex.core.pipelines.kernel_compiler import KernelCompiler
+from numba_dpex.core.types import USMNdArray
+from numba_dpex.core.types.dpnp_ndarray_type import DpnpNdArray
+from numba_dpex.core.types.kernel_api.index_space_ids import GroupType, ItemType, NdItemType
+from numba_dpex.core.types.kernel_api.local_accessor import LocalAccessorType
+from numba_dpex.core.utils.call_kernel_builder import SPIRVKernelModule
+from numba_dpex.kernel_api_impl.spirv.dispatcher import SPIRVKernelDispatcher, _SPIRVKernelCompiler
+from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
+
+from ...cache import kernel_cache, key
+from ...cache.function_cache import FunctionCache
+from ...compile.code import Code
+from ...extension import installed
+
+ARRAYS = (USMNdArray, DpnpNdArray, LocalAccessorType)
+_SETTINGS = numba.core.config, numba_dpex.core.config
+
+
+class Language(key.Language):
+    """What keys depend on in numba-dpex."""
+
+    dispatcher = SPIRVKernelDispatcher
+    package = "numba_dpex"
+    packages = ("numba", "numba-dpex", "llvmlite", "numpy", "dpctl", "dpnp", "dpcpp-llvm-spirv")
+
+    def options(self, function: SPIRVKernelDispatcher) -> dict[str, Any]:
+        """Return the options with which a kernel or device function is compiled.
+
+        Raises:
+            NoKeyError: It is compiled in a way that options do not describe.
+        """
+        compiler, options = function._compiler, function.targetoptions
+        if compiler.locals or compiler.pipeline_class is not KernelCompiler or options.get("debug"):
+            raise key.NoKeyError(f"{function.__name__} is compiled with options that the key does not cover")
+        return dict(options)
+
+    def settings(self) -> Any:
+        """Return the settings of numba and numba-dpex."""
+        found = {name: value for module in _SETTINGS for name, value in vars(module).items()}
+        plain = [(name, str(value)) for name, value in found.items() if isinstance(value, (bool, int, float, str))]
+        return sorted(item for item in plain if item[0].isupper() and key.matters(item[0]))
+
+    def arguments(self, kinds: tuple[Any, ...]) -> Any:
+        """Return the types of a kernel's arguments, and which arrays share a queue: others are rejected.
+
+        Raises:
+            NoKeyError: A type is not covered, or the code is to be dumped, which needs a compilation.
+        """
+        if numba_dpex.core.config.DUMP_KERNEL_LLVM or numba_dpex.core.config.SAVE_IR_FILES:
+            raise key.NoKeyError("numba-dpex is set to dump the code it generates, which needs a compilation")
+        queues = [kind.queue for kind in kinds if type(kind) in ARRAYS]
+        return [key.described(kind) for kind in kinds], [queues.index(queue) for queue in queues]
+
+    def of_type(self, kind: Any) -> tuple[Any, ...] | None:
+        """Return the type of an array or an item as plain values; ``None`` for others."""
+        name = type(kind).__name__
+        if type(kind) in ARRAYS and key.is_number(kind.dtype):
+            facts = (kind.ndim, kind.layout, kind.mutable, kind.aligned, kind.usm_type, kind.addrspace)
+            return name, str(kind.dtype), *facts, _device(kind.device)
+        return (name, kind.ndim) if type(kind) in (ItemType, NdItemType, GroupType) else None
+
+
+@functools.cache
+def _device(name: str) -> tuple[str, ...]:
+    device = dpctl.SyclDevice(name)
+    aspects = (device.has_aspect_atomic64, device.has_aspect_fp16, device.has_aspect_fp64)
+    return str(device.backend), device.name, device.vendor, device.driver_version, str(aspects)
+
+
+class DeviceFunctions(FunctionCache):
+    """The cache of device functions: LLVM bitcode that holds a function with all that it calls."""
+
+    def code(self, result: Any, key: str) -> bytes:
+        """Return bitcode; a name that it defines has one meaning in all processes."""
+        module = llvm.parse_bitcode(result.library._get_module_for_linking().as_bitcode())
+        for function in module.functions:
+            if not function.is_declaration and not _IDENTIFIED.search(function.name):
+                function.name = f"{function.name}_{key}"
+        return bytes(module.as_bitcode())
+
+    def library(self, target_context: Any, name: str, code: bytes) -> Any:
+        """Return the library of code from the cache."""
+        return target_context.codegen().unserialize_library((name, "bitcode", code))
+
+
+class Loaded(NamedTuple):
+    """The part of a compiled kernel that numba-dpex needs to launch it."""
+
+    kernel_device_ir_module: SPIRVKernelModule
+
+
+_IDENTIFIED = re.compile(r"_24\d{19}")
+"""How numba encodes ``$`` and the number of a function, if the cache has made it."""
+_functions = DeviceFunctions()
+_loaded: weakref.WeakKeyDictionary[Any, dict[Any, Loaded]] = weakref.WeakKeyDictionary()
+_compile_kernel, _compile_function = SPIRVKernelDispatcher.get_compile_result, _SPIRVKernelCompiler._compile_core
+
+
+def install() -> None:
+    """Replace the method that every launch calls for the compiled kernel, and the one that compiles a function."""
+    key.use(Language())
+    SPIRVKernelDispatcher.get_compile_result = _compiled_or_loaded
+    _SPIRVKernelCompiler._compile_core = _function
+
+
+@functools.wraps(_compile_kernel)
+def _compiled_or_loaded(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
+    arguments, known = tuple(sig.args), _loaded.setdefault(kernel, {})
+    is_kernel = kernel.targetoptions.get("_compilation_mode") == CompilationMode.KERNEL
+    if not is_kernel or arguments in kernel.overloads or not kernel._can_compile:
+        return _compile_kernel(kernel, sig)
+    if arguments not in known:
+        code = kernel_cache.code_of(kernel, arguments, lambda _: _made(kernel, sig))
+        if arguments in kernel.overloads:
+            return _compile_kernel(kernel, sig)  # which has the result of `_made`
+        known[arguments] = Loaded(SPIRVKernelModule(code.name, installed().transform(code.spirv)))
+    return known[arguments]
+
+
+def _made(kernel: SPIRVKernelDispatcher, sig: Any) -> Code:
+    module = _compile_kernel(kernel, sig).kernel_device_ir_module
+    return Code(module.kernel_name, module.kernel_bitcode)
+
+
+def _function(compiler: Any, arguments: tuple[Any, ...], return_type: Any) -> Any:
+    compile = functools.partial(_compile_function, compiler, arguments, return_type)
+    return _functions.result(compiler, arguments, compile)
