@@ -2103,7 +2103,7 @@ def wait_until_work_group(
     """
 
 def test_all(ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typing.Any = None) -> bool:
-    """Return whether all variables of the wait set satisfy the comparison with ``cmp_value``.
+    """Return whether every variable of the wait set satisfies the comparison with ``cmp_value``.
 
     True for an empty set. Not collective, not blocking.
 
@@ -2124,7 +2124,7 @@ def test_all(ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typin
     """
 
 def test_all_vector(ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None) -> bool:
-    """Return whether every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
+    """Return whether every ``ivars[i]`` satisfies the comparison with ``cmp_values[i]``.
 
     True for an empty set. Not collective, not blocking.
 
@@ -2195,7 +2195,8 @@ def test_all_work_group(
 def test_any(ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typing.Any = None) -> int:
     """Return the index of any variable of the wait set that satisfies the comparison with ``cmp_value``, or -1.
 
-    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
+    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not
+    blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
@@ -2214,9 +2215,10 @@ def test_any(ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typin
     """
 
 def test_any_vector(ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None) -> int:
-    """Return the index of any ``ivars[i]`` of the wait set that satisfies the comparison with ``cmp_values[i]``, or -1.
+    """Return the index of any ``ivars[i]`` that satisfies the comparison with ``cmp_values[i]``, or -1.
 
-    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
+    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not
+    blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
@@ -2311,7 +2313,7 @@ def test_some(
 def test_some_vector(
     ivars: dpnp.ndarray, indices: typing.Any, cmp: int, cmp_values: typing.Any, status: typing.Any = None,
 ) -> int:
-    """Return how many ``ivars[i]`` of the wait set satisfy the comparison with ``cmp_values[i]``.
+    """Return how many ``ivars[i]`` satisfy the comparison with ``cmp_values[i]``.
 
     Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Not collective, not
     blocking.
@@ -2389,7 +2391,7 @@ def test_some_work_group(
 def wait_until_all(
     ivars: dpnp.ndarray, cmp: int, cmp_value: typing.Any, status: typing.Any = None, timeout: float | None = None,
 ) -> None:
-    """Wait until all variables of the wait set satisfy the comparison with ``cmp_value``.
+    """Wait until every variable of the wait set satisfies the comparison with ``cmp_value``.
 
     Returns at once for an empty set. Not collective, blocking.
 
@@ -2412,7 +2414,7 @@ def wait_until_all(
 def wait_until_all_vector(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None, timeout: float | None = None,
 ) -> None:
-    """Wait until every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
+    """Wait until every ``ivars[i]`` satisfies the comparison with ``cmp_values[i]``.
 
     Returns at once for an empty set. Not collective, blocking.
 
@@ -2485,8 +2487,8 @@ def wait_until_any(
 ) -> int:
     """Wait until any variable of the wait set satisfies the comparison with ``cmp_value``; return its index.
 
-    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
-    set. Not collective, blocking.
+    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an
+    empty set. Not collective, blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
@@ -2508,10 +2510,10 @@ def wait_until_any(
 def wait_until_any_vector(
     ivars: dpnp.ndarray, cmp: int, cmp_values: typing.Any, status: typing.Any = None, timeout: float | None = None,
 ) -> int:
-    """Wait until any ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``; return its index.
+    """Wait until any ``ivars[i]`` satisfies the comparison with ``cmp_values[i]``; return its index.
 
-    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
-    set. Not collective, blocking.
+    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an
+    empty set. Not collective, blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
@@ -2584,8 +2586,8 @@ def wait_until_some(
 ) -> int:
     """Wait until at least one variable of the wait set satisfies the comparison with ``cmp_value``; return how many do.
 
-    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
-    an empty set. Not collective, blocking.
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once
+    for an empty set. Not collective, blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
@@ -2612,8 +2614,8 @@ def wait_until_some_vector(
 ) -> int:
     """Wait until at least one ``ivars[i]`` satisfies the comparison with ``cmp_values[i]``; return how many do.
 
-    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
-    an empty set. Not collective, blocking.
+    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once
+    for an empty set. Not collective, blocking.
 
     Args:
         ivars: Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this
