@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ishmem import _core
 from ishmem.common import type_tables
-from ishmem.common.constants import MemoryOrder, no_member
+from ishmem.common.constants import MemoryOrder
 from ishmem.common.routines import exported
 from ishmem.common.shared_numbers import NO_RESULT
+from ishmem.common.words import no_member
 from ishmem.order import fence
 from ishmem.runtime import check, docstrings, job
 from ishmem.runtime.stubs import fast_path, named

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ishmem import _core, tiles
 from ishmem.common.routines import exported
 from ishmem.host_collectives import collective_call, fallback
+from ishmem.host_collectives.collective_call import Given
 from ishmem.runtime import job
 from ishmem.runtime.stubs import work_group_form
 from ishmem.teams import TEAM_WORLD, Team, find
@@ -121,7 +122,7 @@ def broadcast(
     Source: OpenSHMEM 1.5, 9.9.7 (shmem_broadcast); ishmem_broadcast.
     """
     if verdict := _core.collective(_BROADCAST, dest, source, root, nelems, team):
-        tiles.finish(verdict, "broadcast", dest, source, find(team), nelems=nelems, root=root)
+        tiles.finish(verdict, "broadcast", dest, source, find(team), Given(nelems, root))
 
 
 def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -145,7 +146,7 @@ def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_fcollect); ishmem_fcollect.
     """
     if verdict := _core.collective(_FCOLLECT, dest, source, None, nelems, team):
-        tiles.finish(verdict, "fcollect", dest, source, find(team), nelems=nelems)
+        tiles.finish(verdict, "fcollect", dest, source, find(team), Given(nelems))
 
 
 def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -169,7 +170,7 @@ def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_collect); ishmem_collect.
     """
     if verdict := _core.collective(_COLLECT, dest, source, None, nelems, team):
-        fallback.explain(verdict, "collect", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "collect", dest, source, find(team), Given(nelems))
 
 
 def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
@@ -193,7 +194,7 @@ def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
     Source: OpenSHMEM 1.5, 9.9.5 (shmem_alltoall); ishmem_alltoall.
     """
     if verdict := _core.collective(_ALLTOALL, dest, source, None, nelems, team):
-        fallback.explain(verdict, "alltoall", dest, source, find(team), nelems=nelems)
+        fallback.explain(verdict, "alltoall", dest, source, find(team), Given(nelems))
 
 
 def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD) -> None:
@@ -242,7 +243,7 @@ def gather(dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, n
     Source: MPI_Gather and GSHMEM, in the manner of shmem_fcollect.
     """
     if verdict := _core.collective(_GATHER, dest, source, root, nelems, team):
-        fallback.explain(verdict, "gather", dest, source, find(team), nelems=nelems, root=root)
+        fallback.explain(verdict, "gather", dest, source, find(team), Given(nelems, root))
 
 
 def scatter(
@@ -268,7 +269,7 @@ def scatter(
     Source: MPI_Scatter and GSHMEM, in the manner of shmem_broadcast.
     """
     if verdict := _core.collective(_SCATTER, dest, source, root, nelems, team):
-        fallback.explain(verdict, "scatter", dest, source, find(team), nelems=nelems, root=root)
+        fallback.explain(verdict, "scatter", dest, source, find(team), Given(nelems, root))
 
 
 barrier_all_work_group = work_group_form(barrier_all)

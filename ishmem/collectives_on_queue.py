@@ -20,7 +20,7 @@ from ishmem import collectives, reductions, tiles, vcollectives
 from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.host_collectives import fallback
-from ishmem.host_collectives.collective_call import Call
+from ishmem.host_collectives.collective_call import Call, Given
 from ishmem.on_queue import Depends, Queue, check_waits, recorded
 from ishmem.runtime import check, job, recording
 from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of
@@ -44,7 +44,7 @@ def _call(
     lists = tuple(value for each, value in arguments.items() if each not in facts)
     try:
         events, worker = events_of(depends), this.queue_workers.of(sycl_queue)
-        call = tiles.checked(name, group, dest, source, lists, **facts)
+        call = tiles.checked(name, group, dest, source, Given(lists=lists, **facts))
     except Exception as error:
         refusal = error  # "error" does not outlive this clause
         if not isinstance(worker, Recorder):

@@ -20,12 +20,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ishmem import _core, amo, rma
+from ishmem.common import words
 from ishmem.common.errors import StateError, SymmetryError
 from ishmem.common.routines import exported
 from ishmem.order import quiet
 from ishmem.runtime import check, job, long_waits
 from ishmem.runtime.docstrings import arguments_of
-from ishmem.runtime.violation_errors import no_lock
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -170,7 +170,7 @@ def is_possible(word: int, n_pes: int) -> bool:
 
 def _check(routine: str, word: int, index: Index, n_pes: int) -> None:
     if not is_possible(word, n_pes):
-        raise SymmetryError(f"{routine}: {no_lock(index, word, n_pes)}")
+        raise SymmetryError(f"{routine}: {words.no_lock(index, word, n_pes)}")
 
 
 def find(routine: str, lock: ndarray, index: Index) -> tuple[job.Job, int, int]:

@@ -18,11 +18,11 @@ import dpctl.memory
 import numpy as np
 
 from ishmem import _core
-from ishmem.common import callsite
+from ishmem.common import callsite, words
 from ishmem.common.constants import Hint
 from ishmem.common.errors import HeapExhausted, SymmetryError
 from ishmem.common.routines import exported
-from ishmem.common.type_tables import RMA_TYPES, refusal
+from ishmem.common.type_tables import RMA_TYPES
 from ishmem.environment import arrays
 from ishmem.runtime import check, docstrings, foreign, job
 from ishmem.runtime.allocator import ALIGNMENT, Allocation
@@ -515,7 +515,7 @@ def view(a: Any, dtype: Any) -> Any:
     """
     described, new = check.view(a, "a", routine="view"), np.dtype(dtype)
     if new.name not in RMA_TYPES:
-        raise TypeError(refusal("view", "dtype", new.name, RMA_TYPES))
+        raise TypeError(words.refusal("view", "dtype", new.name, RMA_TYPES))
     shape = _viewed_shape(described, new.itemsize)
     check.writable(described)
     this = job.current()

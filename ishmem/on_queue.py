@@ -90,7 +90,7 @@ def put_signal_on_queue(
     Source: ishmemx_put_signal_on_queue.
     """
     worker, events = _worker(sycl_queue), events_of(depends)
-    signals.check_signal("put_signal_on_queue", sig_addr, signal, sig_op, pe, index)
+    signals.check_signal("put_signal_on_queue", signals.Signal(sig_addr, signal, sig_op, index), pe)
     if not job.current().heap.reaches(pe):
         _Transfer("put_signal_on_queue", dest, source, pe, nelems, True)  # checks the arguments
         put = functools.partial(signals.put_signal, dest, source, sig_addr, signal, sig_op, pe, nelems, index)
@@ -295,7 +295,7 @@ def _signal(
     name: str, sig_op: SignalOp, sig_addr: ndarray, signal: int, pe: int, queue: Queue, depends: Depends, index: Index
 ) -> dpctl.SyclEvent:
     worker, events = _worker(queue), events_of(depends)
-    signals.check_signal(f"{name}_on_queue", sig_addr, signal, sig_op, pe, index)
+    signals.check_signal(f"{name}_on_queue", signals.Signal(sig_addr, signal, sig_op, index), pe)
     return _update_signal(worker, events, sig_op, sig_addr, signal, pe, index)
 
 

@@ -15,6 +15,7 @@ from ishmem import _core, tiles
 from ishmem.common import type_tables
 from ishmem.common.routines import exported
 from ishmem.host_collectives import collective_call, fallback
+from ishmem.host_collectives.collective_call import Given
 from ishmem.runtime import docstrings
 from ishmem.runtime.stubs import named, work_group_form
 from ishmem.teams import TEAM_WORLD, Team, find
@@ -53,13 +54,13 @@ def _made(name: str, text: str, before: str, after: str, standard: bool = True) 
 
     def of_bits(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
         if verdict := _core.collective(number, dest, source, None, nelems, team):
-            finish(verdict, name, dest, source, find(team), nelems=nelems)
+            finish(verdict, name, dest, source, find(team), Given(nelems))
 
     def of_numbers(
         dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
     ) -> None:
         if verdict := _core.reduction(number, dest, source, nelems, team, dtype):
-            finish(verdict, name, dest, source, find(team), nelems=nelems, dtype=dtype)
+            finish(verdict, name, dest, source, find(team), Given(nelems, dtype=dtype))
 
     form = of_bits if types is type_tables.BIT_TYPES else of_numbers
     dest = f"Symmetric contiguous array of {_DTYPES[types]}. {_OVERLAP}"

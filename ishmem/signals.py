@@ -8,10 +8,11 @@ put, and all puts of the origin PE that a fence ordered before it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ishmem import _core, amo, rma, wait
-from ishmem.common.constants import Cmp, SignalOp, no_member
+from ishmem.common import words
+from ishmem.common.constants import Cmp, SignalOp
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import ATOMICS, SIGNAL_TYPES
 from ishmem.runtime import check, job
@@ -27,6 +28,15 @@ __all__ = exported(__name__)
 
 _ALLOWED = tuple(SignalOp)
 _ADD, _SET = (amo.operation(ATOMICS[name], SIGNAL_TYPES) for name in ("atomic_add", "atomic_set"))
+
+
+class Signal(NamedTuple):
+    """The signal of a put, as a call gives it."""
+
+    sig_addr: Any
+    signal: Any
+    sig_op: Any
+    index: Any
 
 
 @fast_path(_core.put_signal)
@@ -71,7 +81,7 @@ def put_signal(
 
     Source: OpenSHMEM 1.5, 9.8.3 (shmem_put_signal); ishmem_put_signal.
     """
-    _put_signal(_core.put_signal, dest, source, sig_addr, signal, sig_op, pe, nelems, index)
+    _put_signal(_core.put_signal, dest, source, Signal(sig_addr, signal, sig_op, index), pe, nelems)
 
 
 @fast_path(_core.put_signal_nbi)
@@ -98,7 +108,7 @@ def put_signal_nbi(
 
     Source: OpenSHMEM 1.5, 9.8.4 (shmem_put_signal_nbi); ishmem_put_signal_nbi.
     """
-    _put_signal(_core.put_signal_nbi, dest, source, sig_addr, signal, sig_op, pe, nelems, index)
+    _put_signal(_core.put_signal_nbi, dest, source, Signal(sig_addr, signal, sig_op, index), pe, nelems)
 
 
 @arguments_of(put_signal)
@@ -194,26 +204,24 @@ put_signal_nbi_work_group = work_group_form(put_signal_nbi)
 signal_wait_until_work_group = work_group_form(signal_wait_until)
 
 
-def _put_signal(
-    put: Callable[..., Any], dest: Any, source: Any, sig_addr: Any, signal: Any, sig_op: Any, pe: Any, nelems: Any,
-    index: Any,
-) -> None:  # fmt: skip
+def _put_signal(put: Callable[..., Any], dest: Any, source: Any, signal: Signal, pe: Any, nelems: Any) -> None:
     """Raise the error of wrong arguments, or else put and signal by what the core knows in their place."""
-    check_signal("put_signal", sig_addr, signal, sig_op, pe, index)
+    check_signal("put_signal", signal, pe)
     to, origin, number, count = rma.known(dest, source, pe, nelems, is_put=True)
-    flag, place, value = _known("put_signal", sig_addr, signal, index)
-    check.again("put_signal", put, to, origin, flag, value, int(sig_op), number, count, place)
+    flag, place, value = _known("put_signal", signal.sig_addr, signal.signal, signal.index)
+    check.again("put_signal", put, to, origin, flag, value, int(signal.sig_op), number, count, place)
 
 
-def check_signal(routine: str, sig_addr: Any, signal: Any, sig_op: Any, pe: Any, index: Any) -> None:
+def check_signal(routine: str, signal: Signal, pe: Any) -> None:
     """Raise the error of wrong arguments of the signal of a put."""
     job.current()
-    if sig_op in _ALLOWED and _core.host_signals(sig_addr, signal, sig_op, pe, index):
+    sig_addr, value, sig_op, index = signal
+    if sig_op in _ALLOWED and _core.host_signals(sig_addr, value, sig_op, pe, index):
         return
     if sig_op not in _ALLOWED:
-        raise ValueError(no_member("sig_op", SignalOp, sig_op))
+        raise ValueError(words.no_member("sig_op", SignalOp, sig_op))
     check.pe(pe)
-    _known(routine, sig_addr, signal, index)
+    _known(routine, sig_addr, value, index)
 
 
 def _known(routine: str, sig_addr: Any, signal: Any, index: Any) -> tuple[Any, int, int]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import ishmem
 from ishmem import memory
+from ishmem.common import words
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.common.layout import FEW_MEMBERS, TWIN
 from ishmem.common.routines import exported
@@ -118,7 +119,7 @@ class Team:
         """
         shape, number = self.shape, check.integer(pe, name)
         if not 0 <= number < shape.size:
-            raise IndexError(f"{name} is {number}; PEs of {self!r} are numbered 0 to {shape.size - 1}")
+            raise IndexError(words.no_pe(name, number, shape.size, repr(self)))
         return shape.pe(number)
 
     def split_strided(self, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:

@@ -11,46 +11,47 @@ from typing import Any
 import numpy as np
 
 from ishmem import _core, memory, order, rma
+from ishmem.common import words
 from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.errors import SymmetryError
 from ishmem.host_collectives import fallback
-from ishmem.host_collectives.collective_call import ROUTINES, Call, Members
+from ishmem.host_collectives.collective_call import ROUTINES, Call, Given, Members
 from ishmem.runtime import check, job
 
 
-def finish(verdict: int, routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> None:
+def finish(verdict: int, routine: str, dest: Any, source: Any, team: Members, given: Given) -> None:
     """Run a call of tiles; raise the error of any other call that the core declined, or that has failed.
 
     Raises:
         Exception: As documented at the routines.
     """
     if verdict != _core.NOT_PLAIN or not _are_tiles(dest, source):
-        fallback.explain(verdict, routine, dest, source, team, **arguments)
+        fallback.explain(verdict, routine, dest, source, team, given)
     team.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
     try:
-        common = _checked(routine, dest, source, team, **arguments)
+        common = _checked(routine, dest, source, team, given)
     except Exception as error:
         fallback.tell_refusal(routine, team, error)
         raise
-    arguments["nelems"] = 0  # in a call without elements, members with wrong or other arguments raise on all
-    _call(routine, dest[:0, :0], source[:0, :0], team, **arguments)
+    # In a call without elements, members with wrong or other arguments raise on all.
+    _call(routine, dest[:0, :0], source[:0, :0], team, given._replace(nelems=0))
     job.current().agree(routine, common, team.handle)
     if COLLECTIVES[routine].combines is Combines.NOTHING:
-        _move(routine, dest, source, team, arguments.get("root"))
+        _move(routine, dest, source, team, given.root)
     else:
         for row in range(len(source)):
-            _call(routine, dest[row], source[row], team, **{**arguments, "nelems": None})
+            _call(routine, dest[row], source[row], team, given)
 
 
-def checked(routine: str, team: Members, dest: Any, source: Any, lists: tuple[Any, ...], **arguments: Any) -> Call:
+def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -> Call:
     """Check the arguments of a call of tiles or of contiguous arrays, which `Call` has no numbers of for tiles.
 
     Raises:
         Exception: As documented at the routines.
     """
     if not (COLLECTIVES[routine].tiles and _are_tiles(dest, source)):
-        return fallback.checked(routine, team, dest, source, lists=lists, **arguments)
-    _checked(routine, dest, source, team, **arguments)
+        return fallback.checked(routine, team, dest, source, given)
+    _checked(routine, dest, source, team, given)
     return Call(-1)
 
 
@@ -60,15 +61,15 @@ def _are_tiles(dest: Any, source: Any) -> bool:
     return None not in orders and not all(orders) and axes == {2}
 
 
-def _call(routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> None:
+def _call(routine: str, dest: Any, source: Any, team: Members, given: Given) -> None:
     """Run a call of contiguous arrays."""
-    number, nelems = ROUTINES[routine], arguments["nelems"]
+    number = ROUTINES[routine]
     if COLLECTIVES[routine].combines is Combines.NOTHING:
-        verdict = _core.collective(number, dest, source, arguments.get("root"), nelems, team)
+        verdict = _core.collective(number, dest, source, given.root, given.nelems, team)
     else:
-        verdict = _core.reduction(number, dest, source, nelems, team, arguments.get("dtype"))
+        verdict = _core.reduction(number, dest, source, given.nelems, team, given.dtype)
     if verdict:
-        fallback.explain(verdict, routine, dest, source, team, **arguments)
+        fallback.explain(verdict, routine, dest, source, team, given)
 
 
 def _move(routine: str, dest: Any, source: Any, team: Members, root: Any) -> None:
@@ -85,25 +86,21 @@ def _move(routine: str, dest: Any, source: Any, team: Members, root: Any) -> Non
         job.current().barrier(routine, team.handle)
 
 
-def _checked(routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> str:
+def _checked(routine: str, dest: Any, source: Any, team: Members, given: Given) -> str:
     """Check the arguments of a call; return what all members have in common."""
-    traits, dtype = COLLECTIVES[routine], arguments.get("dtype")
-    types = traits.types if dtype is None else check.held_types(dtype, ("bfloat16",))
-    to, origin = (check.view(array, name, types, routine) for array, name in ((dest, "dest"), (source, "source")))
-    check.same_dtype(to, origin)
-    check.writable(to)
-    if arguments.get("nelems") is not None:
-        raise ValueError(f"{routine}: nelems is for contiguous arrays; pass smaller tiles")
+    traits = COLLECTIVES[routine]
+    to, origin = fallback.arrays_of(routine, dest, source, given.dtype)
+    if given.nelems is not None:
+        raise ValueError(f"{routine}: {words.TILES_WITH_NELEMS}")
     place, whole = _tile(routine, to)
     part = _tile(routine, origin)[1]
     blocks = team.shape.size if traits.dest_blocks else 1
     if to.shape != (blocks * origin.shape[0], origin.shape[1]):
         raise ValueError(
-            f"{routine}: dest has the shape {to.shape} and source {origin.shape}; dest has {blocks} times the rows of "
-            "source, and its columns"
+            f"{routine}: dest has the shape {to.shape} and source {origin.shape}; {words.tile_rows(blocks)}"
         )
     if traits.has_root:
-        team.world_pe(check.integer(arguments["root"], "root"), "root")
+        team.world_pe(check.integer(given.root, "root"), "root")
     own = whole[team.my_pe() * len(part) :][: len(part)] if traits.dest_blocks else whole
     in_place = own.ctypes.data == part.ctypes.data and own.strides == part.strides
     if not in_place and np.shares_memory(whole, part):

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ishmem import _core
-from ishmem.common.constants import SYMBOLS, Cmp, no_member
+from ishmem.common import words
+from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import IshmemError, WaitTimeout
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import WAIT_TYPES
@@ -100,7 +101,7 @@ def check_cmp(cmp: Any) -> None:
         ValueError: ``cmp`` is none of the comparisons.
     """
     if cmp not in list(Cmp):
-        raise ValueError(no_member("cmp", Cmp, cmp))
+        raise ValueError(words.no_member("cmp", Cmp, cmp))
 
 
 def explain(

@@ -18,25 +18,24 @@ variable, its value and the comparison, and ``PeerLost`` when a PE has died, as 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+import textwrap
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
 
 from ishmem import _core, wait
+from ishmem.common import words
 from ishmem.common.errors import IshmemError
 from ishmem.common.routines import exported
 from ishmem.common.shared_numbers import Mode
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.runtime import check, docstrings, host_copies, job
-from ishmem.runtime.stubs import work_group_form
+from ishmem.runtime.stubs import named, renamed, work_group_form
 
 if TYPE_CHECKING:
     from dpnp import ndarray
 
 __all__ = exported(__name__)
-
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 _ARGUMENTS = {
     "ivars": "Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's "
@@ -51,149 +50,111 @@ _ARGUMENTS = {
 }
 
 
-def _of_set(section: str) -> Callable[[F], F]:
-    """Return a decorator that completes a docstring; ``section`` is that of OpenSHMEM on the routine."""
-
-    def decorate(form: F) -> F:
-        name = form.__name__
-        is_all, is_vector = "_all" in name, name.endswith("_vector")
-        wanted = "np.ones(3, 'i8')" if is_all else "np.array([1, 2, 1])"
-        call = f">>> ishmem.{name}(flags, {'indices, ' * ('_some' in name)}ishmem.CMP_EQ, {wanted if is_vector else 1})"
-        example = [">>> flags = ishmem.ones(3, dtype='i8')"]
-        if is_all:
-            example += [call, *["True"] * name.startswith("test")]
-        elif "_any" in name:
-            example += [f"{call} in {(0, 2) if is_vector else (0, 1, 2)}", "True"]
-        else:
-            example += [">>> indices = np.empty(3, 'i8')", call, "2" if is_vector else "3"]
-        source = f"OpenSHMEM 1.5, {section} (shmem_{name}); ishmem_{name}"
-        return docstrings.completed(form, _ARGUMENTS, "\n".join(example), source)
-
-    return decorate
-
-
-@_of_set("9.10.2")
-def wait_until_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> None:
-    """Wait until all variables of the wait set satisfy the comparison with ``cmp_value``.
-
-    Returns at once for an empty set. Not collective, blocking.
-    """
-    _wait("wait_until_all", Mode.ALL, ivars, cmp, cmp_value, status, timeout)
-
-
-@_of_set("9.10.3")
-def wait_until_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> int:
-    """Wait until any variable of the wait set satisfies the comparison with ``cmp_value``; return its index.
-
-    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
-    set. Not collective, blocking.
-    """
-    return _wait("wait_until_any", Mode.ANY, ivars, cmp, cmp_value, status, timeout)
+_DOES = {
+    "wait_until_all": (
+        "Wait until every {one} satisfies the comparison with {value}.",
+        "Returns at once for an empty set.",
+    ),
+    "wait_until_any": (
+        "Wait until any {one} satisfies the comparison with {value}; return its index.",
+        "Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an "
+        "empty set.",
+    ),
+    "wait_until_some": (
+        "Wait until at least one {one} satisfies the comparison with {value}; return how many do.",
+        "Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at "
+        "once for an empty set.",
+    ),
+    "test_all": (
+        "Return whether every {one} satisfies the comparison with {value}.",
+        "True for an empty set.",
+    ),
+    "test_any": (
+        "Return the index of any {one} that satisfies the comparison with {value}, or -1.",
+        "Which of several is unspecified, but repeated calls return each of them eventually.",
+    ),
+    "test_some": (
+        "Return how many {ones} satisfy the comparison with {value}.",
+        "Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``.",
+    ),
+}
+"""What the routines do, and details."""
+_WORDS = {
+    "": {"one": "variable of the wait set", "ones": "variables of the wait set", "value": "``cmp_value``"},
+    "_vector": {"one": "``ivars[i]``", "ones": "``ivars[i]``", "value": "``cmp_values[i]``"},
+}
 
 
-@_of_set("9.10.4")
-def wait_until_some(
-    ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None
-) -> int:
-    """Wait until at least one variable of the wait set satisfies the comparison with ``cmp_value``; return how many do.
+class _Call(NamedTuple):
+    """The arguments of a call, but the time-out."""
 
-    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
-    an empty set. Not collective, blocking.
-    """
-    return _wait("wait_until_some", Mode.SOME, ivars, cmp, cmp_value, status, timeout, indices)
-
-
-@_of_set("9.10.5")
-def wait_until_all_vector(
-    ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
-) -> None:
-    """Wait until every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
-
-    Returns at once for an empty set. Not collective, blocking.
-    """
-    _wait("wait_until_all_vector", Mode.ALL, ivars, cmp, cmp_values, status, timeout)
+    routine: str
+    mode: Mode
+    ivars: Any
+    cmp: Any
+    wanted: Any
+    status: Any
+    indices: Any = None
 
 
-@_of_set("9.10.6")
-def wait_until_any_vector(
-    ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
-) -> int:
-    """Wait until any ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``; return its index.
+def _made(base: str, section: int, vector: str = "") -> Callable[..., Any]:
+    """Return a routine of the table `_DOES`, or with ``vector`` its form; ``section`` is that of OpenSHMEM on it."""
+    name, which = base + vector, base.rpartition("_")[2]
+    mode = Mode[which.upper()]
 
-    Which of several is unspecified, but repeated calls return each of them eventually. Returns -1 at once for an empty
-    set. Not collective, blocking.
-    """
-    return _wait("wait_until_any_vector", Mode.ANY, ivars, cmp, cmp_values, status, timeout)
+    def wait(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> Any:
+        return _wait(_Call(name, mode, ivars, cmp, cmp_value, status), timeout)
 
+    def wait_some(
+        ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None
+    ) -> Any:
+        return _wait(_Call(name, mode, ivars, cmp, cmp_value, status, indices), timeout)
 
-@_of_set("9.10.7")
-def wait_until_some_vector(
-    ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, status: Any = None, timeout: float | None = None
-) -> int:
-    """Wait until at least one ``ivars[i]`` satisfies the comparison with ``cmp_values[i]``; return how many do.
+    def test(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> int:
+        return _test(_Call(name, mode, ivars, cmp, cmp_value, status))
 
-    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at once for
-    an empty set. Not collective, blocking.
-    """
-    return _wait("wait_until_some_vector", Mode.SOME, ivars, cmp, cmp_values, status, timeout, indices)
+    def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None) -> int:
+        return _test(_Call(name, mode, ivars, cmp, cmp_value, status, indices))
 
-
-@_of_set("9.10.9")
-def test_all(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> bool:
-    """Return whether all variables of the wait set satisfy the comparison with ``cmp_value``.
-
-    True for an empty set. Not collective, not blocking.
-    """
-    return bool(_test("test_all", Mode.ALL, ivars, cmp, cmp_value, status))
+    waits, some = base.startswith("wait"), mode is Mode.SOME
+    form: Callable[..., Any] = (wait_some if some else wait) if waits else (test_some if some else test)
+    form.__annotations__["return"] = "int" if mode is not Mode.ALL else "None" if waits else "bool"
+    if vector:
+        renamed(form, cmp_value="cmp_values")
+    does, details = _DOES[base]
+    details = textwrap.fill(f"{details} Not collective, {'' if waits else 'not '}blocking.", docstrings.WIDTH)
+    text = f"{does.format(**_WORDS[vector])}\n\n{details}\n\n"
+    text += docstrings.sections(form, _ARGUMENTS, _example(name, mode, vector))
+    return named(form, name, __name__, text, f"OpenSHMEM 1.5, 9.10.{section} (shmem_{name}); ishmem_{name}")
 
 
-@_of_set("9.10.10")
-def test_any(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> int:
-    """Return the index of any variable of the wait set that satisfies the comparison with ``cmp_value``, or -1.
-
-    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
-    """
-    return _test("test_any", Mode.ANY, ivars, cmp, cmp_value, status)
-
-
-@_of_set("9.10.11")
-def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None) -> int:
-    """Return how many variables of the wait set satisfy the comparison with ``cmp_value``.
-
-    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Not collective, not
-    blocking.
-    """
-    return _test("test_some", Mode.SOME, ivars, cmp, cmp_value, status, indices)
+def _example(name: str, mode: Mode, vector: str) -> str:
+    """Return the lines of an example."""
+    is_all = mode is Mode.ALL
+    wanted = ("np.ones(3, 'i8')" if is_all else "np.array([1, 2, 1])") if vector else "1"
+    call = f">>> ishmem.{name}(flags, {'indices, ' * (mode is Mode.SOME)}ishmem.CMP_EQ, {wanted})"
+    example = [">>> flags = ishmem.ones(3, dtype='i8')"]
+    if is_all:
+        example += [call, *["True"] * name.startswith("test")]
+    elif mode is Mode.ANY:
+        example += [f"{call} in {(0, 2) if vector else (0, 1, 2)}", "True"]
+    else:
+        example += [">>> indices = np.empty(3, 'i8')", call, "2" if vector else "3"]
+    return "\n".join(example)
 
 
-@_of_set("9.10.12")
-def test_all_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None) -> bool:
-    """Return whether every ``ivars[i]`` of the wait set satisfies the comparison with ``cmp_values[i]``.
-
-    True for an empty set. Not collective, not blocking.
-    """
-    return bool(_test("test_all_vector", Mode.ALL, ivars, cmp, cmp_values, status))
-
-
-@_of_set("9.10.13")
-def test_any_vector(ivars: ndarray, cmp: int, cmp_values: Any, status: Any = None) -> int:
-    """Return the index of any ``ivars[i]`` of the wait set that satisfies the comparison with ``cmp_values[i]``, or -1.
-
-    Which of several is unspecified, but repeated calls return each of them eventually. Not collective, not blocking.
-    """
-    return _test("test_any_vector", Mode.ANY, ivars, cmp, cmp_values, status)
-
-
-@_of_set("9.10.14")
-def test_some_vector(ivars: ndarray, indices: Any, cmp: int, cmp_values: Any, status: Any = None) -> int:
-    """Return how many ``ivars[i]`` of the wait set satisfy the comparison with ``cmp_values[i]``.
-
-    Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Not collective, not
-    blocking.
-    """
-    return _test("test_some_vector", Mode.SOME, ivars, cmp, cmp_values, status, indices)
-
-
+wait_until_all = _made("wait_until_all", 2)
+wait_until_any = _made("wait_until_any", 3)
+wait_until_some = _made("wait_until_some", 4)
+wait_until_all_vector = _made("wait_until_all", 5, "_vector")
+wait_until_any_vector = _made("wait_until_any", 6, "_vector")
+wait_until_some_vector = _made("wait_until_some", 7, "_vector")
+test_all = _made("test_all", 9)
+test_any = _made("test_any", 10)
+test_some = _made("test_some", 11)
+test_all_vector = _made("test_all", 12, "_vector")
+test_any_vector = _made("test_any", 13, "_vector")
+test_some_vector = _made("test_some", 14, "_vector")
 wait_until_all_work_group = work_group_form(wait_until_all)
 wait_until_any_work_group = work_group_form(wait_until_any)
 wait_until_some_work_group = work_group_form(wait_until_some)
@@ -208,53 +169,47 @@ test_any_vector_work_group = work_group_form(test_any_vector)
 test_some_vector_work_group = work_group_form(test_some_vector)
 
 
-def _wait(
-    routine: str, mode: Mode, ivars: Any, cmp: Any, wanted: Any, status: Any, timeout: Any, indices: Any = None
-) -> int:
+def _wait(call: _Call, timeout: Any) -> int | None:
     """Wait, and return the result of the mode."""
-    found, outcome, count, seen = _look(routine, mode, ivars, cmp, wanted, status, indices, False, timeout)
+    found, outcome, count, seen = _look(call, False, timeout)
     if outcome != _core.SATISFIED:
         first = int(found[0])
-        value = host_copies.to_host(wanted).flat[first] if routine.endswith("_vector") else wanted
-        which = "" if mode is Mode.ALL else "no element holds, and "
-        wait.give_up(routine, outcome, f"{which}element {first} is {seen}", cmp, value, timeout)
-    return _result(mode, found, count, indices)
+        value = host_copies.to_host(call.wanted).flat[first] if call.routine.endswith("_vector") else call.wanted
+        which = "" if call.mode is Mode.ALL else "no element holds, and "
+        wait.give_up(call.routine, outcome, f"{which}element {first} is {seen}", call.cmp, value, timeout)
+    return None if call.mode is Mode.ALL else _result(call, found, count)
 
 
-def _test(routine: str, mode: Mode, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any = None) -> int:
+def _test(call: _Call) -> int:
     """Poll the set once, and return the result of the mode."""
-    found, outcome, count, _seen = _look(routine, mode, ivars, cmp, wanted, status, indices, True, None)
-    if mode is Mode.ALL:
-        return int(outcome == _core.SATISFIED)
-    return _result(mode, found, count, indices)
+    found, outcome, count, _seen = _look(call, True, None)
+    return outcome == _core.SATISFIED if call.mode is Mode.ALL else _result(call, found, count)
 
 
-def _result(mode: Mode, found: np.ndarray[Any, Any], count: int, indices: Any) -> int:
-    if mode is Mode.ANY:
+def _result(call: _Call, found: np.ndarray[Any, Any], count: int) -> int:
+    if call.mode is Mode.ANY:
         return int(found[0]) if count else -1
-    if mode is Mode.SOME and count:
-        host_copies.write(indices, found[:count])
+    if count:
+        host_copies.write(call.indices, found[:count])
     return count
 
 
-def _look(
-    routine: str, mode: Mode, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any, once: bool, timeout: Any
-) -> tuple[np.ndarray[Any, Any], int, int, Any]:
+def _look(call: _Call, once: bool, timeout: Any) -> tuple[np.ndarray[Any, Any], int, int, Any]:
     """Check the arguments and let the core poll the set; return what it found."""
-    this = job.current()
+    routine, ivars, this = call.routine, call.ivars, job.current()
     array = check.view(ivars, "ivars", WAIT_TYPES, routine)
     _check_step(array)
-    wait.check_cmp(cmp)
-    values = _values(routine, ivars, array, wanted)
-    ignored = None if status is None else _mask(routine, array, status)
-    if mode is Mode.SOME:
-        _check_indices(routine, array, indices)
+    wait.check_cmp(call.cmp)
+    values = _values(routine, ivars, array, call.wanted)
+    ignored = None if call.status is None else _mask(routine, array, call.status)
+    if call.mode is Mode.SOME:
+        _check_indices(routine, array, call.indices)
     found = np.empty(array.count + 1, np.int64)
     limit = check.seconds(timeout)
-    result = _core.wait_set(array.array, cmp, values, ignored, found, int(mode), once, limit)
+    result = _core.wait_set(array.array, call.cmp, values, ignored, found, int(call.mode), once, limit)
     if result is NotImplemented:
         check.symmetric(array)
-        raise IshmemError(f"{routine} on PE {this.pe} cannot handle ivars={ivars!r}, status={status!r}")
+        raise IshmemError(f"{routine} on PE {this.pe} cannot handle ivars={ivars!r}, status={call.status!r}")
     return (found, *result)
 
 
@@ -273,7 +228,7 @@ def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> np.ndar
         return value
     given = check.view(wanted, "cmp_values", WAIT_TYPES, routine)
     if given.dtype != array.dtype:
-        raise TypeError(f"ivars has dtype {array.dtype} and cmp_values has dtype {given.dtype}; they must be equal")
+        raise TypeError(words.unlike_dtypes("ivars", array.dtype, "cmp_values", given.dtype))
     if given.count != array.count:
         raise ValueError(f"ivars has {array.count} elements and cmp_values has {given.count}; the counts must be equal")
     return np.resize(host_copies.to_host(wanted), max(array.count, 1))

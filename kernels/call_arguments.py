@@ -19,8 +19,7 @@ from numba.core import cgutils, ir, types
 from numba.core.errors import TypingError
 from numba.core.rewrites import register_rewrite
 
-from ishmem.common.constants import no_member
-from ishmem.common.type_tables import misfit
+from ishmem.common import words
 from ishmem.common.violations import OPTIONS
 
 from .call_sites import CallRewrite, call_with, constant_of
@@ -86,7 +85,7 @@ def _arguments(called: Any, call: Any) -> dict[str, Any]:
 def _check(routine: str, name: str, value: int, loc: Any) -> None:
     problem = ""
     if name in OPTIONS and value not in list(OPTIONS[name]):
-        problem = no_member(name, OPTIONS[name], value)
+        problem = words.no_member(name, OPTIONS[name], value)
     if name in LEAST and value < LEAST[name]:
         problem = f"{name} is {value}; it is at least {LEAST[name]}"
     if problem:
@@ -101,7 +100,7 @@ def _element_check(routine: str, name: str, value: int) -> Any:
     def check_element(_context, array):
         dtype = getattr(array, "dtype", None)
         fits = not isinstance(dtype, types.Integer) or dtype.minval <= value <= dtype.maxval
-        require(fits, f"{routine}: {misfit(name, value, dtype)}")
+        require(fits, f"{routine}: {words.misfit(name, value, dtype)}")
         return types.void(array), lambda context, _builder, _signature, _arguments: context.get_dummy_value()
 
     return check_element

@@ -6,9 +6,9 @@ from typing import Any
 
 from numba.core import types
 
-from ishmem.common.constants import no_member
+from ishmem.common import words
 from ishmem.common.kernel_wait import WORDS
-from ishmem.common.type_tables import HALVES, RMA_TYPES, movable, refusal
+from ishmem.common.type_tables import HALVES, RMA_TYPES, movable
 from ishmem.common.violations import OPTIONS
 
 from .intrinsics import require
@@ -35,7 +35,7 @@ def element_type(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = 
     """Require an array of one of the ``allowed`` dtypes."""
     require(isinstance(kind, types.Array), f"{routine}: {name} is an array, got {kind}")
     dtype = str(kind.dtype)
-    require(dtype in movable(allowed), refusal(routine, name, dtype, allowed))
+    require(dtype in movable(allowed), words.refusal(routine, name, dtype, allowed))
 
 
 def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:
@@ -53,26 +53,25 @@ def contiguous(routine: str, **arrays: Any) -> None:
     """Require contiguous arrays, all in the same memory order."""
     for name, kind in arrays.items():
         element_type(routine, name, kind)
-        words = f"{routine}: {name} is not contiguous; put and get take strided 1-D slices and 2-D tiles, iput and iget"
-        require(kind.layout in "CF", f"{words} take strides; other routines take a contiguous slice at a time")
+        text = f"{routine}: {name} is not contiguous; put and get take strided 1-D slices and 2-D tiles, iput and iget"
+        require(kind.layout in "CF", f"{text} take strides; other routines take a contiguous slice at a time")
     if orders_differ(*arrays.values()):
-        orders = (f"{name} in {'C' if kind.layout == 'C' else 'Fortran'} order" for name, kind in arrays.items())
-        words = f"{routine}: the memory orders differ, {' and '.join(orders)}"
-        require(False, f"{words}; put and get take such arrays of two dimensions, other routines take one order")
+        differ = words.unlike_orders({name: kind.layout == "C" for name, kind in arrays.items()})
+        text = f"{routine}: {differ}; put and get take such arrays of two dimensions, other routines take one order"
+        require(False, text)
 
 
 def tiles(routine: str, nelems: Any, **arrays: Any) -> None:
     """Require 2-D arrays in C order, or tiles of such, and no ``nelems``."""
     for name, kind in arrays.items():
-        words = f"{routine}: {name} is {kind}; if an array is not contiguous, both are tiles, of 2 dimensions"
-        require(kind.ndim == 2 and kind.layout != "F", f"{words} with rows of consecutive elements")
-    require(absent(nelems), f"{routine}: nelems is for contiguous arrays; pass smaller tiles")
+        text = f"{routine}: {name} is {kind}; if an array is not contiguous, both are tiles, of 2 dimensions"
+        require(kind.ndim == 2 and kind.layout != "F", f"{text} with rows of consecutive elements")
+    require(absent(nelems), f"{routine}: {words.TILES_WITH_NELEMS}")
 
 
 def same_dtype(dest: Any, source: Any) -> None:
     """Require two arrays of the same dtype."""
-    words = f"dest has dtype {dest.dtype} and source has dtype {source.dtype}; they must be equal"
-    require(dest.dtype == source.dtype, words)
+    require(dest.dtype == source.dtype, words.unlike_dtypes("dest", dest.dtype, "source", source.dtype))
 
 
 def numbers(routine: str, name: str, kind: Any, optional: bool) -> None:
@@ -80,14 +79,14 @@ def numbers(routine: str, name: str, kind: Any, optional: bool) -> None:
     if optional and absent(kind):
         return
     fine = isinstance(kind, types.Array) and kind.ndim == 1 and kind.layout in "CF" and kind.dtype == types.int64
-    words = "a contiguous device array of int64 of one dimension, with a number for each PE of the team"
-    require(fine, f"{routine}: {name} is {words}, got {kind}")
+    text = "a contiguous device array of int64 of one dimension, with a number for each PE of the team"
+    require(fine, f"{routine}: {name} is {text}, got {kind}")
 
 
 def integer(routine: str, name: str, kind: Any) -> None:
     """Require an integer, or an omitted argument with an integer default."""
     plain = isinstance(kind, (types.Integer, int)) or (isinstance(kind, types.Omitted) and isinstance(kind.value, int))
-    require(plain, f"{routine}: {name} is an integer, got {kind}")
+    require(plain, f"{routine}: {words.no_integer(name, kind)}")
 
 
 # A dtype accepts values of its own kind and of kinds with a lower number.
@@ -105,7 +104,7 @@ def member(routine: str, name: str, kind: Any) -> None:
     """Require one of the constants of an argument, or an integer."""
     constants = OPTIONS[name]
     fine = isinstance(kind, types.Integer) or getattr(kind, "instance_class", None) is constants
-    require(fine, f"{routine}: {no_member(name, constants, kind)}")
+    require(fine, f"{routine}: {words.no_member(name, constants, kind)}")
 
 
 def _rank(kind: Any) -> int:
@@ -115,4 +114,4 @@ def _rank(kind: Any) -> int:
 def value(routine: str, name: str, kind: Any, dtype: Any) -> None:
     """Require a number of a kind that converts to the dtype."""
     fits = 0 <= _rank(kind) <= _rank(dtype)
-    require(fits, f"{routine}: {name} is {kind}, which is not of the kind of dtype {dtype}")
+    require(fits, f"{routine}: {words.other_kind(name, kind, dtype)}")

@@ -11,6 +11,7 @@ from typing import Any
 from numba.core import types
 
 from ishmem import wait_sets
+from ishmem.common import words
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.common.violations import number
 
@@ -201,8 +202,8 @@ def _check(
     require(ivars.ndim == 1, f"{routine}: ivars has {ivars.ndim} dimensions; pass a 1-D array or slice")
     if cmp_values is not None:
         type_checks.array(routine, "cmp_values", cmp_values, WAIT_TYPES)
-        words = f"ivars has dtype {ivars.dtype} and cmp_values has dtype {cmp_values.dtype}; they must be equal"
-        require(cmp_values.dtype == ivars.dtype, words)
+        unlike = words.unlike_dtypes("ivars", ivars.dtype, "cmp_values", cmp_values.dtype)
+        require(cmp_values.dtype == ivars.dtype, unlike)
     else:
         type_checks.value(routine, "cmp_value", cmp_value, ivars.dtype)
     if not type_checks.absent(status):

@@ -12,7 +12,7 @@ bits   field
 =====  ==============================================
 
 ``dst`` and ``sst``, the strides of ``alltoalls`` and the row distances of tiles, have no limit. Their field is the last
-one, so what does not fit is lost and changes no other field; ids compare it, and no error names it.
+one, so what does not fit is lost and changes no other field. An error names the number where nothing else differs.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class CallId(NamedTuple):
     routine: int
     dtype: int
     root: int
+    strides: int
 
 
 def dtype_number(dtype: object) -> int:
@@ -59,4 +60,4 @@ def routine_of(call_id):  # type: ignore[no-untyped-def]  # kernels compile it
 
 def unpack(call_id: int) -> CallId:
     """Return the fields of an id that is not `REFUSED`."""
-    return CallId(routine_of(call_id), call_id >> 8 & 255, call_id >> 16 & 0xFFFFFF)
+    return CallId(routine_of(call_id), call_id >> 8 & 255, call_id >> 16 & 0xFFFFFF, call_id >> 40 & 0xFFFFFF)

@@ -45,12 +45,6 @@ PREFIXES: dict[type[IntEnum], str] = {Cmp: "CMP", SignalOp: "SIGNAL", MemoryOrde
 """How the names of the constants begin that arguments of kernels' calls take."""
 
 
-def no_member(name: str, constants: type[IntEnum], value: object) -> str:
-    """Return the error message for an argument that is none of the constants, on the host and in kernels."""
-    names = ", ".join(f"{PREFIXES[constants]}_{member.name}" for member in constants)
-    return f"{name} is {value!r}; allowed are {names}"
-
-
 class Thread(IntEnum):
     """Levels of thread support: which threads may call ishmem (OpenSHMEM 1.5, 9.2; the values of Intel SHMEM)."""
 

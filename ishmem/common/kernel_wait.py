@@ -9,7 +9,8 @@ import struct
 from typing import NamedTuple
 
 from ishmem.common import text_words
-from ishmem.common.constants import SYMBOLS, Cmp, no_member
+from ishmem.common.constants import SYMBOLS, Cmp
+from ishmem.common.words import no_member
 
 VARIABLE, NONE_OF, LOCK, MEMBER, PROXY = range(1, 6)
 NOTICE = 30.0

@@ -133,13 +133,3 @@ REDUCTIONS = {
 def movable(types: tuple[str, ...]) -> tuple[str, ...]:
     """Return the dtypes that a routine takes, with those of `OPAQUE` if it only moves elements."""
     return (*types, *OPAQUE) if types is RMA_TYPES else types
-
-
-def misfit(name: str, value: object, dtype: object) -> str:
-    """Return the error message for a number that is no value of a dtype, on the host and in kernels."""
-    return f"{name} is {value!r}, which does not fit dtype {dtype}"
-
-
-def refusal(routine: str, argument: str, dtype: object, allowed: tuple[str, ...]) -> str:
-    """Return the error message for a dtype that a routine does not take, on the host and in kernels."""
-    return f"{routine}: {argument} has dtype {dtype}; allowed are {', '.join(allowed)}"

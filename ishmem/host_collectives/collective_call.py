@@ -46,6 +46,17 @@ class Call:
     lists: tuple[list[int], ...] = ()
 
 
+class Given(NamedTuple):
+    """What a call passes beside its arrays and its team; ``lists`` are those of a routine with counts."""
+
+    nelems: Any = None
+    root: Any = None
+    dst: Any = 1
+    sst: Any = 1
+    lists: tuple[Any, ...] = ()
+    dtype: Any = None
+
+
 class Asked(NamedTuple):
     """The arguments that a member published in the team's last call."""
 

@@ -13,17 +13,18 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ishmem import _core
+from ishmem.common import words
 from ishmem.common.collective_table import COLLECTIVES, Collective, InPlace
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.layout import FEW_MEMBERS
-from ishmem.host_collectives.collective_call import ROUTINES, Asked, Call, Members, asked
+from ishmem.host_collectives.collective_call import ROUTINES, Asked, Call, Given, Members, asked
 from ishmem.runtime import check, job
 
 
-def explain(verdict: int, routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> NoReturn:
+def explain(verdict: int, routine: str, dest: Any, source: Any, team: Members, given: Given) -> NoReturn:
     """Raise the error of a call that the core declined, or that has failed on all PEs."""
     if verdict == _core.NOT_PLAIN:
-        refuse(routine, dest, source, team, **arguments)
+        _refuse(routine, dest, source, team, given)
     if verdict == _core.PEER_GONE:
         job.current().raise_lost(routine, team.shape)
     requests = asked(team.handle)
@@ -35,10 +36,10 @@ def explain(verdict: int, routine: str, dest: Any, source: Any, team: Members, *
 
 def dissent(routine: str, team: Members, requests: list[Asked]) -> str:
     """Return the error message for members whose arguments differ."""
-    words = {pe: str(request) for pe, request in zip(team.shape, requests)}
+    calls = {pe: str(request) for pe, request in zip(team.shape, requests)}
     algorithms = {pe: request.algorithm for pe, request in zip(team.shape, requests)}
-    if len(set(words.values())) > 1:
-        return job.describe_dissent(routine, words)
+    if len(set(calls.values())) > 1:
+        return job.describe_dissent(routine, calls)
     if len(set(algorithms.values())) > 1:
         return f"{routine}: the PEs use different algorithms; ISHMEM_ALGORITHM is the same on all PEs"
     size = len(requests)
@@ -46,19 +47,24 @@ def dissent(routine: str, team: Members, requests: list[Asked]) -> str:
     for i, j in np.ndindex(size, size):
         sent, expected = table[i][0, j], table[j][1, i]
         if sent != expected:
-            return (
-                f"{routine}: the PEs disagree; PE {team.shape.pe(i)} sends {sent} elements to PE {team.shape.pe(j)}, "
-                f"which expects {expected}"
-            )
+            unlike = words.unlike_counts(team.shape.pe(i), sent, team.shape.pe(j), expected)
+            return f"{routine}: the PEs disagree; {unlike}"
     return f"{routine}: the PEs disagree"
 
 
-def refuse(routine: str, dest: Any, source: Any, team: Members, **arguments: Any) -> NoReturn:
+def _refuse(routine: str, dest: Any, source: Any, team: Members, given: Given) -> NoReturn:
     """Raise the error of this PE's arguments, and make the other PEs raise."""
+    _check_first(routine, dest, source, team, given)
+    error = ValueError(f"{routine}: these arguments are not supported: {dest!r}, {source!r}")
+    tell_refusal(routine, team, error)
+    raise error
+
+
+def _check_first(routine: str, dest: Any, source: Any, team: Members, given: Given) -> Call:
+    """Check the arguments of a call; the other PEs raise too if they are wrong."""
     team.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
     try:
-        checked(routine, team, dest, source, **arguments)
-        raise ValueError(f"{routine}: these arguments are not supported: {dest!r}, {source!r}")
+        return checked(routine, team, dest, source, given)
     except Exception as error:
         tell_refusal(routine, team, error)
         raise
@@ -73,64 +79,50 @@ def tell_refusal(routine: str, team: Members, error: Exception) -> None:
 
 def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Members) -> None:
     """Check the strides of ``alltoalls`` and run it."""
-    arguments = {"dst": dst, "sst": sst, "nelems": nelems}
-    call = _check_first("alltoalls", dest, source, team, arguments)
-    verdict = _core.alltoalls(dest, source, *call.steps, call.count, team)
-    if verdict:
-        explain(verdict, "alltoalls", dest, source, team, **arguments)
+    given = Given(nelems, dst=dst, sst=sst)
+    call = _check_first("alltoalls", dest, source, team, given)
+    if verdict := _core.alltoalls(dest, source, *call.steps, call.count, team):
+        explain(verdict, "alltoalls", dest, source, team, given)
 
 
 def with_counts(routine: str, dest: Any, source: Any, team: Members, lists: tuple[Any, ...], root: Any = None) -> None:
     """Check the counts and displacements of a v-collective and run it."""
-    arguments = {"lists": lists, "root": root}
-    call = _check_first(routine, dest, source, team, arguments)
-    verdict = _core.collective_with_counts(ROUTINES[routine], dest, source, root, team, call.lists)
-    if verdict:
-        explain(verdict, routine, dest, source, team, **arguments)
+    given = Given(root=root, lists=lists)
+    call = _check_first(routine, dest, source, team, given)
+    if verdict := _core.collective_with_counts(ROUTINES[routine], dest, source, root, team, call.lists):
+        explain(verdict, routine, dest, source, team, given)
 
 
-def _check_first(routine: str, dest: Any, source: Any, team: Members, arguments: dict[str, Any]) -> Call:
-    try:
-        return checked(routine, team, dest, source, **arguments)
-    except Exception:
-        refuse(routine, dest, source, team, **arguments)
+def arrays_of(routine: str, dest: Any, source: Any, dtype: Any) -> tuple[check.View, check.View]:
+    """Check the dtypes of the arrays of a call, and that ``dest`` is writable."""
+    types = COLLECTIVES[routine].types if dtype is None else check.held_types(dtype, ("bfloat16",))
+    to, origin = (check.view(array, name, types, routine) for array, name in ((dest, "dest"), (source, "source")))
+    check.same_dtype(to, origin)
+    check.writable(to)
+    return to, origin
 
 
-def checked(
-    routine: str,
-    team: Members,
-    dest: Any,
-    source: Any,
-    nelems: Any = None,
-    root: Any = None,
-    dst: Any = 1,
-    sst: Any = 1,
-    lists: tuple[Any, ...] = (),
-    dtype: Any = None,
-) -> Call:
+def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -> Call:
     """Check the arguments of a call.
 
     Raises:
         SymmetryError, TypeError, ValueError, IndexError: As documented at the routines.
     """
     size, traits = team.shape.size, COLLECTIVES[routine]
-    types = traits.types if dtype is None else check.held_types(dtype, ("bfloat16",))
-    to, origin = (check.view(array, name, types, routine) for array, name in ((dest, "dest"), (source, "source")))
-    check.same_dtype(to, origin)
+    to, origin = arrays_of(routine, dest, source, given.dtype)
     check.contiguous(to, origin)
-    check.writable(to)
     for array in (to, origin):
         check.remote(array, job.current().pe)
     if traits.has_root:
-        team.world_pe(check.integer(root, "root"), "root")
+        team.world_pe(check.integer(given.root, "root"), "root")
     if routine == "alltoallv":
         _check_size(size)
-    if lists:
-        found = _lists(routine, to, origin, team.my_pe(), size, lists)
+    if given.lists:
+        found = _lists(routine, to, origin, team.my_pe(), size, given.lists)
         _check_apart(routine, to, origin, to.count, origin.count, None)
         return Call(0, lists=found)
-    steps = _step(dst, "dst"), _step(sst, "sst")
-    count = _count(routine, size, to, origin, nelems, steps)
+    steps = _step(given.dst, "dst"), _step(given.sst, "sst")
+    count = _count(routine, size, to, origin, given.nelems, steps)
     to_blocks, origin_blocks = traits.blocks(size)
     whole = to.count if routine in ("collect", "alltoalls") else to_blocks * count
     in_place = _in_place(traits, team.my_pe() * count * to.itemsize)
@@ -222,9 +214,9 @@ def _numbers(values: Any, name: str, size: int) -> list[int]:
         raise TypeError(f"{name} is a sequence of {size} integers, got {type(values).__name__}")
     numbers = [check.integer(value, name) for value in values]
     if len(numbers) != size:
-        raise ValueError(f"{name} has {len(numbers)} numbers; the team has {size} PEs")
+        raise ValueError(words.wrong_length(name, len(numbers), size))
     if min(numbers) < 0:
-        raise ValueError(f"{name} is {numbers}; the numbers are at least 0")
+        raise ValueError(words.negative(name, numbers))
     return numbers
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ishmem import _core
-from ishmem.common import array_sizes
+from ishmem.common import words
 from ishmem.common.errors import IshmemError, SymmetryError
-from ishmem.common.type_tables import OPAQUE, RMA_TYPES, misfit, movable, refusal
+from ishmem.common.type_tables import OPAQUE, RMA_TYPES, movable
 from ishmem.environment import arrays
 from ishmem.runtime import foreign, job
 
@@ -72,7 +72,7 @@ def integer(value: Any, name: str) -> int:
             raise TypeError
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} is an integer, got {type(value).__name__}") from None
+        raise TypeError(words.no_integer(name, type(value).__name__)) from None
 
 
 def seconds(timeout: Any) -> float:
@@ -104,7 +104,7 @@ def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int
     """
     kind = np.dtype(dtype)
     if kind.name not in RMA_TYPES:
-        raise TypeError(refusal(routine, name, kind, RMA_TYPES))
+        raise TypeError(words.refusal(routine, name, kind, RMA_TYPES))
     sizes = tuple(integer(n, "shape") for n in (shape if hasattr(shape, "__iter__") else (shape,)))
     if any(n < 0 for n in sizes):
         raise ValueError(f"shape is {sizes}; sizes must not be negative")
@@ -121,7 +121,7 @@ def pe(value: Any) -> int:
     """
     number, n_pes = integer(value, "pe"), job.current().n_pes
     if not 0 <= number < n_pes:
-        raise IndexError(f"pe is {number}; PEs are numbered 0 to {n_pes - 1}")
+        raise IndexError(words.no_pe("pe", number, n_pes))
     job.current().losses.refuse([number])
     return number
 
@@ -142,7 +142,7 @@ def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str
     own = np.asarray(array).dtype if isinstance(array, memoryview) else getattr(array, "dtype", "uint8")
     dtype = other or str(own)
     if dtype not in movable(types):
-        raise TypeError(refusal(routine, name, dtype, types) + (_ONLY_MOVED if dtype in OPAQUE else ""))
+        raise TypeError(words.refusal(routine, name, dtype, types) + (_ONLY_MOVED if dtype in OPAQUE else ""))
     address, count, itemsize, order, writable, device = facts
     return View(array, name, address, count, itemsize, order, writable, device, dtype)
 
@@ -249,9 +249,9 @@ def contiguous(*arrays: View) -> None:
                 "contiguous slice at a time"
             )
     if len(arrays) == 2 and not arrays[0].order & arrays[1].order:
-        first, second = (f"{array.name} in {'C' if array.order == 1 else 'Fortran'} order" for array in arrays)
+        orders = {array.name: array.order == 1 for array in arrays}
         raise ValueError(
-            f"the memory orders differ, {first} and {second}; copy one of the arrays into the other's order, as "
+            f"{words.unlike_orders(orders)}; copy one of the arrays into the other's order, as "
             f"dpnp.asarray({arrays[1].name}, order='{'C' if arrays[0].order == 1 else 'F'}') does"
         )
 
@@ -263,9 +263,7 @@ def same_dtype(dest: View, source: View) -> None:
         TypeError: The dtypes differ.
     """
     if dest.dtype != source.dtype:
-        raise TypeError(
-            f"{dest.name} has dtype {dest.dtype} and {source.name} has dtype {source.dtype}; they must be equal"
-        )
+        raise TypeError(words.unlike_dtypes(dest.name, dest.dtype, source.name, source.dtype))
 
 
 def writable(array: View) -> None:
@@ -287,11 +285,11 @@ def count(nelems: Any, dest: View, source: View) -> int:
     """
     if nelems is None:
         if dest.count != source.count:
-            raise ValueError(array_sizes.unequal(dest.count, source.count))
+            raise ValueError(words.unequal(dest.count, source.count))
         return source.count
     number = integer(nelems, "nelems")
     if not 0 <= number <= min(dest.count, source.count):
-        raise ValueError(array_sizes.too_many(number, dest.count, source.count))
+        raise ValueError(words.too_many(number, dest.count, source.count))
     return number
 
 
@@ -328,7 +326,7 @@ def as_element(dest: Any, value: Any) -> Any:
     dtype = np.dtype(name)
     kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind
     if kind not in _TAKES[dtype.kind]:
-        raise TypeError(f"value is {value!r} ({type(value).__name__}), which is not of the kind of dtype {dtype}")
+        raise TypeError(words.other_kind("value", f"{value!r} ({type(value).__name__})", dtype))
     try:
         with np.errstate(over="ignore"):
             out = np.asarray([value]).astype(dtype)
@@ -336,5 +334,5 @@ def as_element(dest: Any, value: Any) -> Any:
     except OverflowError:  # an int of more bits than any dtype has
         exact = False
     if not exact:
-        raise ValueError(misfit("value", value, dtype))
+        raise ValueError(words.misfit("value", value, dtype))
     return out

@@ -8,7 +8,7 @@ import textwrap
 from typing import Any, Callable, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
-_WIDTH = 112
+WIDTH = 112
 _OWN = {
     "group": "The work-group: ``item.get_group()`` in a kernel over ``kapi.NdRange``.",
     "sycl_queue": "Queue of the heap's device and context; by default the heap's own.",
@@ -71,13 +71,6 @@ def arguments_of(routine: Any, **own: str) -> Callable[[F], F]:
     return decorate
 
 
-def completed(form: F, words: dict[str, str], example: str, source: str) -> F:
-    """Add the sections on the arguments, the example and the source to the docstring of a routine."""
-    form.__signature__ = inspect.signature(form)  # type: ignore[attr-defined]
-    form.__doc__ = f"{inspect.getdoc(form)}\n\n{sections(form, words, example)}\n\nSource: {source}.\n"
-    return form
-
-
 def of_method(form: Any, method: Any, words: dict[str, str], example: str) -> tuple[str, str]:
     """Return the docstring of a function that calls a method, and the source."""
     text, _, source = (inspect.getdoc(method) or "").partition("Source: ")
@@ -100,4 +93,4 @@ def sections(form: Any, table: dict[str, str], example: str) -> str:
 
 def _filled(line: str) -> str:
     """Break a line that is too long. Few are, and textwrap is slow on the others."""
-    return line if len(line) <= _WIDTH else textwrap.fill(line, _WIDTH, subsequent_indent="        ")
+    return line if len(line) <= WIDTH else textwrap.fill(line, WIDTH, subsequent_indent="        ")

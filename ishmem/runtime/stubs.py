@@ -133,6 +133,13 @@ def _in_kernels(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(annotation=annotation, default=default)
 
 
+def renamed(form: Callable[..., Any], **names: str) -> None:
+    """Give parameters of a function other names."""
+    code = form.__code__
+    form.__code__ = code.replace(co_varnames=tuple(names.get(each, each) for each in code.co_varnames))
+    form.__annotations__ = {names.get(each, each): kind for each, kind in form.__annotations__.items()}
+
+
 def named(form: Routine, name: str, module: str, text: str, source: str) -> Routine:
     """Give a form its name, the module that defines it, and its docstring."""
     form.__name__ = form.__qualname__ = name

@@ -7,11 +7,10 @@ import struct
 from typing import TYPE_CHECKING, Callable
 
 from ishmem import _core
-from ishmem.common import array_sizes
+from ishmem.common import words
 from ishmem.common.call_id import DTYPES, NO_DTYPE, REFUSED, unpack
-from ishmem.common.constants import no_member
 from ishmem.common.errors import IshmemError, SymmetryError
-from ishmem.common.type_tables import RMA_TYPES, misfit
+from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import (
     ALIGN,
     ARGUMENTS,
@@ -44,7 +43,6 @@ from ishmem.common.violations import (
 from ishmem.dpex.extension import installed
 
 if TYPE_CHECKING:
-    from ishmem.common.indices import Index
     from ishmem.runtime.heap import SymmetricHeap
 
 _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: ValueError, STRIDE: ValueError,
@@ -111,13 +109,13 @@ def _row(sizes: int) -> str:
 
 
 _TEXTS: dict[int, Callable[[Violation], str]] = {
-    WRONG_LENGTH: lambda it: f"{LISTS[it.pe]} has {it.nelems} numbers; the team has {it.size} PEs",
-    NEGATIVE: lambda it: f"{LISTS[it.pe]}[{it.first}] is {it.nelems}; the numbers are at least 0",
-    MISFIT: lambda it: misfit("the value", it.first % 2**64 if it.size else it.first, RMA_TYPES[it.pe]),
-    SIZES: lambda it: array_sizes.unequal(it.first, it.size),
-    NELEMS: lambda it: array_sizes.too_many(it.nelems, it.first, it.size),
+    WRONG_LENGTH: lambda it: words.wrong_length(LISTS[it.pe], it.nelems, it.size),
+    NEGATIVE: lambda it: words.negative(f"{LISTS[it.pe]}[{it.first}]", it.nelems),
+    MISFIT: lambda it: words.misfit("the value", it.first % 2**64 if it.size else it.first, RMA_TYPES[it.pe]),
+    SIZES: lambda it: words.unequal(it.first, it.size),
+    NELEMS: lambda it: words.too_many(it.nelems, it.first, it.size),
     STRIDE: lambda it: f"dst is {it.first} and sst is {it.nelems}; strides are at least {_least_stride(it)}",
-    NO_MEMBER: lambda it: no_member(*list(OPTIONS.items())[it.pe], it.first),
+    NO_MEMBER: lambda it: words.no_member(*list(OPTIONS.items())[it.pe], it.first),
     DIFFERENT: lambda it: (
         f"{ARGUMENTS[it.pe]} differs between the work-items of a group: {it.first} of {it.size} pass another one than "
         "the first; all pass the same"
@@ -132,10 +130,10 @@ _TEXTS: dict[int, Callable[[Violation], str]] = {
         "dtypes"
     ),
     TILES: lambda it: (
-        f"dest has {it.first} rows and source has {it.size}; dest has {it.pe} times the rows of source, and its "
-        "columns, and both have rows of consecutive elements one after the other"
+        f"dest has {it.first} rows and source has {it.size}; {words.tile_rows(it.pe)}, and both have rows of "
+        "consecutive elements one after the other"
     ),
-    UNEQUAL: lambda it: f"PE {it.address} sends {it.nelems} elements to PE {it.pe}, which expects {it.size}",
+    UNEQUAL: lambda it: words.unlike_counts(it.address, it.nelems, it.pe, it.size),
 }
 
 
@@ -147,9 +145,11 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
     if found.problem == NO_TEAM:
         return f"{call}: team is {found.pe}; those of this PE are {handles}"
     if found.problem == NO_TEAM_PE:
-        return f"{call}: {ARGUMENTS[found.first]} is {found.pe}; PEs of the team are numbered 0 to {found.size - 1}"
+        return f"{call}: {words.no_pe(ARGUMENTS[found.first], found.pe, found.size, 'the team')}"
     if found.problem == MISMATCH:
         mine, theirs = _call_text(found.address, found.first), _call_text(found.size, found.nelems)
+        if mine == theirs:
+            mine, theirs = (f"{mine}, strides {unpack(each).strides:#x}" for each in (found.address, found.size))
         return f"{call}: the PEs disagree; PE {heap.pe}: {mine}; PE {found.pe}: {theirs}"
     address = found.address % (1 << 64)  # of a GPU it is negative as int64
     if found.problem in _TEXTS:
@@ -158,12 +158,12 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
     array = f"the array of {found.size} elements at {address:#x}{origin(heap, address)}"
     if found.problem == NO_PE:
         used = f", for {array}" if address else ""
-        return f"{call}{used}: pe is {found.pe}; PEs are numbered 0 to {heap.layout.n_pes - 1}"
+        return f"{call}{used}: {words.no_pe('pe', found.pe, heap.layout.n_pes)}"
     if found.problem == NOT_SYMMETRIC:
         whose = "" if found.pe < 0 else f", for PE {found.pe}"
         return f"{call}{whose}: {array} is not on the symmetric heap, nor registered"
     if found.problem == NO_LOCK:
-        return f"{call}: {no_lock(found.first, found.nelems, heap.layout.n_pes)}{origin(heap, address)}"
+        return f"{call}: {words.no_lock(found.first, found.nelems, heap.layout.n_pes)}{origin(heap, address)}"
     where = "" if found.pe < 0 else f" on PE {found.pe}"
     return f"{call}: {found.nelems} elements from element {found.first} on are not all in {array}{where}"
 
@@ -179,14 +179,6 @@ _NO_ELEMENTS = (
     "it has no elements; if it is from ptr, kernels do not reach that PE: test the result with `is None`, and call put "
     "or get in its place"
 )
-
-
-def no_lock(index: Index, word: int, n_pes: int) -> str:
-    """Return why an element is not a lock."""
-    return (
-        f"element {index} is {word}, which is no lock of {n_pes} PEs: its holder is no PE, or has not asked for it; "
-        "a lock starts as 0, and only set_lock, test_lock and clear_lock change it"
-    )
 
 
 def _call_text(call_id: int, count: int) -> str:
