@@ -7,7 +7,6 @@ Signals of the user go to mpiexec, which passes them on; that of Open MPI ends t
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import re
@@ -27,7 +26,7 @@ from ishmem.ipc.wire import Place as HubPlace
 from ishmem.launch import supervisor
 from ishmem.launch.job_end import Cause, JobEnd, State
 from ishmem.launch.mpiexec import Mpiexec, Place, command
-from ishmem.launch.options import UsageError, seconds
+from ishmem.launch.options import UsageError, setting
 from ishmem.launch.output import Printer
 from ishmem.launch.rank import Ended, Line, parse
 
@@ -260,18 +259,10 @@ class MpiexecJob:
 
 def _start_hub(n_pes: int) -> Hub:
     """Start the hub of a job that may go on after a loss; the PEs find it by their environment."""
-    try:
-        silence = seconds(os.environ.get("ISHMEM_NODE_TIMEOUT", "60"))
-    except argparse.ArgumentTypeError:  # the PEs report it
-        silence = 60.0
-    place = HubPlace(tcp.addresses(), 0, silence, os.urandom(16).hex())
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, supervisor.FORWARDED)  # its thread shall take no signal
-    try:
-        hub = Hub(place.name(), n_pes, unknown, REPORT)
-        os.environ["ISHMEM_HUB"] = hub.job
-        return hub
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    place = HubPlace(tcp.addresses(), 0, setting("ISHMEM_NODE_TIMEOUT", 60.0) or 0.0, os.urandom(16).hex())
+    hub = Hub(place.name(), n_pes, unknown, REPORT)
+    os.environ["ISHMEM_HUB"] = hub.job
+    return hub
 
 
 def _report(text: str, who: str = "ishmem run") -> None:
