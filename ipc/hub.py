@@ -15,6 +15,7 @@ import logging
 import operator
 import os
 import selectors
+import signal
 import socket
 import threading
 import time
@@ -156,6 +157,7 @@ class Hub:
 
     def run(self) -> None:
         """Serve the PEs until the hub is closed."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the other threads
         try:
             while not self._closed:
                 self._step()

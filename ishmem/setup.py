@@ -372,8 +372,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     this.mpi = member.mpi
     board = _board(member, settings)
     _watch_main_thread()
-    if board:
-        _watch_end(board, member, is_brief=False)
+    _watch_end(board, member, is_brief=False)
     monitor = None
     try:
         if member.mpi and not this.losses.hub:
@@ -727,17 +726,18 @@ def abandon(how: str = "it left after an error", status: int = 1) -> None:
         _close(this, PeState.ABANDONED)
 
 
-def _watch_end(board: StatusBoard, member: Membership, is_brief: bool) -> None:
+def _watch_end(board: StatusBoard | None, member: Membership, is_brief: bool) -> None:
     """Tell the other PEs and ``ishmem run`` when the program fails, whose threads may keep the process for long."""
     global _record, _mpi
-    _record, _mpi = board[member.node.place], member.mpi
+    _record, _mpi = board[member.node.place] if board else None, member.mpi
     program_end.watch_exceptions(board, member.pe, is_brief, _give_up)
 
 
 def _give_up(how: str, status: int) -> None:
-    if _record is None or _record.gave_up:
+    if _record and _record.gave_up:
         return
-    _record.status, _record.gave_up = status, time.monotonic()
+    if _record:
+        _record.status, _record.gave_up = status, time.monotonic()
     if _mpi:
         _mpi.end_later(status)
     if job.running():

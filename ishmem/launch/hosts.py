@@ -7,7 +7,6 @@ Signals of the user go to mpiexec, which passes them on; that of Open MPI ends t
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import re
@@ -15,19 +14,19 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ishmem.common import processes, tcp
 from ishmem.common.status_board import describe_end
 from ishmem.ipc.hub import REPORT, Hub, unknown
 from ishmem.ipc.wire import Place as HubPlace
 from ishmem.launch import supervisor
-from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR
+from ishmem.launch.job_end import Cause, JobEnd, State
 from ishmem.launch.mpiexec import Mpiexec, Place, command
-from ishmem.launch.options import UsageError, seconds
+from ishmem.launch.options import UsageError, setting
 from ishmem.launch.output import Printer
 from ishmem.launch.rank import Ended, Line, parse
 
@@ -130,15 +129,12 @@ class MpiexecJob:
         """
         self._launcher, self._places, self._prefix = launcher, places, prefix
         self._running = dict(enumerate(place.host for place in places for _ in range(place.pes)))
-        self._first: Ended | None = None  # of the PEs that failed by themselves
-        self._told: Ended | None = None  # of those that mpiexec told to end
-        self._sent: set[int] = set()
-        self._timed_out = False
-        self._timers: list[threading.Timer] = []
+        self._told = 0  # the exit status of the first PE that mpiexec told to end
+        self._is_interrupted = self._is_over = False
+        self._changed = threading.Condition()  # guards how the job ends
         self._hub = _start_hub(len(self._running)) if survive else None
         if self._hub:
             self._hub.on_lost = self._look_for_those_left
-        self._survivors, self._losses, self._is_ending = 0, list[Ended](), False
 
     def run(self, program: Sequence[str], sim: int | None, timeout: float | None) -> int:
         """Run the program to its end and return the exit status.
@@ -148,6 +144,7 @@ class MpiexecJob:
         """
         guard = [sys.executable, "-m", "ishmem.launch.rank", *(["--sim", str(sim)] if sim else []), "--", *program]
         processes.adopt_orphans()
+        self._end = JobEnd(self._may_go_on, timeout)
         self._process = subprocess.Popen(
             command(self._launcher, self._places, guard),
             stdin=subprocess.DEVNULL,
@@ -157,16 +154,17 @@ class MpiexecJob:
             preexec_fn=processes.die_with(os.getpid(), signal.SIGTERM),
         )
         with supervisor.forwarding(self._forward):
-            if timeout:  # threads that are started before take signals
-                self._later(timeout, self._time_out, timeout)
-            printed = self._print()
-            if not printed:
-                self._end_after(0)
+            watcher = threading.Thread(target=self._watch, daemon=True)  # one that is started before takes signals
+            watcher.start()
+            if not self._print():
+                self._end_because(Cause.UNREAD)
             code = self._process.wait()
-        for timer in self._timers:
-            timer.cancel()
+            with self._changed:
+                self._is_over = True
+                self._changed.notify()
+            watcher.join()
         processes.end_children()
-        return self._status(code, printed)
+        return self._status(code)
 
     def _print(self) -> bool:
         printer = Printer()
@@ -182,89 +180,74 @@ class MpiexecJob:
         if isinstance(found, Line):
             return (b"[%d] " % found.pe if self._prefix else b"") + found.text
         if isinstance(found, Ended):
-            self._end(found)
-        elif self._first is None and not self._sent and not self._is_ending and line.strip(b"=\r\n "):
+            self._take_end(found)
+        elif self._end.state is State.RUNNING and line.strip(b"=\r\n "):
             _report(line.decode(errors="replace").rstrip(), "mpiexec")
         return b""
 
-    def _end(self, end: Ended) -> None:
-        self._running.pop(end.pe, None)
-        if self._hub:
-            self._hub.ended(end.pe, f"{describe_end(end.code)}, on {end.host}")
-            self._look_for_those_left()
-        goes_on = self._hub if self._goes_on() else None
-        if end.code == 0 and (not goes_on or end.pe in goes_on.left):
-            self._survivors += 1
-            return
-        if goes_on:
-            self._losses.append(end)
-            how = describe_end(end.code) + " without ishmem.finalize()" * (end.code == 0)
-            others = "; the other PEs go on (--survive)" if self._running else ""
-            _report(f"PE {end.pe} on {end.host} {how}{others}")
-            return
-        if end.told and not self._sent:
-            self._told = self._told or end
-            return
-        if -end.code not in self._sent:
-            others = "; ending the other PEs" if self._running and self._first is None else ""
-            _report(f"PE {end.pe} on {end.host} {describe_end(end.code)}{others}")
-        if self._first is None:
-            self._first = end
-            self._end_after(SUPERVISOR.failing)
+    def _take_end(self, end: Ended) -> None:
+        with self._changed:
+            self._running.pop(end.pe, None)
+            hub = self._hub if self._end.goes_on else None
+            if self._hub:
+                self._hub.ended(end.pe, f"{describe_end(end.code)}, on {end.host}")
+                self._look_for_those_left()
+            if end.code and end.told and not hub and not self._is_interrupted:
+                self._told = self._told or processes.exit_status(end.code)
+                return
+            deserted = hub is not None and end.pe not in hub.left
+            if said := self._end.pe_ended(f"{end.pe} on {end.host}", end.code, deserted, bool(self._running)):
+                _report(said)
+            self._changed.notify()
 
-    def _goes_on(self) -> bool:
-        """Return whether a PE that dies does not end the job: not before the end of ``init``."""
-        hub = self._hub
-        ends = self._first or self._sent or self._timed_out
-        return not ends and hub is not None and hub.has_begun and hub.status is None
+    def _may_go_on(self) -> bool:
+        """Return whether the PEs have agreed that a loss does not end the job: not before the end of ``init``."""
+        return self._hub is not None and self._hub.has_begun and self._hub.status is None
 
     def _look_for_those_left(self) -> None:
         """End the job where all PEs have ended, whose guards wait, or are lost: some may be on a node out of reach."""
-        if self._hub and not self._is_ending and self._hub.lost.issuperset(self._running):
-            self._is_ending = True
-            self._end_after(SUPERVISOR.failing if self._running else 0)
+        with self._changed:
+            if self._are_all_lost() and self._end.state is State.RUNNING:
+                self._end_because(Cause.ALL_LOST, waits=bool(self._running))
 
-    def _status(self, code: int, printed: bool) -> int:
-        if self._timed_out:
-            return supervisor.TIMED_OUT
-        if not printed:
-            return processes.exit_status(-signal.SIGPIPE)
-        if self._first is not None:
-            code = self._first.code
-        elif self._is_ending:
-            code = 0 if self._survivors or not self._losses else self._losses[0].code or 1
-        elif self._told is not None:
-            code = code or self._told.code
-        elif not self._running:
+    def _are_all_lost(self) -> bool:
+        return self._hub is not None and self._hub.lost.issuperset(self._running)
+
+    def _end_because(self, cause: Cause, waits: bool = True) -> None:
+        with self._changed:
+            self._end.end(cause, waits=waits)
+            self._changed.notify()
+
+    def _status(self, code: int) -> int:
+        if self._end.status is not None or self._are_all_lost():
+            return self._end.result()
+        if not self._told and not self._running:
             return 0
-        elif self._hub:
+        if self._hub and not self._told:
             left = ", ".join(map(str, self._running))
             _report(f"mpiexec has ended before PE {left}: a job does not survive the end of its daemon on a node")
             code = code or 1
-        return processes.exit_status(code)
+        return processes.exit_status(code) or self._told
 
     def _forward(self, number: int) -> None:
-        again = bool(self._sent)
-        self._sent.add(number)
         _report(f"{signal.Signals(number).name} passed on to the PEs")
-        self._signal(signal.SIGKILL if again else number)
-        self._later(AFTER_SIGNAL, self._signal, signal.SIGKILL)
+        with self._changed:
+            self._is_interrupted = True
+            self._signal(number)
+            self._end.pass_on(number, time.monotonic())
+            self._changed.notify()
 
-    def _time_out(self, timeout: float) -> None:
-        self._timed_out = True
-        left = ", ".join(f"{pe} on {host}" for pe, host in self._running.items())
-        _report(f"timed out after {timeout:g} s; ending PE {left}")
-        self._end_after(0)
-
-    def _end_after(self, delay: float) -> None:
-        self._later(delay, self._signal, signal.SIGTERM)
-        self._later(delay + SUPERVISOR.ending, self._signal, signal.SIGKILL)
-
-    def _later(self, delay: float, call: Callable[[Any], None], argument: Any) -> None:
-        timer = threading.Timer(delay, call, (argument,))
-        timer.daemon = True
-        self._timers.append(timer)
-        timer.start()
+    def _watch(self) -> None:
+        """Send mpiexec the signals that are due, until it has ended."""
+        with self._changed:
+            while not self._is_over:
+                now = time.monotonic()
+                if self._end.times_out(now):
+                    left = ", ".join(f"{pe} on {host}" for pe, host in self._running.items())
+                    _report(f"timed out after {self._end.timeout:g} s; ending PE {left}")
+                if number := self._end.take(now):
+                    self._signal(number)
+                self._changed.wait(self._end.next and max(self._end.next - now, 0.0))
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -276,18 +259,10 @@ class MpiexecJob:
 
 def _start_hub(n_pes: int) -> Hub:
     """Start the hub of a job that may go on after a loss; the PEs find it by their environment."""
-    try:
-        silence = seconds(os.environ.get("ISHMEM_NODE_TIMEOUT", "60"))
-    except argparse.ArgumentTypeError:  # the PEs report it
-        silence = 60.0
-    place = HubPlace(tcp.addresses(), 0, silence, os.urandom(16).hex())
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, supervisor.FORWARDED)  # its thread shall take no signal
-    try:
-        hub = Hub(place.name(), n_pes, unknown, REPORT)
-        os.environ["ISHMEM_HUB"] = hub.job
-        return hub
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    place = HubPlace(tcp.addresses(), 0, setting("ISHMEM_NODE_TIMEOUT", 60.0) or 0.0, os.urandom(16).hex())
+    hub = Hub(place.name(), n_pes, unknown, REPORT)
+    os.environ["ISHMEM_HUB"] = hub.job
+    return hub
 
 
 def _report(text: str, who: str = "ishmem run") -> None:

@@ -26,7 +26,7 @@ from ishmem.common import processes, tcp
 from ishmem.common.status_board import describe_end
 from ishmem.ipc import hub, wire
 from ishmem.ipc.wire import Kind, Message
-from ishmem.launch.ending import MONITOR, REACTING, Ending
+from ishmem.launch.job_end import MONITOR, REACTING, Ending
 
 BEAT = 0.2
 """Seconds between two signs of life to another node."""

@@ -101,6 +101,14 @@ def seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(f"got {text!r}, allowed: {limits.TIME_ALLOWED}") from None
 
 
+def setting(name: str, default: float | None = None) -> float | None:
+    """Return a setting in seconds; the PEs report a value that is wrong, in whose place this returns the default."""
+    try:
+        return seconds(os.environ[name])
+    except (KeyError, argparse.ArgumentTypeError):
+        return default
+
+
 def command(options: argparse.Namespace) -> list[str]:
     """Return the command of a PE: the program by its interpreter, or an executable.
 

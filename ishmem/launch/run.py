@@ -23,7 +23,7 @@ from ishmem.common.status_board import StatusBoard
 from ishmem.environment import card
 from ishmem.environment.launcher import Launched, launched
 from ishmem.launch import devices, preload, supervisor
-from ishmem.launch.options import UsageError, command, parse, seconds
+from ishmem.launch.options import UsageError, command, parse, setting
 from ishmem.launch.output import Printer
 
 _OPEN_FILES = 1 << 16
@@ -136,8 +136,8 @@ def _run(program: list[str], environments: list[dict[str, str]], options: argpar
     for environment in environments:
         environment["ISHMEM_BOARD"] = board.path
     spec = supervisor.JobSpec(
-        program, environments, outputs, report, board, options.timeout, _seconds("ISHMEM_TIMEOUT"),
-        _seconds("ISHMEM_WAIT_NOTICE", kernel_wait.NOTICE) or 0.0, options.stdin, options.preload,
+        program, environments, outputs, report, board, options.timeout, setting("ISHMEM_TIMEOUT"),
+        setting("ISHMEM_WAIT_NOTICE", kernel_wait.NOTICE) or 0.0, options.stdin, options.preload,
     )  # fmt: skip
     pid = supervisor.start(spec)
     with supervisor.forwarding(functools.partial(_forward, pid)):
@@ -156,14 +156,6 @@ def _run(program: list[str], environments: list[dict[str, str]], options: argpar
         if printed:
             printer.run()
         return status
-
-
-def _seconds(name: str, default: float | None = None) -> float | None:
-    """Read a setting; the PEs report a value that is wrong."""
-    try:
-        return seconds(os.environ[name]) if name in os.environ else default
-    except argparse.ArgumentTypeError:
-        return None
 
 
 def _forward(pid: int, number: int) -> None:

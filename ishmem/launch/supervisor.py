@@ -22,16 +22,14 @@ from ishmem.common import processes
 from ishmem.common.errors import IshmemError
 from ishmem.common.limits import advice, doing
 from ishmem.common.processes import adopt_orphans, end_children, exit_status
-from ishmem.common.status_board import PeState, StatusBoard, describe_end
+from ishmem.common.status_board import PeState, StatusBoard
 from ishmem.ipc.hub import REPORT, Hub
 from ishmem.launch import preload
-from ishmem.launch.ending import AFTER_SIGNAL, SUPERVISOR, Ending
+from ishmem.launch.job_end import SUPERVISOR, Cause, JobEnd, State
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1
 """Signal to the supervisor: the reader of the output, or ishmem run, is gone."""
-
-TIMED_OUT = 124
 
 _SIGNALS = frozenset((signal.SIGCHLD, STOP, *FORWARDED))
 _PF_EXITING = 0x4
@@ -145,13 +143,8 @@ class _Supervisor:
         self._mask = mask
         self._pid = os.getpid()
         self._running: dict[int, tuple[int, subprocess.Popen[bytes] | preload.Forked]] = {}
-        self._status: int | None = None
         self._cause: int | None = None
-        self._sent: set[int] = set()
-        self._timeout_at = time.monotonic() + job.timeout if job.timeout else None
-        self._ending = Ending()
-        self._is_patient = False
-        self._survivors, self._losses = 0, list[int]()  # PEs that have ended well, and the status of each other one
+        self._end = JobEnd(lambda: bool(job.board.head.goes_on), job.timeout)
         self._hub: Hub | None = None
         self._look_at = time.monotonic()
 
@@ -164,23 +157,21 @@ class _Supervisor:
                 self._start(pe)
         except (ImportError, IshmemError) as error:
             self._report(f"--preload: {error}")
-            self._end(2)
+            self._end.end(Cause.NOT_STARTED)
         except OSError as error:
             self._report(f"cannot start {self._job.command[0]}: {error.strerror}{advice(error)}")
-            self._end(2)
+            self._end.end(Cause.NOT_STARTED)
         for end in itertools.chain(*self._job.outputs):
             os.close(end)
         self._start_hub()
         while self._running:
             self._step()
-        if self._status is None and self._losses and not self._survivors:
-            return self._losses[0]
-        return self._status or 0
+        return self._end.result()
 
     def _start_hub(self) -> None:
         """Start the hub of the PEs, once they are forked: its thread would be missing in a fork."""
         board = self._job.board
-        if board.n_pes == 1 or self._status is not None:
+        if board.n_pes == 1 or self._end.status is not None:
             return
         try:
             name = self._job.environments[0]["ISHMEM_JOB"]
@@ -188,7 +179,7 @@ class _Supervisor:
             hub.on_lost = lambda: setattr(board.head, "losses", len(hub.lost))
         except (RuntimeError, OSError) as error:  # the first also where a thread cannot start
             self._report(f"cannot start the hub of the PEs: {error}{advice(error)}")
-            self._end(2)
+            self._end.end(Cause.NOT_STARTED)
 
     def _start(self, pe: int) -> None:
         job, (out, err) = self._job, self._job.outputs[pe] if self._job.outputs else (1, 2)
@@ -216,30 +207,26 @@ class _Supervisor:
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
     def _step(self) -> None:
-        moments = (self._timeout_at, self._ending.next, self._look_at)
-        deadlines = [moment for moment in moments if moment is not None]
-        patience = min(deadlines) - time.monotonic() if deadlines else 3600.0
+        patience = min(self._end.next or self._look_at, self._look_at) - time.monotonic()
         got = signal.sigtimedwait(_SIGNALS, max(patience, 0.0))
         if got is None or not got.si_signo:  # 0: seen when a profiler samples this process
             self._check_deadlines()
         elif got.si_signo == signal.SIGCHLD:
             self._reap()
         elif got.si_signo == STOP:
-            self._end(exit_status(-signal.SIGPIPE))
+            self._end.end(Cause.UNREAD)
         else:
             self._forward(signal.Signals(got.si_signo))
 
     def _check_deadlines(self) -> None:
         now = time.monotonic()
-        if number := self._ending.take(now):
-            if self._is_patient and number == signal.SIGTERM:
+        if number := self._end.take(now):
+            if self._end.has_waited and number == signal.SIGTERM:
                 self._report(f"not ended within {SUPERVISOR.failing:g} s: PE {self._names()}; ending it")
             self._send(number)
-        if self._timeout_at is not None and now >= self._timeout_at:
-            self._timeout_at = None
+        if self._end.times_out(now):
             self._report(f"timed out after {self._job.timeout:g} s; ending PE {self._names()}")
             self._report(*self._places())
-            self._end(TIMED_OUT)
         if now >= self._look_at:
             self._look_for_failures()
             self._look_for_kernels(now)
@@ -247,10 +234,10 @@ class _Supervisor:
     def _look_for_failures(self) -> None:
         """Begin to end the job once a program has failed, whose process may stay: threads and exit handlers keep it."""
         times = [self._job.board[pe].gave_up for pe, _ in self._running.values() if self._job.board[pe].gave_up]
-        if self._goes_on():
+        if self._end.goes_on:
             self._kill_failed(time.monotonic() - SUPERVISOR.failing - SUPERVISOR.ending)
-        elif times and self._status is None and not self._is_patient and self._sent.isdisjoint(FORWARDED):
-            self._begin_to_end(min(times), SUPERVISOR.failing)
+        elif times and self._end.state is State.RUNNING:
+            self._end.end(Cause.RAISED, since=min(times))
 
     def _kill_failed(self, before: float) -> None:
         """Kill the PEs whose programs have failed before a time, where the job goes on."""
@@ -265,12 +252,12 @@ class _Supervisor:
         self._look_at = now + min([_LOOK, *(each / 4 for each in (limit, notice) if each)])
         beats = [board[pe].beat for pe, _ in self._running.values() if board[pe].beat]
         oldest = min(beats, default=now)
-        if self._status is not None or board.head.hang:
+        if self._end.status is not None or board.head.hang:
             return
         if limit and oldest < now - limit:
             board.announce(limit)
             self._report(*board.head.text.splitlines())
-            self._end(TIMED_OUT, SUPERVISOR.failing)
+            self._end.end(Cause.HANG)
         elif notice and oldest < now - notice and board.claim_notice(oldest, now):
             self._report(board.notice(notice).removeprefix("ishmem: "))
 
@@ -301,43 +288,25 @@ class _Supervisor:
         return pe, process.returncode
 
     def _ended(self, pe: int, code: int) -> None:
-        board, first = self._job.board, self._status is None
-        if -code in self._sent and board[pe].gave_up:
+        board, end, first = self._job.board, self._end, self._end.status is None
+        if -code in end.sent and board[pe].gave_up:
             code = board[pe].status
         cause = self._find_cause(pe)  # before the other PEs learn of it and fail too
-        deserted = board[pe].is_inside and not board.head.closing
+        deserted = bool(board[pe].is_inside and not board.head.closing)
         board[pe].code = code
-        tell = first and (code or deserted) and not (board.head.hang or board.head.closing)
-        places = self._places() if tell else []
+        is_silent = end.sent or end.goes_on or board.head.hang or board.head.closing
+        places = self._places() if first and (code or deserted) and not is_silent else []
         board[pe].ended = 1
         if self._hub:
             self._hub.ended(pe, board.fate(pe) or "")
-        if code == 0 and not deserted:
-            self._survivors += 1
-            return
-        if self._goes_on():
-            self._losses.append(exit_status(code) or 1)
-            self._report(f"PE {pe} {describe_end(code)}; the other PEs go on (--survive)")
-            return
-        if -code not in self._sent:
-            others = "; ending the other PEs" if self._running and first else ""
-            self._report(f"PE {pe} {describe_end(code)}{' without ishmem.finalize()' * (code == 0)}{others}")
-            if first and deserted and -code in _BY_ADDRESS and "ISHMEM_CHECK" not in self._job.environments[pe]:
-                self._report(_CHECK)
-        status = exit_status(code) or 1
-        if self._sent.isdisjoint(FORWARDED):
-            self._report(*places)
-            self._end(status, SUPERVISOR.failing if self._use_ishmem() else 0.0)
-        elif first:
-            self._status = status
-        if first and code >= 0:  # a signal needs no other cause
+        if said := end.pe_ended(str(pe), code, deserted, bool(self._running), self._use_ishmem()):
+            is_address = first and deserted and -code in _BY_ADDRESS and not end.goes_on
+            is_unchecked = is_address and "ISHMEM_CHECK" not in self._job.environments[pe]
+            self._report(said, *([_CHECK] if is_unchecked else ()), *places)
+        if first and end.status and code >= 0:  # a signal needs no other cause
             self._cause = cause
         elif pe == self._cause and code > 0:
-            self._status = status
-
-    def _goes_on(self) -> bool:
-        """Return whether a PE that dies does not end the job, which nothing else has ended."""
-        return bool(self._job.board.head.goes_on) and self._status is None and self._sent.isdisjoint(FORWARDED)
+            end.status = code
 
     def _find_cause(self, failed: int) -> int | None:
         """Return a PE whose program ended before another PE failed: its status will show whether it is the cause."""
@@ -356,31 +325,17 @@ class _Supervisor:
             return []
         return [f"  {line}" for line in board.table(range(board.n_pes))]
 
-    def _end(self, status: int, patience: float = 0.0) -> None:
-        """End the job, with the PEs that do not end by themselves; the first call sets the exit status."""
-        if self._status is not None:
-            return
-        self._status = status
-        if not (self._is_patient and patience):
-            self._begin_to_end(time.monotonic(), patience)
-
-    def _begin_to_end(self, since: float, patience: float) -> None:
-        self._is_patient = patience > 0
-        self._ending.begin(since + patience, SUPERVISOR)
-
     def _names(self) -> str:
         return ", ".join(str(pe) for pe, _ in self._running.values())
 
     def _forward(self, number: signal.Signals) -> None:
-        again = not self._sent.isdisjoint(FORWARDED)
         self._report(f"{number.name} passed on to the PEs")
-        if number == signal.SIGINT and not again:
+        if number == signal.SIGINT and not self._end.sent:
             self._report(*self._places())
         self._send(number)
-        self._ending.kill(time.monotonic() + (0.0 if again else AFTER_SIGNAL))
+        self._end.pass_on(number, time.monotonic())
 
     def _send(self, number: signal.Signals) -> None:
-        self._sent.add(number)
         for pid in self._running:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, number)

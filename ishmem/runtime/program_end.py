@@ -98,11 +98,11 @@ def _number(value: object) -> int:
     return 0 if value is None else value & 0xFF if isinstance(value, int) else 1
 
 
-def watch_exceptions(board: StatusBoard, pe: int, is_brief: bool, give_up: GiveUp) -> None:
+def watch_exceptions(board: StatusBoard | None, pe: int, is_brief: bool, give_up: GiveUp) -> None:
     """Report what ends this process from now on; the hook that the program has set prints it.
 
     Args:
-        board: The status board.
+        board: The status board, if there is one.
         pe: Number of this PE.
         is_brief: Whether reports are shortened.
         give_up: Called with an exception that ends the program, as text, and the exit status, once it is reported.

@@ -84,9 +84,12 @@ def test_thread_level(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2, output
 
 
-def test_a_thread_of_a_program_that_fails_after_finalize_does_not_keep_the_job() -> None:
-    status, output = run_by_mpi(2, "fails_with_a_thread", "after")
-    assert status and "RuntimeError: nothing catches this" in output, (status, output)
+@pytest.mark.parametrize(
+    ("when", "told"), [("init", "init failed; PE 1"), ("after", "nothing catches this")]
+)
+def test_threads_of_a_failed_program_do_not_keep_the_job(when: str, told: str) -> None:
+    status, output = run_by_mpi(2, "fails_with_a_thread", when)
+    assert status and told in output, (status, output)
 
 
 @pytest.mark.parametrize("state", ["not initialised", "finalised"])

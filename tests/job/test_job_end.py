@@ -1,0 +1,140 @@
+"""What ends a job, the signals that its processes get and when, and its exit status."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from ishmem.launch.job_end import AFTER_SIGNAL, MONITOR, REACTING, SUPERVISOR, Cause, Ending, JobEnd, Patience
+
+ENDING = SUPERVISOR.ending
+
+
+def sent(ending: Ending, until: float = 1e9) -> list[tuple[float, signal.Signals]]:
+    """Return the signals up to a time, each with its time."""
+    found = []
+    while (at := ending.next) is not None and at <= until:
+        assert ending.take(at - 0.01) is None
+        number = ending.take(at)
+        assert number is not None
+        found.append((at, number))
+    return found
+
+
+def job(goes_on: bool = False, timeout: float | None = None) -> JobEnd:
+    return JobEnd(lambda: goes_on, timeout)
+
+
+def test_the_documentation_has_the_table() -> None:
+    """Each cause has a row with its exit status, and the states have their times."""
+    page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines()]
+    for cause in Cause:
+        assert any(row[0].startswith(cause.value.event) and row[-1] == str(cause.value.status) for row in rows), cause
+    told = f"after {SUPERVISOR.failing:g} s with the supervisor; with a monitor after {MONITOR.failing:g} s, or "
+    assert f"{told}{REACTING:g} s for a PE that has raised" in page
+    assert f"after {SUPERVISOR.ending:g} s with the supervisor, {MONITOR.ending:g} s with a monitor" in page
+    assert f"SIGKILL after {AFTER_SIGNAL:g} s, or with the next signal" in page
+
+
+def test_no_signal_without_a_loss() -> None:
+    ending = job()
+    assert ending.next is None
+    assert ending.take(1e9) is None
+
+
+@pytest.mark.parametrize("patience", [SUPERVISOR, MONITOR])
+def test_each_signal_once(patience: Patience) -> None:
+    ending = Ending()
+    ending.begin(5.0, patience)
+    assert sent(ending) == [(5.0, signal.SIGTERM), (5.0 + patience.ending, signal.SIGKILL)]
+    assert ending.take(1e9) is None
+
+
+def test_more_time_for_one_that_reacts() -> None:
+    ending = Ending()
+    ending.begin(MONITOR.failing, MONITOR)
+    ending.begin(REACTING, MONITOR)
+    assert ending.next == REACTING > MONITOR.failing
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_causes(cause: Cause) -> None:
+    """Each has its row's status and delay; those that follow neither change the status nor give more time."""
+    ending = job()
+    ending.end(cause, 7, since=1.0)
+    status = cause.value.status
+    assert ending.result() == (status if isinstance(status, int) else 7)
+    at = 1.0 + (SUPERVISOR.failing if cause.value.waits else 0.0)
+    ending.end(Cause.FAILED, 9, since=50.0)
+    assert ending.result() != 9
+    assert sent(ending) == [(at, signal.SIGTERM), (at + ENDING, signal.SIGKILL)]
+
+
+@pytest.mark.parametrize(
+    ("code", "deserted", "status", "said"),
+    [
+        (-9, True, 137, "PE 1 was ended by SIGKILL; ending the other PEs"),
+        (7, False, 7, "PE 1 exited with status 7; ending the other PEs"),
+        (0, True, 1, "PE 1 exited with status 0 without ishmem.finalize(); ending the other PEs"),
+        (0, False, 0, ""),
+    ],
+)
+def test_ends_of_pes(code: int, deserted: bool, status: int, said: str) -> None:
+    ending = job()
+    assert ending.pe_ended("1", code, deserted, others=True) == said
+    assert ending.result() == status
+    assert (ending.next is None) == (status == 0)
+    assert ending.pe_ended("0", 5, deserted=True, others=False) == "PE 0 exited with status 5"
+    assert ending.result() == (status or 5)
+
+
+def test_pes_without_ishmem_get_no_time() -> None:
+    ending = job()
+    ending.end(Cause.RAISED, since=1e6)
+    ending.pe_ended("1", 7, deserted=False, others=True, waits=False)
+    assert ending.next and ending.next < 1e6
+    assert ending.result() == 7
+
+
+def test_a_job_that_goes_on() -> None:
+    """Its status is 0 if a PE has ended well, else that of the first one that died."""
+    ending = job(goes_on=True)
+    assert ending.pe_ended("2", -9, True, others=True) == "PE 2 was ended by SIGKILL; the other PEs go on (--survive)"
+    ending.pe_ended("1", 7, True, others=False)
+    assert (ending.next, ending.status, ending.result()) == (None, None, 137)
+    ending.pe_ended("0", 0, False, others=False)
+    assert ending.result() == 0
+    ending.pass_on(signal.SIGINT, 1.0)
+    assert not ending.goes_on
+
+
+def test_a_signal_of_the_user() -> None:
+    """The PEs that it ends are not told; the next one kills."""
+    ending = job()
+    ending.pass_on(signal.SIGINT, 1.0)
+    assert ending.pe_ended("0", -2, True, others=True) == ""
+    assert (ending.status, ending.next) == (130, 1.0 + AFTER_SIGNAL)
+    ending.pass_on(signal.SIGINT, 2.0)
+    assert sent(ending) == [(2.0, signal.SIGKILL)]
+
+
+def test_the_earlier_kill_counts() -> None:
+    """A signal of the user does not delay the end of a job that has failed."""
+    ending = job()
+    ending.end(Cause.FAILED, 3, since=0.0)
+    ending.pass_on(signal.SIGTERM, 1.0)
+    assert sent(ending, 100.0) == [(3.0, signal.SIGTERM), (3.0 + ENDING, signal.SIGKILL)]
+
+
+def test_a_time_out_does_not_wait() -> None:
+    ending, now = job(timeout=1e3), time.monotonic()
+    assert ending.next and now < ending.next
+    assert not ending.times_out(now)
+    ending.pass_on(signal.SIGINT, now)
+    assert ending.times_out(now + 1e4) and not ending.times_out(now + 1e4)
+    assert ending.result() == 124
+    assert ending.next <= time.monotonic()
