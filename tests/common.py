@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 import os
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import pytest
@@ -63,6 +63,14 @@ def ring() -> tuple[int, int, int, int]:
     """Return the number of this PE, how many there are, the next one and the one before."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     return me, n, (me + 1) % n, (me - 1) % n
+
+
+def one_line(text: str, *names: str) -> Callable[..., Any]:
+    """Return a function, to run on the host or to make a kernel of, with an item and arguments of these names."""
+    scope: dict[str, Any] = {"ishmem": ishmem}
+    exec(f"def function(item, {', '.join(names)}):\n    {text}\n", scope)
+    function: Callable[..., Any] = scope["function"]
+    return function
 
 
 def new_queue(like: Any, *properties: str) -> dpctl.SyclQueue:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from common import same
-from subprocesses import program, run_program
 
 import ishmem
 from ishmem.testing import Pes
@@ -109,27 +106,26 @@ def test_active_sets(pes: Pes) -> None:
     pes.run(check_sets, 3)
     pes.run(check_collectives)
     pes.run(check_refused)
-    alone = Pes(pes.n)  # where no other test has left a team
-    try:
+    with Pes(pes.n) as alone:  # where no other test has left a team
         alone.run(check_full, 64)
-    finally:
-        alone.stop()
 
 
+@pytest.mark.ishmem(4, init=False)
 def test_disagreement() -> None:
-    done = run_program(program("active_sets_of_dissent"), 4, timeout=120)
-    assert done.returncode == 0, done
-    asked = {0: "start=0, stride=1, size=2", 1: "start=0, stride=1, size=3"}
-    for me, other in ((0, 1), (1, 0)):
-        assert f"PE {me}: {asked[me]}; PE {other}: {asked[other]}" in done.stdout, done
-    told = r"the PEs disagree; PE 1 asks for start=0, stride=1, size=3, PE 0 does not|PE [01] has given up"
-    assert re.search(rf"\[2\] refused: active_set: ({told})", done.stdout), done
-    assert done.stdout.count("an earlier call failed as the PEs disagreed") == 12, done
-    assert done.stdout.count("[3] made") == 5, done
-
-
-def test_missing() -> None:
-    assert "[0] lost 1" in run_program(program("death_before_an_active_set"), 2, timeout=120).stdout
-    done = run_program(program("pe_leaves_before_an_active_set"), 2, timeout=120)
-    assert "[0] lost 1" in done.stdout, done
-    assert "Warning" not in done.stderr, done
+    """PE 2 asks only members that agree with it or never hear of it: it learns from PE 1."""
+    asked = ((0, 1, 2), (0, 1, 3), (0, 1, 3), (3, 1, 1))
+    said = [f"PE {pe}: start=0, stride=1, size={asked[pe][2]}" for pe in range(2)]
+    first = {
+        0: f"{said[0]}; {said[1]}", 1: f"{said[1]}; {said[0]}",
+        2: r"the PEs disagree; PE 1 asks for start=0, stride=1, size=3, PE 0 does not|PE [01] has given up",
+    }  # fmt: skip
+    with ishmem.init():
+        me, whole = ishmem.my_pe(), ishmem.active_set(0, 1, 4)
+        for turn in range(5):
+            if me == 3:
+                ishmem.active_set(*asked[me])
+            else:
+                words = "an earlier call failed as the PEs disagreed" if turn else first[me]
+                with pytest.raises(ishmem.SymmetryError, match=words):
+                    ishmem.active_set(*asked[me])
+        whole.sync()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from common import dpex, dpnp, kapi, same
 
 import ishmem
 from ishmem.common.type_tables import ATOMICS
-from ishmem.testing import Pes
 
 ORDERS = (ishmem.ORDER_RELAXED, ishmem.ORDER_ACQUIRE, ishmem.ORDER_RELEASE, ishmem.ORDER_ACQ_REL)
 OPERANDS = {(): (), ("value",): (3,), ("cond", "value"): (12, 3)}
@@ -89,18 +87,12 @@ def check_messages(where: str) -> None:
         ishmem.barrier_all()
 
 
-@pytest.fixture(scope="module", params=[{}, {"ISHMEM_SIM_ORDER": "late:7"}, {"ISHMEM_CHECK": "1"}], ids=str)
-def jobs(request: pytest.FixtureRequest) -> Iterator[Pes]:
-    pool = Pes(2, request.param)
-    yield pool
-    pool.stop()
-
-
 @pytest.mark.slow_cases(
     "the same without settings",
-    "{'ISHMEM_CHECK': '1'}-check_shapes-()",
-    "{'ISHMEM_SIM_ORDER': 'late:7'}-check_shapes-()",
+    "check_shapes-()-{'ISHMEM_CHECK': '1'}",
+    "check_shapes-()-{'ISHMEM_SIM_ORDER': 'late:7'}",
 )
+@pytest.mark.parametrize("env", [{}, {"ISHMEM_SIM_ORDER": "late:7"}, {"ISHMEM_CHECK": "1"}], ids=str)
 @pytest.mark.parametrize(
     ("check", "arguments"),
     [
@@ -108,16 +100,13 @@ def jobs(request: pytest.FixtureRequest) -> Iterator[Pes]:
     ],
     ids=lambda each: getattr(each, "__name__", str(each)),
 )  # fmt: skip
-def test_orders(jobs: Pes, check: Any, arguments: tuple[str, ...]) -> None:
-    jobs.run(check, *arguments)
+def test_orders(pool_with, check: Any, arguments: tuple[str, ...], env: dict[str, str]) -> None:
+    pool_with(2, env).run(check, *arguments)
 
 
 @pytest.mark.slow("test_orders, on one node; test_chapters_on_nodes.py::test_chapter[amo]")
-def test_on_nodes() -> None:
-    pool = Pes(2, nodes=[1, 1])
-    try:
-        for where in ("host", "kernel"):
-            pool.run(check_messages, where)
-        pool.run(check_shapes)
-    finally:
-        pool.stop()
+def test_on_nodes(pool_with) -> None:
+    pool = pool_with(2, nodes=[1, 1])
+    for where in ("host", "kernel"):
+        pool.run(check_messages, where)
+    pool.run(check_shapes)

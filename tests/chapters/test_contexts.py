@@ -11,7 +11,8 @@ from common import pattern, same, symmetric
 import ishmem
 
 
-def check_operations() -> None:
+@pytest.mark.ishmem
+def test_operations() -> None:
     """Every operation, on the team that numbers the PEs backwards."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     team = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
@@ -53,7 +54,8 @@ def check_operations() -> None:
     team.destroy()
 
 
-def check_atomics() -> None:
+@pytest.mark.ishmem
+def test_atomics() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     team = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
     ctx = ishmem.ctx_create(team)
@@ -80,12 +82,6 @@ def check_atomics() -> None:
     with pytest.raises(ishmem.StateError, match="destroyed"):
         ctx.quiet()
     team.destroy()
-
-
-@pytest.mark.ishmem
-def test_operations() -> None:
-    check_operations()
-    check_atomics()
 
 
 @pytest.mark.ishmem
@@ -162,7 +158,8 @@ def test_sessions() -> None:
     same(counter, np.array([10]))
 
 
-def check_own_engine() -> None:
+@pytest.mark.ishmem(2, env={"ISHMEM_COPY_CUTOVER": "1"}, exact=True)
+def test_own_engine() -> None:
     """The quiet of one context does not complete the operations of another."""
     from ishmem.runtime import job
 
@@ -191,16 +188,12 @@ def check_own_engine() -> None:
     ishmem.barrier_all()
     if ishmem.my_pe() == pe:
         same(a, np.ones(8))
+    test_operations()
+    test_atomics()
 
 
-@pytest.mark.ishmem(2, env={"ISHMEM_COPY_CUTOVER": "1"}, exact=True)
-def test_own_engine() -> None:
-    check_own_engine()
-    check_operations()
-    check_atomics()
-
-
-def check_life() -> None:
+@pytest.mark.ishmem([1, 3])
+def test_life() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a = ishmem.zeros(2, dtype="i4")
     team = ishmem.TEAM_WORLD.split_strided(0, 1, 1)
@@ -234,7 +227,8 @@ def check_life() -> None:
     same(a, np.array([0, 7], "i4"))
 
 
-def check_limit() -> None:
+@pytest.mark.ishmem(1)
+def test_limit() -> None:
     from ishmem import contexts
 
     made = [ishmem.ctx_create() for _ in range(contexts.MAX_CONTEXTS)]
@@ -244,12 +238,6 @@ def check_limit() -> None:
     made.append(ishmem.ctx_create())
     for ctx in made:
         ctx.destroy()
-
-
-@pytest.mark.ishmem([1, 3])
-def test_life() -> None:
-    check_life()
-    check_limit()
 
 
 @pytest.mark.ishmem(2)

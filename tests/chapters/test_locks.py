@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 
 import numpy as np
 import pytest
 from common import CHECKING, dpex, dpnp, kapi, same
-from subprocesses import program, run_program
 
 import ishmem
 from ishmem.locks import NEXT, SERVING, TICKETS, find
@@ -241,12 +239,3 @@ def check_kernel(rounds: int, serving: int, host_too: bool) -> None:
 def test_kernel(serving: int, host_too: bool) -> None:
     """Also where the numbers of tickets wrap."""
     check_kernel(40 if ishmem.n_pes() < 3 else 12, serving, host_too)
-
-
-# --- a holder dies
-
-
-def test_death() -> None:
-    result = run_program(program("death_with_a_lock"), 2)
-    assert result.returncode in (128 + signal.SIGKILL, 137, 1), result
-    assert "lost 1" in result.stdout, result

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, pattern, ring, same, symmetric
-from subprocesses import program, run_program
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
@@ -194,13 +193,26 @@ def test_static_sync(dtype: str) -> None:
     ishmem.barrier_all()
 
 
+@pytest.mark.ishmem(2, env={"ISHMEM_HOST_ATOMICS": "kernel", "ISHMEM_COPY_CUTOVER": "1"}, exact=True)
 def test_static_without_coherent_host_atomics() -> None:
     """Static objects are host memory: their atomics are the host's own, whatever the device can do."""
-    done = run_program(
-        program("atomics_on_static_memory"), 2, env={"ISHMEM_HOST_ATOMICS": "kernel", "ISHMEM_COPY_CUTOVER": "1"}
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("sum [0, 2, 0, 0]") == 2
+    a = ishmem.static("coherent", 4, "int64")
+    for pe in range(2):
+        ishmem.atomic_add(a, 1, pe, 1)
+    ishmem.barrier_all()
+    assert a.tolist() == [0, 2, 0, 0]
+
+
+@pytest.mark.ishmem(2, init=False)
+def test_static_objects_outlive_the_job() -> None:
+    with ishmem.init():
+        a = ishmem.static("a", 3, "i4")
+        b = ishmem.ptr(a, 0)
+        ishmem.put(a, np.full(3, 5, "i4"), 1 - ishmem.my_pe())
+        ishmem.barrier_all()
+    assert a.tolist() == b.tolist() == [5, 5, 5]
+    with pytest.raises(ishmem.StateError):
+        ishmem.static("a", 3, "i4")
 
 
 @dpex.kernel
@@ -245,12 +257,6 @@ def test_static_errors() -> None:
     ishmem.static("last", 1 << 20, "u1")
     assert len(os.listdir("/proc/self/fd")) <= descriptors + n  # maps, no descriptors of ours
     ishmem.barrier_all()
-
-
-def test_static_objects_outlive_the_job() -> None:
-    done = run_program(program("static_memory_after_finalize"), 2)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("after [5, 5, 5] [5, 5, 5]") == 2 and done.stdout.count("state") == 2
 
 
 # ---- the bytes of an array as another dtype

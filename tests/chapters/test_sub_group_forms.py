@@ -9,7 +9,6 @@ import pytest
 from common import dpex, dpnp, kapi
 
 import ishmem
-from ishmem.testing import Pes
 
 pytestmark = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex has no sub-groups")
 
@@ -34,7 +33,8 @@ def exchange(item: kapi.NdItem, dest, source, back, flags, seen, pe):
     seen[2, i] = ishmem.test_any_work_group(flags[: number + 1], ishmem.CMP_EQ, np.uint64(number + 1), group)
 
 
-def check_exchange() -> None:
+@pytest.mark.ishmem
+def test_each_sub_group_exchanges_its_part() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     dest, flags = ishmem.zeros(4000, dtype="i8"), ishmem.zeros(ITEMS, dtype="u8")
     source, back, seen = dpnp.arange(1000 * me, 1000 * me + 1000), dpnp.zeros(1000, dtype="i8"), dpnp.zeros((3, ITEMS))
@@ -53,11 +53,6 @@ def check_exchange() -> None:
     for part in (got[1000 : 1000 + count], got[2000 : 2000 + count]):
         assert (part[::2] == left[::2]).all() and not part[1::2].any()
     assert (seen.asnumpy() == [numbers + 1, np.ones(ITEMS), numbers]).all()
-
-
-@pytest.mark.ishmem
-def test_each_sub_group_exchanges_its_part() -> None:
-    check_exchange()
 
 
 @dpex.kernel
@@ -97,13 +92,10 @@ def test_one_sub_group_calls_collectives(size: int) -> None:
         ishmem.free(array)
 
 
+@pytest.mark.ishmem(2, env={"ISHMEM_SIM_OPTIMISE": "0"}, exact=True)
 def test_sub_groups_of_large_modules() -> None:
     """The simulator's runtime must optimise modules with sub-groups, of whatever size."""
-    pool = Pes(2, {"ISHMEM_SIM_OPTIMISE": "0"})
-    try:
-        pool.run(check_exchange)
-    finally:
-        pool.stop()
+    test_each_sub_group_exchanges_its_part()
 
 
 @dpex.kernel

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, same
-from subprocesses import program, run_program
+from subprocesses import run_program
 
 import ishmem
 from ishmem.runtime import job
@@ -205,18 +206,25 @@ def test_life(pes: Pes) -> None:
     pes.run(check_predefined)
     pes.run(check_refused)
     pes.run(check_destroyed)
-    alone = Pes(pes.n)  # where no other test has left a team
-    try:
+    with Pes(pes.n) as alone:  # where no other test has left a team
         alone.run(check_limit, 64)
-    finally:
-        alone.stop()
 
 
+@pytest.mark.ishmem(2, init=False, env={"ISHMEM_TEAMS_MAX": "4"})
 def test_setting() -> None:
-    done = run_program(program("few_teams"), 2, env={"ISHMEM_TEAMS_MAX": "4"})
-    assert done.returncode == 0, done
-    assert done.stdout.count("ISHMEM_TEAMS_MAX is 4") == 4, done
-    assert "Warning" not in done.stderr, done
+    """The predefined teams can be named before init; a team that is left alive is no leak."""
+    assert repr(WORLD) == "ishmem.TEAM_WORLD" and ishmem.TEAM_NODE and not INVALID
+    with ishmem.init(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        team = WORLD.split_strided(0, 1, 2)
+        for _ in range(2):
+            with pytest.raises(ishmem.IshmemError, match="ISHMEM_TEAMS_MAX is 4"):
+                WORLD.split_strided(0, 1, 2)
+        assert ishmem.team_ptr(team, ishmem.zeros(1), 0) is not None
+        ishmem.free_all()
+
+
+def test_wrong_setting() -> None:
     refused = run_program("import ishmem; ishmem.init()", 1, env={"ISHMEM_TEAMS_MAX": "65"})
     assert "ISHMEM_TEAMS_MAX: got '65', allowed: 3 to 64" in refused.stderr, refused
 
@@ -263,16 +271,14 @@ def test_independent() -> None:
     team.destroy()
 
 
+@pytest.mark.ishmem(3, init=False)
 def test_leaving() -> None:
-    done = run_program(program("pe_leaves_during_syncs"), 3)
-    assert done.returncode == 0, done
-    assert done.stdout.count("done") == 3, done
-
-
-def test_missing() -> None:
-    assert "[0] lost 1" in run_program(program("death_in_a_team_sync"), 2).stdout
-    done = run_program(program("pe_leaves_before_a_sync"), 2)
-    assert "[0] lost 1" in done.stdout, done
+    """The last PE finalises while the others synchronise a team."""
+    with ishmem.init():
+        team = WORLD.split_strided(0, 1, 2)
+        for _ in range(200 if team else 0):
+            time.sleep(0.001 * (ishmem.my_pe() == 0))
+            team.sync()
 
 
 # --- in kernels

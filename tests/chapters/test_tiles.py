@@ -20,7 +20,6 @@ from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.type_tables import HALVES, REDUCTIONS, RMA_TYPES
 from ishmem.graph import Graph
 from ishmem.runtime import recording
-from ishmem.testing import Pes
 
 ROUTINES = [name for name, routine in COLLECTIVES.items() if routine.tiles]
 SIZES = [(0, 5), (3, 0), (1, 1), (5, 1), (1, 7), (3, 7), (33, 129)]
@@ -168,15 +167,11 @@ def test_halves(form: str, dtype: str) -> None:
     halves.same(a, wanted, dtype)
 
 
-def check_registered(form: str) -> None:
-    with registered_arrays():
-        check_all("int32", form, [(3, 7), (20, 129)])
-
-
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("form", ["host", "group"])
 def test_registered(form: str) -> None:
-    check_registered(form)
+    with registered_arrays():
+        check_all("int32", form, [(3, 7), (20, 129)])
 
 
 @pytest.mark.slow_cases("without access", "nodes", "late")
@@ -188,14 +183,11 @@ def test_registered(form: str) -> None:
         pytest.param({"env": {"ISHMEM_SIM_ORDER": "late:4"}}, id="late"),
     ],
 )
-def test_by_the_proxy(mode: dict[str, Any]) -> None:
-    pool = Pes(3, **mode)
-    try:
-        for form in ("host", "group"):
-            pool.run(check_all, "float32", form, [(3, 7), (20, 129)])
-        pool.run(check_registered, "group")
-    finally:
-        pool.stop()
+def test_by_the_proxy(pool_with, mode: dict[str, Any]) -> None:
+    pool = pool_with(3, **mode)
+    for form in ("host", "group"):
+        pool.run(check_all, "float32", form, [(3, 7), (20, 129)])
+    pool.run(test_registered, "group")
 
 
 @pytest.mark.ishmem(2)

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import operator
 import time
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, edges, kapi, same, symmetric
+from common import COMPARE, dpex, dpnp, edges, kapi, same, symmetric
 from subprocesses import program, run_program
 
 import ishmem
 from ishmem.common.constants import Cmp
 from ishmem.common.type_tables import WAIT_TYPES
-
-COMPARE = {
-    Cmp.EQ: operator.eq, Cmp.NE: operator.ne, Cmp.GT: operator.gt,
-    Cmp.GE: operator.ge, Cmp.LT: operator.lt, Cmp.LE: operator.le,
-}  # fmt: skip
 
 
 def truth(dtype: str) -> np.ndarray:
@@ -191,7 +185,17 @@ def test_refused() -> None:
                 routine(*arguments)
 
 
-@pytest.mark.parametrize("call", ["wait", "barrier_all", "sync_all", "finalize"])
-def test_lost(call: str) -> None:
-    result = run_program(program("pe_leaves_during_a_call"), 3, call)
-    assert sorted(line[-6:] for line in result.stdout.split("\n") if "told" in line) == ["told 0", "told 2"], result
+LOSSES = [
+    *((call, "exit") for call in ("wait_until", "wait_until_any", "barrier_all", "sync_all", "broadcast", "finalize")),
+    *((call, "kill") for call in ("set_lock", "team_sync", "active_set")),
+    *((call, "finalize") for call in ("team_sync", "active_set", "broadcast")),
+]
+
+
+@pytest.mark.parametrize(("call", "how"), LOSSES)
+def test_lost(call: str, how: str) -> None:
+    """Each call that waits for a PE ends when that PE has left, and names it."""
+    n = 2 if call == "active_set" else 3  # of more members, one may hear from another that it has given up
+    done = run_program(program("lost_pe"), n, call, how)
+    told = sorted(line[-6:] for line in done.stdout.split("\n") if "told" in line)
+    assert told == ["told 0", "told 2"][: n - 1], done

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import pytest
@@ -47,59 +47,25 @@ class Calls:
         kinds = {"": (), "in_order": ("in_order",)}
         self.queues = {kind: dpctl.SyclQueue(context, device, property=given) for kind, given in kinds.items()}
 
-    def atomic_set(self, turn: int) -> None:
-        ishmem.atomic_set(self.token, turn, self.to)
+    def follow(self, turn: int, *events: Any) -> None:
+        """Wait for events, and store the token."""
+        for event in events:
+            event.wait()
+        ishmem.p(self.token, turn, self.to)
 
-    def atomic_inc(self, turn: int) -> None:
-        ishmem.atomic_inc(self.token, self.to)
+    def put_signal_on_queue(self, signal: int, operation: int, kind: str) -> None:
+        arrays = self.box, self.source, self.token
+        ishmem.put_signal_on_queue(*arrays, signal, operation, self.to, self.queues[kind]).wait()
 
-    def atomic_fetch_add(self, turn: int) -> None:
+    def fetch_add(self, turn: int) -> None:
         assert ishmem.atomic_fetch_add(self.token, 1, self.to) == turn - 1
 
-    def atomic_compare_swap(self, turn: int) -> None:
+    def swap(self, turn: int) -> None:
         assert ishmem.atomic_compare_swap(self.token, turn - 1, turn, self.to) == turn - 1
-
-    def signal_add(self, turn: int) -> None:
-        ishmem.signal_add(self.token, 1, self.to)
-
-    def put_signal(self, turn: int) -> None:
-        ishmem.put_signal(self.box, np.full(COUNT, turn), self.token, 1, ishmem.SIGNAL_ADD, self.to)
-
-    def put_nbi(self, turn: int) -> None:
-        ishmem.put_nbi(self.box, np.full(COUNT, turn), self.to)
-        ishmem.quiet()
-        ishmem.p(self.token, turn, self.to)
-
-    def get(self, turn: int) -> None:
-        ishmem.get(self.source, self.box, self.to)
-        ishmem.p(self.token, turn, self.to)
-
-    def barrier_all(self, turn: int) -> None:
-        ishmem.barrier_all()
-        ishmem.p(self.token, turn, self.to)
-
-    def put_on_queue(self, turn: int) -> None:
-        ishmem.put_on_queue(self.box, self.source, self.to, self.queues[""]).wait()
-        ishmem.p(self.token, turn, self.to)
-
-    def put_signal_on_queue(self, turn: int) -> None:
-        self._put_signal(1, ishmem.SIGNAL_ADD, "")
-
-    def put_signal_on_queue_in_order(self, turn: int) -> None:
-        self._put_signal(1, ishmem.SIGNAL_ADD, "in_order")
-
-    def put_signal_on_queue_set(self, turn: int) -> None:
-        self._put_signal(turn, ishmem.SIGNAL_SET, "")
-
-    def signal_add_on_queue(self, turn: int) -> None:
-        ishmem.signal_add_on_queue(self.token, 1, self.to, self.queues[""]).wait()
-
-    def signal_add_on_queue_in_order(self, turn: int) -> None:
-        ishmem.signal_add_on_queue(self.token, 1, self.to, self.queues["in_order"]).wait()
 
     def wait_until_on_queue(self, turn: int) -> None:
         event = ishmem.wait_until_on_queue(self.echo, ishmem.CMP_GE, turn, self.queues[""])
-        ishmem.p(self.token, turn, self.to)
+        self.follow(turn)
         event.wait()
 
     def host_memory_on_queue(self, turn: int) -> None:
@@ -108,16 +74,33 @@ class Calls:
         ishmem.wait_until_on_queue(self.echo, ishmem.CMP_GE, turn, queue)
         ishmem.put_on_queue(self.box, np.full(COUNT, turn), self.to, queue)
         event = ishmem.get_on_queue(got, self.box, self.to, queue)
-        ishmem.p(self.token, turn, self.to)
+        self.follow(turn)
         event.wait()
         assert (got == turn).all()
 
-    def _put_signal(self, signal: int, operation: int, kind: str) -> None:
-        queue, arrays = self.queues[kind], (self.box, self.source, self.token)
-        ishmem.put_signal_on_queue(*arrays, signal, operation, self.to, queue).wait()
 
-
-CALLS = [name for name in vars(Calls) if not name.startswith("_")]
+ADD, SET = ishmem.SIGNAL_ADD, ishmem.SIGNAL_SET
+CALLS: dict[str, Callable[[Calls, int], Any]] = {
+    "atomic_set": lambda c, turn: ishmem.atomic_set(c.token, turn, c.to),
+    "atomic_inc": lambda c, turn: ishmem.atomic_inc(c.token, c.to),
+    "atomic_fetch_add": Calls.fetch_add,
+    "atomic_compare_swap": Calls.swap,
+    "signal_add": lambda c, turn: ishmem.signal_add(c.token, 1, c.to),
+    "put_signal": lambda c, turn: ishmem.put_signal(c.box, np.full(COUNT, turn), c.token, 1, ADD, c.to),
+    "put_nbi": lambda c, turn: (ishmem.put_nbi(c.box, np.full(COUNT, turn), c.to), ishmem.quiet(), c.follow(turn)),
+    "get": lambda c, turn: (ishmem.get(c.source, c.box, c.to), c.follow(turn)),
+    "barrier_all": lambda c, turn: (ishmem.barrier_all(), c.follow(turn)),
+    "put_on_queue": lambda c, turn: c.follow(turn, ishmem.put_on_queue(c.box, c.source, c.to, c.queues[""])),
+    "put_signal_on_queue": lambda c, turn: c.put_signal_on_queue(1, ADD, ""),
+    "put_signal_on_queue_in_order": lambda c, turn: c.put_signal_on_queue(1, ADD, "in_order"),
+    "put_signal_on_queue_set": lambda c, turn: c.put_signal_on_queue(turn, SET, ""),
+    "signal_add_on_queue": lambda c, turn: ishmem.signal_add_on_queue(c.token, 1, c.to, c.queues[""]).wait(),
+    "signal_add_on_queue_in_order": lambda c, turn: ishmem.signal_add_on_queue(
+        c.token, 1, c.to, c.queues["in_order"]
+    ).wait(),
+    "wait_until_on_queue": Calls.wait_until_on_queue,
+    "host_memory_on_queue": Calls.host_memory_on_queue,
+}
 
 
 def check_call(name: str) -> None:
@@ -126,7 +109,7 @@ def check_call(name: str) -> None:
     ishmem.barrier_all()
     events = dpex.call_kernel_async(answer, kapi.Range(1), (), calls.token, calls.echo, 1, ROUNDS)
     for turn in range(1, ROUNDS + 1):
-        getattr(calls, name)(turn)
+        CALLS[name](calls, turn)
         ishmem.wait_until(calls.echo, ishmem.CMP_GE, turn)
     for event in events:
         event.wait()

@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi
+from common import dpex, dpnp, kapi, one_line
 from numba import typeof, types
 
 import ishmem
@@ -91,9 +91,7 @@ def kernel_of(name: str) -> Callable[..., Any]:
         "test_lock": "words[1] = ishmem.test_lock(words)",
         "clear_lock": "ishmem.clear_lock(words)",
     }
-    scope: dict[str, Any] = {"ishmem": ishmem}
-    exec(f"def operation(item, words, signal, pe):\n    {calls.get(name, f'ishmem.{name}()')}\n", scope)
-    return dpex.kernel(scope["operation"])  # type: ignore[no-any-return]
+    return dpex.kernel(one_line(calls.get(name, f"ishmem.{name}()"), "words", "signal", "pe"))  # type: ignore
 
 
 def compiled(name: str) -> bytes:

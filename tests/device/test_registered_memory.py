@@ -22,7 +22,6 @@ import test_wait_sets
 from common import CHECKING, dpex, dpnp, kapi, same
 
 import ishmem
-from ishmem.testing import Pes
 
 ALL = [dtype for dtype in test_kernels_collectives.KERNEL_TYPES if dtype != "bool"]
 CHECKS = {
@@ -84,23 +83,19 @@ def registered_arrays() -> Iterator[None]:
         ishmem.deregister(each)
 
 
-def check(name: str) -> None:
+@pytest.mark.slow_cases("other chapters", "2pes-indexed", "2pes-reductions", "2pes-wait sets")
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("name", CHECKS)
+def test_chapters(name: str) -> None:
     function, arguments = CHECKS[name]
     with registered_arrays():
         function(*arguments)
 
 
-@pytest.mark.slow_cases("other chapters", "2pes-indexed", "2pes-reductions", "2pes-wait sets")
-@pytest.mark.ishmem(2)
-@pytest.mark.parametrize("name", CHECKS)
-def test_chapters(name: str) -> None:
-    check(name)
-
-
 @pytest.mark.ishmem([1, 3])
 @pytest.mark.parametrize("name", ["rma", "collectives", "reductions"])
 def test_other_numbers_of_pes(name: str) -> None:
-    check(name)
+    test_chapters(name)
 
 
 @pytest.mark.slow_types
@@ -123,15 +118,12 @@ BY_PROXY = ["rma", "amo", "signals by group", "strided", "collectives", "reducti
 
 @pytest.mark.slow("test_tiles.py::test_by_the_proxy, whose tiles are registered, too")
 @pytest.mark.parametrize("mode", MODES)
-def test_by_the_proxy(mode: str) -> None:
+def test_by_the_proxy(pool_with, mode: str) -> None:
     """Operations that a kernel leaves to the host, also atomics under a lock."""
-    pool = Pes(3, **MODES[mode])
-    try:
-        for name in BY_PROXY:
-            pool.run(check, name)
-        test_amo.check_tickets(pool.run(storm))
-    finally:
-        pool.stop()
+    pool = pool_with(3, **MODES[mode])
+    for name in BY_PROXY:
+        pool.run(test_chapters, name)
+    test_amo.check_tickets(pool.run(storm))
 
 
 def storm() -> tuple[int, list[int]]:

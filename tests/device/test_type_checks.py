@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, same
+from common import dpex, dpnp, kapi, one_line, same
 from numba.core.errors import NumbaError
 from subprocesses import program, run_program
 
 import ishmem
 
-Body = Callable[..., Any]
-
-
-def one_call(text: str) -> Body:
-    """Return a kernel of three arrays whose body is one line."""
-    names: dict[str, Any] = {"ishmem": ishmem}
-    exec(f"def kernel(item, a, b, c):\n    {text}\n", names)
-    body: Body = names["kernel"]
-    return body
+ABC = ("a", "b", "c")
 
 
 def said_by_host(text: str, *arrays: Any) -> str:
     with pytest.raises((TypeError, ValueError)) as caught:
-        one_call(text)(None, *arrays)
+        one_line(text, *ABC)(None, *arrays)
     return str(caught.value)
 
 
 def said_by_kernel(text: str, *arrays: Any) -> str:
-    kernel, space = dpex.kernel(one_call(text)), kapi.Range(1)
+    kernel, space = dpex.kernel(one_line(text, *ABC)), kapi.Range(1)
     with pytest.raises(NumbaError) as caught:
         dpex.call_kernel(kernel, space, *arrays)
     return str(caught.value)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 import pytest
-from common import CHECKING, dpex, dpnp, kapi
+from common import CHECKING, COMPARE, dpex, dpnp, kapi
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES, WAIT_TYPES
-
-HOLDS = {
-    ishmem.CMP_EQ: operator.eq, ishmem.CMP_NE: operator.ne, ishmem.CMP_GT: operator.gt, ishmem.CMP_GE: operator.ge,
-    ishmem.CMP_LT: operator.lt, ishmem.CMP_LE: operator.le,
-}  # fmt: skip
 
 WIDE = ("int64", "uint64")
 
@@ -50,7 +43,7 @@ def check_comparisons(dtype: str, wide: str) -> None:
     held = dpnp.zeros((len(values), len(elements), 6), dtype="i4")
     swapped = dpnp.zeros((len(values), len(elements)), dtype="i4")
     dpex.call_kernel(compare, kapi.Range(1), a, given, held, swapped, ishmem.my_pe())
-    wanted = [[[does(element, value) for does in HOLDS.values()] for element in elements] for value in values]
+    wanted = [[[does(element, value) for does in COMPARE.values()] for element in elements] for value in values]
     assert (held.asnumpy() == np.array(wanted)).all()
     assert a.asnumpy().tolist() == elements
 

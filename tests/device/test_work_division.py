@@ -71,8 +71,5 @@ def check_shares() -> None:
 
 def test_shares() -> None:
     """On a PE of its own: the functions that these kernels call are compiled with constants of another process."""
-    pool = Pes(1)
-    try:
+    with Pes(1) as pool:
         pool.run(check_shares)
-    finally:
-        pool.stop()

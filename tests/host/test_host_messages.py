@@ -9,7 +9,6 @@ import pytest
 from common import dpnp
 
 import ishmem
-from ishmem.environment import settings
 
 
 def raises(kind: type[Exception], words: str, function: Callable[..., Any], *arguments: Any) -> None:
@@ -45,26 +44,3 @@ def test_names_of_other_libraries(name: str, wanted: str) -> None:
     words = rf"module 'ishmem' has no attribute '{name}'; its name here is {wanted}"
     raises(AttributeError, words, getattr, ishmem, name)
     assert not hasattr(ishmem, name)
-
-
-WRONG = {
-    "DEVICES": "two", "MEMORY": "16Q", "STRICT": "yes", "TRACE": "3", "IPC": "fds", "PEERS": "all", "FAIL": "launch",
-    "SLOW": "5@x", "VECTORISE": "on", "HOST_ATOMICS": "2",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "value"), WRONG.items())
-def test_settings_of_the_simulator(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    monkeypatch.setenv(f"ISHMEM_SIM_{name}", value)
-    raises(ValueError, rf"ISHMEM_SIM_{name}: got '{value}', allowed: ", settings.load)
-
-
-def test_settings_that_the_simulator_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"MEMORY": "0x10M", "FAIL": "alloc:3,launch:5@1", "SLOW": "20@1", "VECTORISE": "64K"}.items():
-        monkeypatch.setenv(f"ISHMEM_SIM_{name}", value)
-    settings.load()
-
-
-def test_algorithms_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ISHMEM_ALGORITHM", "sum_reduce=bar")
-    raises(ValueError, "sum_reduce has no algorithm 'bar'; allowed are slot, mapped", settings.load)

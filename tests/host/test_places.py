@@ -157,9 +157,6 @@ def check_tables() -> None:
 
 def test_kernels() -> None:
     """On a PE of its own: the functions that these kernels call are compiled with constants of another process."""
-    pool = Pes(1)
-    try:
+    with Pes(1) as pool:
         pool.run(check_kernel)
         pool.run(check_tables)
-    finally:
-        pool.stop()

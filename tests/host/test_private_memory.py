@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from common import dpctl, dpnp, pattern, same, tensor
+from common import dpctl, dpnp, pattern, ring, same, tensor
 
 import ishmem
 from ishmem import _core
 from ishmem.ipc import pyze
 from ishmem.runtime import job
-from ishmem.testing import Pes
 
 POOLED = (1, 512, 5000)
 LARGE = (8 << 20) // 8
@@ -46,15 +44,12 @@ def is_mapped(array: Any) -> bool:
     return _core.private_place(address_of(array), 1) != 0
 
 
-def neighbours() -> tuple[int, int, int]:
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    return me, (me + 1) % n, (me - 1) % n
-
-
-def check_kinds(counts: tuple[int, ...], mapped: bool) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("mapped", [True])
+def test_kinds(mapped: bool) -> None:
     """Every operation with every kind of private array, several times: before and after it is mapped."""
-    me, right, left = neighbours()
-    for count in counts:
+    me, n, right, left = ring()
+    for count in POOLED:
         dest, origin = ishmem.zeros((4, count), dtype="i8"), ishmem.array(values(me, count))
         for kind in ("dpnp", "dpctl", "shared", "host"):
             for turn in range(3):
@@ -78,40 +73,26 @@ def check_kinds(counts: tuple[int, ...], mapped: bool) -> None:
         ishmem.free(dest)
 
 
-@pytest.mark.ishmem
-def test_kinds() -> None:
-    check_kinds(POOLED, True)
-
-
-@pytest.fixture(
-    scope="module",
-    params=[
-        {"ISHMEM_SIM_STRICT": "1"},
-        {"ISHMEM_SIM_IPC": "tiles"},
-        {"ISHMEM_SIM_IPC": "opaque"},
-        {"ISHMEM_SIM_HOST_ATOMICS": "0"},
-        {"ISHMEM_COPY_CUTOVER": "1"},
+@pytest.mark.slow("the same with other settings")
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"ISHMEM_SIM_STRICT": "1"}, {"ISHMEM_SIM_IPC": "tiles"}, {"ISHMEM_SIM_IPC": "opaque"},
+        {"ISHMEM_SIM_HOST_ATOMICS": "0"}, {"ISHMEM_COPY_CUTOVER": "1"},
     ],
     ids=str,
-)
-def other_route(request: pytest.FixtureRequest) -> Iterator[tuple[Pes, bool]]:
-    pool = Pes(2, request.param)
-    yield pool, "ISHMEM_COPY_CUTOVER" not in request.param
-    pool.stop()
-
-
-@pytest.mark.slow("the same with other settings")
-def test_other_routes(other_route: tuple[Pes, bool]) -> None:
-    pool, mapped = other_route
-    pool.run(check_kinds, POOLED, mapped)
+)  # fmt: skip
+def test_other_routes(pool_with, env: dict[str, str]) -> None:
+    mapped = "ISHMEM_COPY_CUTOVER" not in env
+    pool_with(2, env).run(test_kinds, mapped)
     if mapped:
-        pool.run(check_reuse)
+        pool_with(2, env).run(test_reuse)
 
 
 @pytest.mark.ishmem(2)
 def test_result() -> None:
     """A put sends what the operation before it computed, and a computation sees what a get brought."""
-    me, right, left = neighbours()
+    me, n, right, left = ring()
     x, dest = dpnp.arange(LARGE, dtype="i8"), ishmem.zeros(LARGE, dtype="i8")
     for turn in range(4):
         y = x * 3 + (me + turn)
@@ -123,9 +104,10 @@ def test_result() -> None:
         ishmem.barrier_all()
 
 
-def check_reuse() -> None:
+@pytest.mark.ishmem(2)
+def test_reuse() -> None:
     """Memory that was freed and allocated again is another allocation, though its address is the same."""
-    me, right, left = neighbours()
+    me, n, right, left = ring()
     context, dest = job.current().heap.context, ishmem.zeros(LARGE, dtype="i8")
     addresses, ids = [], []
     for turn in range(8):
@@ -148,11 +130,6 @@ def check_reuse() -> None:
     assert len(set(addresses)) < len(addresses), "no address came again: nothing was tested"
 
 
-@pytest.mark.ishmem(2)
-def test_reuse() -> None:
-    check_reuse()
-
-
 def usage() -> tuple[int, int]:
     """Return the descriptors and the mappings of this process."""
     with open("/proc/self/maps") as file:
@@ -163,7 +140,7 @@ def usage() -> tuple[int, int]:
 def test_no_leak() -> None:
     """Mappings of freed memory go away, with their descriptors, and the bound holds."""
     turns = 40
-    _me, right, _left = neighbours()
+    me, n, right, left = ring()
     private, dest = job.current().heap.private_memory, ishmem.zeros(LARGE, dtype="i8")
     most, private._most_bytes = private._most_bytes, 20 << 20
     kept: list[Any] = []
@@ -183,7 +160,7 @@ def test_no_leak() -> None:
 def test_threads() -> None:
     """A copy that runs without the interpreter's lock keeps its mapping, whatever other threads map."""
     turns = 6
-    me, right, left = neighbours()
+    me, n, right, left = ring()
     private = job.current().heap.private_memory
     most, private._most_bytes = private._most_bytes, 20 << 20
     targets = [ishmem.zeros(LARGE, dtype="i8") for _ in range(3)]
@@ -213,7 +190,7 @@ def test_threads() -> None:
 @pytest.mark.ishmem
 def test_edges() -> None:
     """Views at the ends of an allocation, memory objects, and what is no private memory."""
-    me, right, left = neighbours()
+    me, n, right, left = ring()
     whole, dest = dpnp.asarray(pattern("u1", 4096, me)), ishmem.zeros(4096, dtype="u1")
     for part in (slice(0, 1), slice(4095, 4096), slice(3, 4093), slice(0, 0)):
         for _ in range(2):

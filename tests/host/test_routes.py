@@ -5,7 +5,6 @@ The simulator imitates such machines. The checks are those of the tests of the o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Callable
 
 import numpy as np
@@ -29,7 +28,6 @@ from ishmem import _core
 from ishmem.common.errors import IshmemError
 from ishmem.runtime import job
 from ishmem.runtime.routes import Route
-from ishmem.testing import Pes
 
 MODES = {
     "PCIe": {"ISHMEM_SIM_PEERS": "access", "ISHMEM_SIM_HOST_ATOMICS": "0"},
@@ -68,7 +66,7 @@ HOST: list[tuple[Any, ...]] = [
     (test_register.check_collectives, "int64", (1, 700)),
     (test_reductions.check_halves, "bfloat16", (1, 5001), ("sum_reduce", "sum_exscan")),
     (test_strided.test_host, "int16"),
-    (test_contexts.check_operations,),
+    (test_contexts.test_operations,),
     (test_on_queue.test_copies, "int16"),
     (test_on_queue.test_strided, "int32"),
 ]
@@ -89,18 +87,10 @@ CHECKS = {
 }
 
 
-@pytest.fixture(scope="module")
-def modes() -> Iterator[dict[str, Pes]]:
-    pools = {mode: Pes(2, settings) for mode, settings in MODES.items()}
-    yield pools
-    for pool in pools.values():
-        pool.stop()
-
-
 @pytest.fixture
-def far(request: pytest.FixtureRequest, modes: dict[str, Pes]) -> Pes:
-    """Two PEs of a mode; they serve all tests of the module, which a fixture with parameters of its own would not."""
-    return modes[request.param]
+def far(request: pytest.FixtureRequest, pool_with: Any) -> Any:
+    """Two PEs of a mode."""
+    return pool_with(2, MODES[request.param])
 
 
 def on(*names: str) -> Any:
@@ -124,7 +114,7 @@ def check_routes(wanted: int) -> None:
     [("PCIe", Route.STORES), ("none", Route.STAGED), ("none, discrete", Route.STAGED)],
     indirect=["far"],
 )
-def test_routes(far: Pes, wanted: Route) -> None:
+def test_routes(far, wanted: Route) -> None:
     far.run(check_routes, wanted)
 
 
@@ -149,19 +139,19 @@ def test_routes(far: Pes, wanted: Route) -> None:
     ],
     indirect=["far"],
 )
-def test_operation(far: Pes, check: Callable[..., None], arguments: list[Any]) -> None:
+def test_operation(far, check: Callable[..., None], arguments: list[Any]) -> None:
     far.run(check, *arguments)
 
 
 @pytest.mark.slow("test_operation, at once")
 @on("PCIe", "none")
-def test_contention(far: Pes) -> None:
+def test_contention(far) -> None:
     """Atomics of hosts and kernels, of owners and peers, on the same elements: none is lost."""
     test_amo.check_tickets(far.run(test_amo.everyone))
 
 
 @on("PCIe")
-def test_views(far: Pes) -> None:
+def test_views(far) -> None:
     far.run(test_rma.test_ptr_views, "float64")
     far.run(test_rma.test_ptr_in_kernel)
 
@@ -189,7 +179,7 @@ def check_ptr_in_kernel() -> None:
 
 
 @on("none", "none, discrete")
-def test_no_ptr_in_kernels(far: Pes) -> None:
+def test_no_ptr_in_kernels(far) -> None:
     far.run(check_ptr_in_kernel)
 
 
@@ -246,16 +236,12 @@ def check_none_in_kernels() -> None:
 
 
 @on("PCIe", "none")
-def test_ptr_is_none_in_kernels(far: Pes) -> None:
+def test_ptr_is_none_in_kernels(far) -> None:
     far.run(check_none_in_kernels)
 
 
-def test_ptr_of_a_pe_on_another_node_is_none_in_kernels() -> None:
-    pool = Pes(3, nodes=[2, 1])
-    try:
-        pool.run(check_none_in_kernels)
-    finally:
-        pool.stop()
+def test_ptr_of_a_pe_on_another_node_is_none_in_kernels(pool_with) -> None:
+    pool_with(3, nodes=[2, 1]).run(check_none_in_kernels)
 
 
 @dpex.kernel
@@ -282,12 +268,8 @@ def check_empty_access() -> None:
 
 
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="kernels of numba-dpex have no checks of indices")
-def test_access_through_an_empty_ptr_is_reported() -> None:
-    pool = Pes(2, {**MODES["none"], "ISHMEM_CHECK": "1"})
-    try:
-        pool.run(check_empty_access)
-    finally:
-        pool.stop()
+def test_access_through_an_empty_ptr_is_reported(pool_with) -> None:
+    pool_with(2, {**MODES["none"], "ISHMEM_CHECK": "1"}).run(check_empty_access)
 
 
 # ---- what goes through the proxy, and what does not
@@ -326,7 +308,7 @@ def check_counts() -> None:
 
 
 @on("PCIe", "none")
-def test_only_what_must_goes_through_the_host(far: Pes) -> None:
+def test_only_what_must_goes_through_the_host(far) -> None:
     far.run(check_counts)
 
 
@@ -347,18 +329,11 @@ def check_bad_requests() -> None:
 
 
 @on("none", "none, discrete")
-def test_requests_that_make_no_sense(far: Pes) -> None:
+def test_requests_that_make_no_sense(far) -> None:
     far.run(check_bad_requests)
 
 
 # ---- four PEs on two cards
-
-
-@pytest.fixture(scope="module")
-def cards() -> Iterator[Pes]:
-    pool = Pes(4, {"ISHMEM_SIM_PEERS": "none", "ISHMEM_SIM_CARD": "2"})
-    yield pool
-    pool.stop()
 
 
 def check_cards() -> None:
@@ -367,7 +342,8 @@ def check_cards() -> None:
 
 
 @pytest.mark.slow("test_operation")
-def test_two_cards(cards: Pes) -> None:
+def test_two_cards(pool_with) -> None:
+    cards = pool_with(4, {"ISHMEM_SIM_PEERS": "none", "ISHMEM_SIM_CARD": "2"})
     cards.run(check_cards)
     cards.run(test_rma.check_kernel_cases, "int16", SAMPLE[::3])
     cards.run(test_rma.check_host_cases, "float16", SAMPLE[::3])

@@ -115,6 +115,17 @@ def test_debug(text, level):
     assert load_with(DEBUG=text).debug == level
 
 
+SIMULATOR = {
+    "DEVICES": "two", "MEMORY": "16Q", "STRICT": "yes", "TRACE": "3", "IPC": "fds", "PEERS": "all", "FAIL": "launch",
+    "SLOW": "5@x", "VECTORISE": "on", "HOST_ATOMICS": "2",
+}  # fmt: skip
+"""Settings of the simulator, with values that it does not take."""
+
+
+def test_values_that_the_simulator_takes():
+    load_with(SIM_MEMORY="0x10M", SIM_FAIL="alloc:3,launch:5@1", SIM_SLOW="20@1", SIM_VECTORISE="64K")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "allowed"),
     [
@@ -129,6 +140,8 @@ def test_debug(text, level):
         ("SIM_ORDER", "early", "late, or late: and a seed"),
         ("SIM_ORDER", "late:x", "late, or late: and a seed"),
         ("SIM_ORDER", "late:-1", "late, or late: and a seed"),
+        ("ALGORITHM", "sum_reduce=bar", "slot, mapped"),
+        *((f"SIM_{name}", text, "") for name, text in SIMULATOR.items()),
     ],
 )
 def test_wrong_values(name, text, allowed):

@@ -17,7 +17,6 @@ from test_process_group import torchrun
 import ishmem
 from ishmem import deep_ep
 from ishmem.runtime import submitted
-from ishmem.testing import Pes
 
 MOST, HIDDEN, TOPK, PER_PE = 8, 64, 3, 4
 
@@ -314,12 +313,8 @@ def test_errors() -> None:
 
 
 @pytest.mark.slow("test_elastic, and test_chapters_on_nodes.py::test_chapter, on two nodes")
-def test_on_two_nodes() -> None:
-    pool = Pes(2, nodes=[1, 1])
-    try:
-        pool.run(check_modes, MODES[:2])
-    finally:
-        pool.stop()
+def test_on_two_nodes(pool_with) -> None:
+    pool_with(2, nodes=[1, 1]).run(check_modes, MODES[:2])
 
 
 @pytest.mark.slow_cases("test_elastic", "2")

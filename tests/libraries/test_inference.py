@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
-from typing import Callable
 
 import numpy as np
 import pytest
@@ -17,10 +15,9 @@ import ishmem
 from ishmem import inference
 from ishmem.common.inference import ONE_SHOT_BYTES, PIECE
 from ishmem.inference import Communicator
-from ishmem.testing import Pes
 
 DTYPES = ("float32", "float16", "bfloat16")
-SIZES = (0, 1, 2, 7, 256, 1025, 5001)
+SIZES = (0, 1, 2, 7, 256, 1025, 5001, ONE_SHOT_BYTES // 2 + 777)
 GUARD = 3
 ROW = 96
 
@@ -85,15 +82,10 @@ def check_all_reduce(dtype, sizes, **cutover):
             assert_guarded(source, wanted)
 
 
-@pytest.mark.slow_cases("the same on other numbers of PEs", "4pes")
-@pytest.mark.ishmem([1, 3, 4])
-@pytest.mark.one_node
-def test_numbers_of_pes() -> None:
-    check_all_reduce("float16", (0, 1, 7, 3001))
-
-
+@pytest.mark.slow_cases("the same on other numbers of PEs", "1pes-float16", "4pes-float16")
 @pytest.mark.slow_types
-@pytest.mark.ishmem(2)
+@pytest.mark.one_type("float16")
+@pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_all_reduce(dtype) -> None:
@@ -108,12 +100,6 @@ def test_two_shot(dtype) -> None:
     """Whole chunks and a part of one, in which some PEs have no piece."""
     chunk = ishmem.n_pes() * PIECE * (1 if dtype == "float32" else 2)
     check_all_reduce(dtype, (chunk, chunk + 1, 2 * chunk + 777), one_shot_nbytes=0)
-
-
-@pytest.mark.ishmem(2)
-@pytest.mark.one_node
-def test_beyond_the_cutover() -> None:
-    check_all_reduce("float16", (ONE_SHOT_BYTES // 2 + 777,))
 
 
 @pytest.mark.ishmem(2)
@@ -150,7 +136,14 @@ def test_many_calls() -> None:
             np.testing.assert_array_equal(x.asnumpy(), wanted)
 
 
-def check_gather_and_scatter(dtype):
+@pytest.mark.slow_cases("2 PEs", "1pes-float16")
+@pytest.mark.slow_cases("the same on 1 PE, and others on 2", "3pes-float16")
+@pytest.mark.slow_types
+@pytest.mark.one_type("float16")
+@pytest.mark.ishmem
+@pytest.mark.one_node
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gather_and_scatter(dtype) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     with Communicator(4 * 3001 * n) as tp:
         for size in (1, 5, 3001):
@@ -165,23 +158,11 @@ def check_gather_and_scatter(dtype):
 
 
 @pytest.mark.slow_types
-@pytest.mark.ishmem(2)
+@pytest.mark.one_type("bfloat16")
+@pytest.mark.ishmem
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_gather_and_scatter(dtype) -> None:
-    check_gather_and_scatter(dtype)
-
-
-@pytest.mark.slow_cases("2 PEs", "1pes")
-@pytest.mark.slow_cases("the same on 1 PE, and others on 2", "3pes")
-@pytest.mark.ishmem([1, 3])
-@pytest.mark.one_node
-def test_other_collectives_on_other_numbers_of_pes() -> None:
-    check_gather_and_scatter("float16")
-    check_rms_norm("bfloat16")
-
-
-def check_rms_norm(dtype):
+def test_rms_norm(dtype) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     with Communicator(1 << 16) as tp:
         for rows in (1, 5, 70):
@@ -198,14 +179,6 @@ def check_rms_norm(dtype):
             limit = {"float32": 1e-5, "float16": 1e-3, "bfloat16": 8e-3}[dtype]
             found = as_numbers(out.asnumpy(), dtype)
             np.testing.assert_allclose(found, wanted, rtol=limit, atol=1e-6 if dtype != "float16" else 1e-7)
-
-
-@pytest.mark.slow_types
-@pytest.mark.ishmem(2)
-@pytest.mark.one_node
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_rms_norm(dtype) -> None:
-    check_rms_norm(dtype)
 
 
 @dpex.kernel
@@ -238,12 +211,8 @@ def test_in_kernels(dtype) -> None:
     if dtype == "float16" and dpex.HAS_NUMBA_DPEX:
         pytest.skip("kernels of numba-dpex have no arrays of float16")
     check_in_kernels(dtype, (1, 0, 5001), 3)
-
-
-@pytest.mark.ishmem(2)
-@pytest.mark.one_node
-def test_two_shot_in_kernels() -> None:
-    check_in_kernels("float32", (5 * ishmem.n_pes() * PIECE + 9,), 3, one_shot_nbytes=0)
+    if dtype == "float32":
+        check_in_kernels(dtype, (5 * ishmem.n_pes() * PIECE + 9,), 3, one_shot_nbytes=0)
 
 
 @pytest.mark.ishmem(2)
@@ -332,8 +301,8 @@ def test_errors() -> None:
 @CHECKING
 def test_checked() -> None:
     check_all_reduce("float32", (1, 7, 1025))
-    check_gather_and_scatter("bfloat16")
-    check_rms_norm("float16")
+    test_gather_and_scatter("bfloat16")
+    test_rms_norm("float16")
     check_in_kernels("float32", (1, 5001), 3)
 
 
@@ -362,35 +331,21 @@ def test_mismatch() -> None:
         assert (x.asnumpy() == n * (n - 1) // 2).all()
 
 
-@pytest.fixture
-def pool_with() -> Iterator[Callable[..., Pes]]:
-    """Start two PEs with settings, or on nodes."""
-    pools: list[Pes] = []
-
-    def start(settings: dict[str, str] | None = None, nodes: list[int] | None = None) -> Pes:
-        pools.append(Pes(2, settings, nodes))
-        return pools[-1]
-
-    yield start
-    for each in pools:
-        each.stop()
-
-
 @pytest.mark.slow("the same with other settings")
 def test_peers_without_atomics(pool_with):
     """Cards on PCIe: loads and stores reach peers, atomics do not."""
-    pool = pool_with({"ISHMEM_SIM_PEERS": "access", "ISHMEM_SIM_HOST_ATOMICS": "0"})
+    pool = pool_with(2, {"ISHMEM_SIM_PEERS": "access", "ISHMEM_SIM_HOST_ATOMICS": "0"})
     pool.run(check_all_reduce, "float16", (1, 7, 1025))
-    pool.run(check_gather_and_scatter, "float32")
+    pool.run(test_gather_and_scatter, "float32")
 
 
-def check_a_far_pe():
+def no_communicator():
     with pytest.raises(ValueError, match=r"loads and stores do not reach PE \d of the team"):
         Communicator(64)
 
 
 def test_a_far_pe(pool_with):
-    pool_with(nodes=[1, 1]).run(check_a_far_pe)
+    pool_with(2, nodes=[1, 1]).run(no_communicator)
 
 
 @pytest.mark.slow("test_gather_and_scatter; counts calls")

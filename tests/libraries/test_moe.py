@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from common import CHECKING, dpnp
+from common import CHECKING, dpnp, ring
 from halves import as_bits, as_numbers, named
 from subprocesses import program, run_program
 
 import ishmem
 from ishmem.moe import Buffer
-from ishmem.testing import Pes
 
 MOST, HIDDEN, TOPK = 6, 35, 3
 WHOLE_UNITS = 40  # elements of a row that is some units of 16 bytes, of each dtype
@@ -99,15 +97,11 @@ def check_layers(dtype, routes=tuple(ROUTES), hooks=False):
                 check_layer(buffer, route, dtype, seed, hooks)
 
 
-@pytest.mark.slow_cases("the same on other numbers of PEs", "3pes", "4pes")
+@pytest.mark.slow_cases("the same on other numbers of PEs", "3pes-float32", "4pes-float32")
+@pytest.mark.one_type("float32")
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_layers() -> None:
-    check_layers("float32")
-
-
-@pytest.mark.ishmem(2)
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_layers_of_16_bits(dtype) -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_layers(dtype) -> None:
     check_layers(dtype)
 
 
@@ -276,16 +270,12 @@ def sum_of_pes(x, topk_idx, dtype):
     return as_bits(total, dtype)
 
 
-@pytest.mark.slow_cases("the same on other numbers of PEs", "3pes")
+@pytest.mark.slow_cases("the same on other numbers of PEs", "3pes-float32")
+@pytest.mark.one_type("float32")
 @pytest.mark.ishmem
-def test_normal() -> None:
-    check_normal("float32")
-
-
-@pytest.mark.ishmem(2)
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_normal_of_16_bits(dtype) -> None:
-    check_normal(dtype, ("random", "an expert twice"))
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_normal(dtype) -> None:
+    check_normal(dtype, tuple(ROUTES) if dtype == "float32" else ("random", "an expert twice"))
 
 
 @pytest.mark.slow_cases("the same on other numbers of PEs", "2pes", "3pes")
@@ -293,29 +283,22 @@ def test_normal_of_16_bits(dtype) -> None:
 def test_normal_in_rounds() -> None:
     check_normal("float32", inputs=many_inputs)
     check_normal("bfloat16", routes=("random",), inputs=many_inputs)
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    with Buffer(2, 8, n, 1) as buffer:
-        x, scales = dpnp.full((5, 8), me + 1, dtype="u1"), dpnp.full((5, 3), me / 2, dtype="f4")
-        topk_idx, weights = dpnp.full((5, 1), (me + 1) % n), dpnp.full((5, 1), me, dtype="f4")
-        (recv_x, recv_scales), _, _, lengths, handle = buffer.dispatch((x, scales), topk_idx, weights)
-        before = (me - 1) % n
-        assert recv_x.shape == (5, 8) and (recv_x.asnumpy() == before + 1).all() and lengths == [5]
-        assert recv_scales.shape == (5, 3) and (recv_scales.asnumpy() == before / 2).all()
-        assert handle.layout.asnumpy()[0, before].tolist() == [0, 5]
-        assert handle.origins.asnumpy().tolist() == [list(range(5))]
 
 
-@pytest.mark.ishmem(2)
-def test_normal_float8() -> None:
-    me, n = ishmem.my_pe(), ishmem.n_pes()
+@pytest.mark.ishmem([1, 2, 3])
+@pytest.mark.parametrize("tokens", [2, 5])
+def test_normal_float8(tokens) -> None:
+    """Tokens of one byte per element, with scales, in one round and in several."""
+    me, n, right, before = ring()
     with Buffer(2, 8, n, 1) as buffer:
-        x, scales = dpnp.full((2, 8), me + 1, dtype="u1"), dpnp.full((2, 3), me / 2, dtype="f4")
-        topk_idx, weights = dpnp.full((2, 1), (me + 1) % n), dpnp.full((2, 1), me, dtype="f4")
-        (recv_x, recv_scales), chosen, recv_weights, lengths, _ = buffer.dispatch((x, scales), topk_idx, weights)
-        before = (me - 1) % n
-        assert recv_x.shape == (2, 8) and (recv_x.asnumpy() == before + 1).all()
-        assert recv_scales.shape == (2, 3) and (recv_scales.asnumpy() == before / 2).all()
-        assert (recv_weights.asnumpy() == before).all() and not chosen.asnumpy().any() and lengths == [2]
+        x, scales = dpnp.full((tokens, 8), me + 1, dtype="u1"), dpnp.full((tokens, 3), me / 2, dtype="f4")
+        topk_idx, weights = dpnp.full((tokens, 1), right), dpnp.full((tokens, 1), me, dtype="f4")
+        (recv_x, recv_scales), chosen, recv_weights, lengths, handle = buffer.dispatch((x, scales), topk_idx, weights)
+        assert recv_x.shape == (tokens, 8) and (recv_x.asnumpy() == before + 1).all() and lengths == [tokens]
+        assert recv_scales.shape == (tokens, 3) and (recv_scales.asnumpy() == before / 2).all()
+        assert (recv_weights.asnumpy() == before).all() and not chosen.asnumpy().any()
+        assert handle.layout.asnumpy()[0, before].tolist() == [0, tokens]
+        assert handle.origins.asnumpy().tolist() == [list(range(tokens))]
 
 
 def check_sizes():
@@ -415,20 +398,6 @@ def test_experts_out_of_range() -> None:
         assert out.asnumpy()[:, 0].tolist() == [0, 1]
 
 
-@pytest.fixture(scope="module")
-def pool_with() -> Iterator[Callable[..., Pes]]:
-    """Start PEs with settings or on nodes."""
-    pools: list[Pes] = []
-
-    def start(n: int, env: dict[str, str] | None = None, nodes: list[int] | None = None) -> Pes:
-        pools.append(Pes(n, env, nodes))
-        return pools[-1]
-
-    yield start
-    for each in pools:
-        each.stop()
-
-
 @pytest.mark.slow("test_layers, and test_chapters_on_nodes.py::test_chapter, on two nodes")
 def test_on_two_nodes(pool_with):
     pool = pool_with(4, nodes=[2, 2])
@@ -436,11 +405,7 @@ def test_on_two_nodes(pool_with):
     pool.run(check_normal, "float32", ("random",))
 
 
-@pytest.mark.slow_cases(
-    "the same with other settings",
-    "{'ISHMEM_SIM_ORDER': 'late:3'}",
-    "{'ISHMEM_SIM_PEERS': 'none'}",
-)
+@pytest.mark.slow("the same with other settings")
 @pytest.mark.parametrize("settings", [{"ISHMEM_SIM_ORDER": "late:3"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
 def test_by_the_proxy(pool_with, settings):
     pool_with(2, settings).run(check_layers, "float32", ("random", "random", "one expert"))
