@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Callable
 
 import dpnp
@@ -13,6 +13,12 @@ from ishmem import dpex
 
 own_compiler = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex compiles kernels here")
 """For tests of what numba-dpex lacks."""
+
+
+def quick_or_slow(pairs: Iterable[tuple[str, str]], quick: Sequence[tuple[str, str]]) -> list[Any]:
+    """Return pairs of types as parameters of a test, slow but for some."""
+    slow = pytest.mark.slow(f"the same test of {len(quick)} pairs")
+    return [pytest.param(*each, marks=() if each in quick else slow) for each in pairs]
 
 
 def run(kernel: Callable[..., Any], count: int, *arguments: Any, **options: Any) -> list[np.ndarray]:

@@ -9,7 +9,7 @@ import dpnp
 import numpy as np
 import pytest
 from edge_values import INTEGERS, WORD, computed, edges, exact, pairs
-from launching import own_compiler, run
+from launching import own_compiler, quick_or_slow, run
 
 from ishmem import dpex
 
@@ -31,13 +31,11 @@ NO_TYPE = {"a + b", "a - b", "a * b", "a // b", "a | b", "a ^ b", "divmod(a, b)[
 POWERS = {"a ** b", "pow(a, b)"}
 BITS = {"a & b", "a | b", "a ^ b"}
 
-PAIRS = list(itertools.product(INTEGERS, INTEGERS))
 QUICK = [
     ("uint64", "uint64"), ("uint64", "int64"), ("int64", "uint64"), ("int64", "int64"), ("uint32", "uint32"),
     ("uint8", "int8"), ("int8", "uint64"), ("uint16", "uint8"), ("bool", "uint64"),
 ]  # fmt: skip
-
-TYPES = "uint64", "int64", "int8", "uint16", "bool"
+PAIRS = quick_or_slow(itertools.product(INTEGERS, INTEGERS), QUICK)
 
 
 def compiles(expression: str, left: str, right: str) -> bool:
@@ -71,7 +69,6 @@ def check(expressions: list[str], a: np.ndarray, b: np.ndarray) -> None:
                 assert real[number, place] == float(value), shown
 
 
-@pytest.mark.slow("test_some_operators")
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_operators(left: str, right: str) -> None:
     expressions = [each for each in OPERATORS if compiles(each, left, right)]
@@ -80,19 +77,16 @@ def test_operators(left: str, right: str) -> None:
     check(expressions, *pairs(left, right))
 
 
-@pytest.mark.parametrize(("left", "right"), QUICK)
-def test_some_operators(left: str, right: str) -> None:
-    test_operators(left, right)
-
-
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.slow_cases("the other types", "uint8", "int16", "int32", "uint32")
+@pytest.mark.parametrize("dtype", INTEGERS)
 def test_with_constants(dtype: str) -> None:
     a = edges(dtype)
     wrong = ["int(a)"] if dtype == "uint64" else []
     check([each for each in OF_ONE if each not in wrong], a, a)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.slow_cases("the other types", "uint8", "int16", "int32", "uint32")
+@pytest.mark.parametrize("dtype", INTEGERS)
 def test_signs_and_reals(dtype: str) -> None:
     a = edges(dtype)
     expressions = ["-a", "float(a)", "bool(a)", "a / 3", "a ** -1", "a ** -2", "not a", "-(a < 3)"]
@@ -110,13 +104,6 @@ def test_signs_and_reals(dtype: str) -> None:
     if dtype != "bool":
         bits = computed(["~a"], a, a)[0][0]
         assert bits.tolist() == [~each % WORD for each in values]
-
-
-@pytest.mark.slow("test_with_constants, test_signs_and_reals")
-@pytest.mark.parametrize("dtype", [each for each in INTEGERS if each not in TYPES])
-def test_other_types(dtype: str) -> None:
-    test_with_constants(dtype)
-    test_signs_and_reals(dtype)
 
 
 def test_difference_of_small_unsigned_numbers_is_signed() -> None:

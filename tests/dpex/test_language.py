@@ -133,12 +133,6 @@ def assign_row_array(item, o, m, v):
     o[i, :] = m[3 - i]
 
 
-@t(A(4), A(4, np.float32))
-def view_dtype(item, o, f):
-    i = item.get_id(0)
-    o[i] = f.view(np.int32)[i]
-
-
 @t(A(4), M())
 def tuples(item, o, m):
     i = item.get_id(0)
@@ -187,20 +181,6 @@ def device(item, o):
     i = item.get_id(0)
     x, y = dev2((i, 2), k=5)
     o[i] = dev(i) + dev(i, 1) + dev(i, b=2, c=9) + x + y
-
-
-@t(A(8, np.int64), np.array([7, -7, 7, -7, 5, -5, 0, 1]), np.array([2, 2, -2, -2, 3, 3, 4, -4]), items=8)
-def intdiv(item, o, a, b):
-    i = item.get_id(0)
-    q, r = divmod(a[i], b[i])
-    o[i] = a[i] // b[i] * 100 + a[i] % b[i] + q * 1000 + r
-
-
-@t(A(8, np.float64), np.array([7, -7, 7, -7, 5, -5, 0, 1.5]), np.array([2, 2, -2, -2, 3, 3, 4, -4.0]), items=8)
-def fltdiv(item, o, a, b):
-    i = item.get_id(0)
-    q, r = divmod(a[i], b[i])
-    o[i] = a[i] // b[i] * 100 + a[i] % b[i] + q * 1000 + r
 
 
 @t(A(8, np.float64), np.array([7, -7, 7, -7, 5, -5, 0, 1.5]), items=8)
@@ -264,16 +244,6 @@ def private(item, o):
     o[i] = s
 
 
-for dt in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.uint64):
-
-    def widths(item, o, a):
-        i = item.get_id(0)
-        o[i] = a[i] * 3 + (a[i] << 2) - (a[i] >> 1) | (a[i] & 1) ^ (~a[i])
-
-    widths.__name__ = f"width_{np.dtype(dt)}"
-    t(A(4, dt), np.array([1, 2, 100, 250]).astype(dt))(widths)
-
-
 @t(A(4), A(4))
 def swap_aug(item, o, a):
     i = item.get_id(0)
@@ -284,22 +254,6 @@ def swap_aug(item, o, a):
     x, y = i, 2
     x, y = y, x
     o[i] += x * 10 + y
-
-
-@t(A(4), A(4))
-def lambdas(item, o, a):
-    i = item.get_id(0)
-    o[i] = (lambda q: q * 2)(a[i])
-
-
-@t(A(4), A(4))
-def inner(item, o, a):
-    i = item.get_id(0)
-
-    def g(q):
-        return q + a[i]
-
-    o[i] = g(3)
 
 
 @t(A(4), A(4))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from edge_values import INTEGERS, REALS, edges, pairs
-from launching import apply, own_compiler
+from launching import apply, own_compiler, quick_or_slow
 
 pytestmark = [own_compiler, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 
@@ -20,15 +20,13 @@ OF_TWO = [
 ]  # fmt: skip
 OF_ONE = ["sign", "absolute", "negative", "positive", "invert", "square", "reciprocal", "isnan", "sqrt", "floor"]
 INEXACT = {"power", "hypot", "sqrt", "reciprocal", "true_divide"}
-PAIRS = list(itertools.product((*INTEGERS, *REALS), repeat=2))
 QUICK = [
-    ("int8", "int8"),
     ("uint64", "uint64"),
     ("int64", "int64"),
-    ("uint8", "int16"),
     ("float64", "float32"),
     ("float32", "int64"),
 ]
+PAIRS = quick_or_slow(itertools.product((*INTEGERS, *REALS), repeat=2), QUICK)
 
 
 def same(found: np.ndarray, wanted: np.ndarray, exact: bool) -> np.ndarray:
@@ -58,15 +56,8 @@ def compare(names: list[str], a: np.ndarray, b: np.ndarray) -> None:
             assert not bad.any(), (expression, str(a.dtype), str(b.dtype), shown)
 
 
-@pytest.mark.slow("test_some_functions")
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_functions(left: str, right: str) -> None:
-    compare(OF_TWO, *pairs(left, right))
-
-
-@pytest.mark.slow_cases("other types", "int8-int8", "uint8-int16")
-@pytest.mark.parametrize(("left", "right"), QUICK)
-def test_some_functions(left: str, right: str) -> None:
     compare(OF_TWO, *pairs(left, right))
 
 

@@ -10,13 +10,11 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from subprocesses import program, run_at_once, run_command, run_program
 
 import ishmem
 from ishmem import dpex
-from ishmem.testing import Pes, PesError
 from ishmem.testing.fork_server import ISHMRUN
 from ishmem.testing.nodes import COMMAND
 
@@ -204,21 +202,6 @@ def test_device() -> None:
         assert [(each.returncode, each.stdout) for each in done] == [(0, "3\n")] * 2, done
     wrong = "import ishmem\nishmem.init(device='level_zero:gpu:77')"
     assert run_command([sys.executable, "-c", wrong], env=SMALL).returncode == 1
-
-
-def check_fails(odd: int) -> None:
-    if ishmem.my_pe() == odd:
-        raise np.linalg.LinAlgError("on purpose")
-    ishmem.barrier_all()
-
-
-@pytest.mark.slow("test_pytest_plugin.py")
-@pytest.mark.ishmem(2)
-def test_harness_reports(pes: Pes) -> None:
-    """A failing check is a failing test, also while the other PE waits; the next one runs on new PEs."""
-    with pytest.raises(PesError, match="on purpose"):
-        pes.run(check_fails, 1)
-    assert pes.run(ishmem.my_pe) == [0, 1]
 
 
 def test_names_that_a_signal_handler_uses_first() -> None:

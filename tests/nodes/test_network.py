@@ -477,10 +477,10 @@ def test_kernel_beside_wait(spread: Pes) -> None:
     spread.run(check_kernel_beside_wait, timeout=120)
 
 
-def run_on_nodes(name: str, sizes: list[int], timeout: float = 90) -> tuple[int, str]:
+def run_on_nodes(name: str, sizes: list[int], *args: str, timeout: float = 90, **env: str) -> tuple[int, str]:
     """Run one of `tests/programs` on emulated nodes; return its status and its output."""
-    command = nodes.launcher(sizes, [sys.executable, str(program(name))], preloaded=True)
-    done = run_command(command, timeout=timeout)
+    command = nodes.launcher(sizes, [sys.executable, str(program(name)), *args], preloaded=True)
+    done = run_command(command, env=env, timeout=timeout)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -14,6 +14,7 @@ import node_faults
 import pytest
 import trials
 from subprocesses import program, run_command
+from test_network import run_on_nodes
 
 from ishmem.testing import nodes
 
@@ -44,13 +45,6 @@ def test_loss_of_one_of_eight_nodes(trial: trials.Trial) -> None:
     assert not outcome.wrong, "\n".join(outcome.wrong)
 
 
-def run_on(name: str, sizes: list[int], *args: str, **env: str) -> tuple[int, str]:
-    """Run one of `tests/programs` on emulated nodes; return its status and its output."""
-    command = nodes.launcher(sizes, [sys.executable, str(program(name)), *args], preloaded=True)
-    done = run_command(command, env=env, timeout=90)
-    return done.returncode, done.stdout + done.stderr
-
-
 def run_by_mpi(n: int, name: str, *args: str, timeout: float = 90) -> tuple[int, str]:
     """Run one of `tests/programs` by mpiexec; return its status and its output."""
     mpiexec = str(Path(sys.executable).with_name("mpiexec"))
@@ -62,7 +56,7 @@ def run_by_mpi(n: int, name: str, *args: str, timeout: float = 90) -> tuple[int,
 def test_a_staged_copy_fails() -> None:
     """When the copy engine fails, the PE whose payloads it stages raises, and the other PE notices its end."""
     env = {"ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_FAIL": "copy:100", "ISHMEM_MPI_DEVICE_MEMORY": "off"}
-    status, output = run_on("staged_copy_fails", [1, 1], **env)
+    status, output = run_on_nodes("staged_copy_fails", [1, 1], **env)
     assert status, output
     assert re.search("told 1 True LevelZeroError zeDeviceGetStatus failed: ZE_RESULT_ERROR_DEVICE_LOST", output), output
     assert re.search("told 0 False PeerLost barrier_all on PE 0: PE 1 is gone", output), output
@@ -72,14 +66,14 @@ def test_a_staged_copy_fails() -> None:
 @pytest.mark.parametrize("then", ["finalize", "nothing"])
 def test_mpi_finalize_first(tmp_path: Path, then: str) -> None:
     """MPI_Finalize finalises ishmem, whether or not the program calls ``ishmem.finalize`` afterwards."""
-    status, output = run_on("mpi_finalize_first", [1, 2], str(tmp_path), then, ISHMEM_LEAKS="ignore")
+    status, output = run_on_nodes("mpi_finalize_first", [1, 2], str(tmp_path), then, ISHMEM_LEAKS="ignore")
     assert status == 0, output
     assert len(list(tmp_path.iterdir())) == 3, output
 
 
 def test_thread_level(tmp_path: Path) -> None:
     """A job on several nodes with MPI that only one thread may call is an error on every PE."""
-    status, output = run_on("thread_level_of_mpi", [1, 1], str(tmp_path))
+    status, output = run_on_nodes("thread_level_of_mpi", [1, 1], str(tmp_path))
     assert status == 0, output
     assert len(list(tmp_path.iterdir())) == 2, output
 

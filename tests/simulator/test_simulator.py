@@ -739,29 +739,6 @@ def test_stack_asynchronous_kernels():
 
 
 @pytest.mark.slow("checks the simulator only")
-def test_stack_in_strict_mode():
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-k",
-            "stack_ranges or (stack_atomics and i8) or asynchronous",
-            __file__,
-        ],
-        env={**os.environ, "ISHMEM_SIM_STRICT": "1"},
-        cwd=HERE,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.slow("checks the simulator only")
 def test_kernels_of_one_process_wait_for_each_other():
     """Two queues of one device: each kernel needs the other's stores to go on."""
     out, _ = run(program("kernels_on_two_queues"))

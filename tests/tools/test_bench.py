@@ -297,16 +297,6 @@ def test_results_of_a_run(measured: tuple[Path, str]) -> None:
     assert csv[0].startswith("op,side,axes,pes,contender,status,median")
 
 
-@pytest.mark.slow("test_what_goes_wrong_is_shown_and_the_rest_is_measured")
-def test_json_round_trip(measured: tuple[Path, str], tmp_path: Path) -> None:
-    head, rows = results.read(measured[0] / "r.json")
-    options = results.options_of(head)
-    assert options.sizes == (8, 4096)
-    results.write(tmp_path / "again.json", rows, options, "device", complete=False)
-    again, same = results.read(tmp_path / "again.json")
-    assert (same, again["options"], again["complete"]) == (rows, head["options"], False)
-
-
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 99, "rows": []}', '{"format": 1, "rows": [{}]}'])
 def test_files_that_hold_no_results(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(text)

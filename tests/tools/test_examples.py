@@ -64,6 +64,34 @@ def test_ring(n: int) -> None:
     assert done.stdout.endswith(f"the token is right: [{' '.join(['10'] * n)}]\n")
 
 
+@ALL
+def test_producer_consumer(n: int) -> None:
+    done = run_program(EXAMPLES / "producer_consumer.py", n, "21")
+    assert done.returncode == 0, done.stdout + done.stderr
+    words = rf"\[{n - 1}\] 21 blocks of 500 points through {n} PEs: off by (\S+) at most\n"
+    found = re.fullmatch(words, done.stdout)
+    assert found, done.stdout
+    assert float(found[1]) < 1e-12
+
+
+@pytest.mark.parametrize("n", [1, 3, 4])
+def test_work_stealing(n: int) -> None:
+    done = run_program(EXAMPLES / "work_stealing.py", n)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.fullmatch(r"\[0\] 200 tasks, by PE: \[(.*)\]; every result is right\n", done.stdout)
+    assert found, done.stdout
+    shares = [int(share) for share in found[1].split(", ")]
+    assert len(shares) == n
+    assert sum(shares) == 200
+
+
+@pytest.mark.parametrize(("n", "grid"), [(1, "1 x 1"), (2, "2 x 1"), (3, "3 x 1"), (4, "2 x 2")])
+def test_halo2d(n: int, grid: str) -> None:
+    done = run_program(EXAMPLES / "halo2d.py", n)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(f" of {grid} is right\n") == n, done.stdout
+
+
 def transformer(n: int, *options: str, env: dict[str, str] | None = None) -> None:
     done = run_program(EXAMPLES / "transformer.py", n, *options, env=env)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -86,16 +86,6 @@ def check_slices(events: list[dict[str, Any]]) -> None:
             assert any(begin - 0.01 <= event["ts"] <= end + 0.01 for begin, end in spans)
 
 
-@pytest.mark.slow("the other tests of traces")
-def test_each_pe_writes_a_file(job: tuple[Path, str]) -> None:
-    assert sorted(path.name for path in job[0].glob("pe-*")) == [f"pe-{pe}.json" for pe in range(N)]
-    for pe in range(N):
-        events = events_of(job[0] / f"pe-{pe}.json")
-        check_format(events)
-        check_slices(events)
-        assert {event["pid"] for event in events} == {pe}
-
-
 def test_the_merged_trace_has_all_pes_and_arrows(read: trace_data.Trace) -> None:
     found = json.loads(json.dumps(trace_data.merged(read)))
     events = found["traceEvents"]
