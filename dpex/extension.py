@@ -193,7 +193,7 @@ class Extension:
         return contextlib.nullcontext()
 
     def settle(self, event: Any) -> None:
-        """Wait for an event before SYCL does, where a host task may hold back its command."""
+        """Wait for an event without SYCL's locks, before SYCL waits: a host task may hold back its command."""
 
     def settle_queue(self, queue: Any) -> None:
         """Wait for a queue, as `settle`."""

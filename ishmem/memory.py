@@ -676,9 +676,13 @@ def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndar
 def filled(
     routine: str, shape: Any, dtype: Callable[[], tuple[str, str]], value: Callable[[], Any] | None
 ) -> ndarray:
-    """Return a new symmetric array, filled with what ``value`` returns; both functions may raise.
+    """Allocate a symmetric array and fill it.
 
-    ``dtype`` returns the dtype of the array, and the name of the one that its bits have in another library.
+    Args:
+        routine: Its name, for error messages.
+        shape: As for ``empty``.
+        dtype: Returns the dtype of the array, and the name of the dtype of another library whose bits it has.
+        value: Returns the elements; None leaves them as they are. An error of it or of ``dtype`` raises on all PEs.
 
     Raises:
         Exception: As for ``empty``.

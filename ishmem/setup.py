@@ -689,7 +689,7 @@ def _release(this: job.Job, state: PeState) -> None:
 
 
 def _leave_mpi(this: job.Job) -> None:
-    """Let this process end without ending the other processes of the MPI job."""
+    """Leave the MPI job, and report to the monitor of the node that the exit of this process is no failure."""
     if this.mpi:
         this.mpi.leave()
     if this.is_watched:

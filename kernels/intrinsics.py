@@ -142,9 +142,9 @@ def device_function(choose: Callable[..., Any]) -> Any:
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Make ``function`` a device function.
+    """Make a device function whose implementation does not depend on the types of its arguments.
 
-    It is compiled once for all integer arguments; ``device_func`` compiles again for each integer literal.
+    All integer arguments share one compilation; ``device_func`` compiles again for each integer literal.
     """
 
     def choose(*_arguments: Any) -> Any:

@@ -240,7 +240,7 @@ class Options(_DefaultOptions, TargetOptions):  # type: ignore[misc, valid-type]
 
 
 class Target(TargetDescriptor):  # type: ignore[misc]
-    """The device for dispatchers of numba."""
+    """Describe the SPIR-V target to numba: its options, typing context and target context."""
 
     options = Options
     typing_context = TypingContext()

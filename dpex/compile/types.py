@@ -70,14 +70,14 @@ class DpnpNdArray(USMNdArray):
 
 
 class LocalAccessorType(USMNdArray):
-    """A `kernel_api.LocalAccessor`: an array that the work-items of a group share."""
+    """Type of a `kernel_api.LocalAccessor`: an array in the local memory of a work-group."""
 
     def __init__(self, ndim: int, dtype: Any, layout: str = "C", addrspace: int = LOCAL, readonly: bool = False):
         super().__init__(ndim, dtype, layout, addrspace, readonly)
 
 
 class PrivateArrayType(USMNdArray):
-    """A `kernel_api.PrivateArray`: an array of one work-item.
+    """Type of a `kernel_api.PrivateArray`: an array in the private memory of a work-item.
 
     Attributes:
         extents: Its shape; empty for a view of one, whose shape is not known when the kernel compiles.

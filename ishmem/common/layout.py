@@ -142,16 +142,16 @@ class NodeStep(NamedTuple):
 
 
 class NodeExchange(NamedTuple):
-    """The blocks that the members of two nodes send each other in a small alltoall of kernels: an int64 each, the runs.
+    """The exchange between two nodes in a small alltoall of kernels, as int64.
 
-    A member of each of the two nodes, an *aggregator*, sends them and receives those of the other node.
+    One member of each node, its *aggregator*, sends all blocks for the other node and receives all from it.
 
     Attributes:
-        place: Where they begin in the slots of the aggregator of this node, in blocks.
-        partner: The aggregator of the other node, as PE.
-        partner_place: Where those of the other node, and for it, begin there.
-        size: Members on the other node.
-        runs: These as members: the first of consecutive ones, and their number.
+        place: Index of the first block of this exchange in the slots of this node's aggregator.
+        partner: The PE that is the aggregator of the other node.
+        partner_place: Index of the first block in the slots of the partner.
+        size: Number of members on the other node.
+        runs: The members on the other node: the first of consecutive ones, and how many they are.
     """
 
     place: int
