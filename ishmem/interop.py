@@ -15,7 +15,7 @@ from ishmem.common.errors import SymmetryError
 from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.memory import extent
-from ishmem.runtime import check, foreign, job
+from ishmem.runtime import agreement, check, foreign, job
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -146,7 +146,7 @@ def register(a: Any) -> None:
     Source: NVSHMEM4Py, register_external_buffer; the symmetric memory of Iris and MORI.
     """
     this = job.current()
-    region, _notes = this.together("register", lambda: this.registered.new(a), str)
+    region, _notes = agreement.check_and_agree(this, "register", lambda: this.registered.new(a), str)
     this.registered.exchange(region)
 
 
@@ -172,8 +172,8 @@ def deregister(a: Any) -> None:
     """
     this = job.current()
     order.quiet()
-    region, _notes = this.together(
-        "deregister", lambda: this.registered.owned(a), lambda found: f"of registration {found.number}"
+    region, _notes = agreement.check_and_agree(
+        this, "deregister", lambda: this.registered.owned(a), lambda found: f"of registration {found.number}"
     )
     this.registered.remove(region)
 

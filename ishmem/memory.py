@@ -24,7 +24,7 @@ from ishmem.common.errors import HeapExhausted, SymmetryError
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import check, docstrings, foreign, job
+from ishmem.runtime import agreement, check, docstrings, foreign, job
 from ishmem.runtime.allocator import ALIGNMENT, Allocation
 from ishmem.runtime.stubs import named
 
@@ -748,5 +748,5 @@ def _together(routine: str, make: Callable[[], T], words: Callable[[T], str]) ->
     this = job.current()
     this.losses.refuse_allocations()
     checked = " with ISHMEM_CHECK" if this.settings.check else ""  # where freed memory waits, offsets differ
-    request, _notes = this.together(routine, make, lambda found: words(found) + checked)
+    request, _notes = agreement.check_and_agree(this, routine, make, lambda found: words(found) + checked)
     return request

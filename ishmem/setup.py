@@ -52,7 +52,7 @@ __all__ = exported(__name__)
 
 _LEAK_WARNINGS = {"auto": ResourceWarning, "warn": RuntimeWarning}
 _NEEDS_STACK = (
-    "ishmem.active_sets", "ishmem.ipc.exchange", "ishmem.ipc.hub", "ishmem.runtime.device_sharing",
+    "ishmem.active_sets", "ishmem.ipc.links", "ishmem.ipc.hub", "ishmem.runtime.device_sharing",
     "ishmem.runtime.heap", "ishmem.runtime.late_delivery", "ishmem.runtime.proxy", "ishmem.runtime.queue_workers",
     "ishmem.runtime.registered", "ishmem.statics",
 )  # fmt: skip
@@ -440,7 +440,7 @@ def _name_pes(this: job.Job, member: Membership) -> None:
 
 def _connect(this: job.Job, member: Membership, start_hub: Callable[[], object]) -> Any:
     from ishmem.ipc import hub
-    from ishmem.ipc.exchange import Links
+    from ishmem.ipc.links import Links
 
     timeout = this.settings.init_timeout
     arguments = member.job, member.node.place, len(member.node.pes), timeout

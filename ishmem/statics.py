@@ -19,7 +19,7 @@ from ishmem.common.errors import HeapExhausted
 from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.ipc import wire
-from ishmem.runtime import check, job
+from ishmem.runtime import agreement, check, job
 
 __all__ = exported(__name__)
 
@@ -70,7 +70,7 @@ def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any
     Source: OpenSHMEM 1.5, 2 (global and static variables).
     """
     this = job.current()
-    request, _notes = this.together("static", lambda: _request(name, shape, dtype), str)
+    request, _notes = agreement.check_and_agree(this, "static", lambda: _request(name, shape, dtype), str)
     statics: Statics = this.statics
     return statics.get(request)
 
@@ -129,7 +129,7 @@ class Statics:
 
     def _make(self, request: _Request) -> np.ndarray[Any, Any]:
         this, nbytes = job.current(), request.nbytes
-        fd, _notes = this.together("static", lambda: _memory(request), lambda _: "made")
+        fd, _notes = agreement.check_and_agree(this, "static", lambda: _memory(request), lambda _: "made")
         try:
             fds = [got[0] for _payload, got in this.links.allgather(b"", [fd], what="static")]
         finally:

@@ -21,7 +21,7 @@ from ishmem.common.layout import FEW_MEMBERS, TWIN
 from ishmem.common.routines import exported
 from ishmem.common.team_shape import Shape
 from ishmem.ipc.wire import Census
-from ishmem.runtime import check, job, long_waits, losses, stubs
+from ishmem.runtime import agreement, check, job, long_waits, losses, stubs
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -204,7 +204,7 @@ class Team:
         this, shape = job.current(), self.shape
         for context in [context for context in this.contexts if context.team == self]:
             context.close()
-        this.agree("team_destroy", f"{shape.start}, {shape.stride}, {shape.size}", self.handle)
+        agreement.agree(this, "team_destroy", f"{shape.start}, {shape.stride}, {shape.size}", self.handle)
         # No PE reads the agreement or waits for this team any more: another team may use its cache lines.
         this.barrier("team_destroy", self.handle)
         this.remove_team(self.handle)
@@ -342,11 +342,13 @@ def _split(
             raise ValueError(f"num_contexts is {contexts}; it must not be negative")
         return layers(), TeamConfig(contexts)
 
-    (wanted, config), agreed = this.together(routine, make, lambda _made: request, parent.handle, free_handles())
+    (wanted, config), agreed = agreement.check_and_agree(
+        this, routine, make, lambda _made: request, parent.handle, free_handles()
+    )
     try:
         handles = _assign(wanted, dict.fromkeys(shape, agreed.free), routine)
     except IshmemError:
-        handles = _assign(wanted, this.free_of_each(parent.handle), routine)
+        handles = _assign(wanted, agreement.free_of_each(this, parent.handle), routine)
     mine: list[Team] = []
     for layer, numbers in zip(wanted, handles):
         own = [Team(number, part, config) for number, part in zip(numbers, layer) if part.index(this.pe) >= 0]

@@ -16,7 +16,7 @@ from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.errors import SymmetryError
 from ishmem.host_collectives import fallback
 from ishmem.host_collectives.collective_call import ROUTINES, Call, Given, Members
-from ishmem.runtime import check, job
+from ishmem.runtime import agreement, check, job
 
 
 def finish(verdict: int, routine: str, dest: Any, source: Any, team: Members, given: Given) -> None:
@@ -35,7 +35,7 @@ def finish(verdict: int, routine: str, dest: Any, source: Any, team: Members, gi
         raise
     # In a call without elements, members with wrong or other arguments raise on all.
     _call(routine, dest[:0, :0], source[:0, :0], team, given._replace(nelems=0))
-    job.current().agree(routine, common, team.handle)
+    agreement.agree(job.current(), routine, common, team.handle)
     if COLLECTIVES[routine].combines is Combines.NOTHING:
         _move(routine, dest, source, team, given.root)
     else:

@@ -18,7 +18,7 @@ from ishmem.common.collective_table import COLLECTIVES, Collective, InPlace
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.layout import FEW_MEMBERS
 from ishmem.host_collectives.collective_call import ROUTINES, Asked, Call, Given, Members, asked
-from ishmem.runtime import check, job
+from ishmem.runtime import agreement, check, job
 
 
 def explain(verdict: int, routine: str, dest: Any, source: Any, team: Members, given: Given) -> NoReturn:
@@ -39,7 +39,7 @@ def dissent(routine: str, team: Members, requests: list[Asked]) -> str:
     calls = {pe: str(request) for pe, request in zip(team.shape, requests)}
     algorithms = {pe: request.algorithm for pe, request in zip(team.shape, requests)}
     if len(set(calls.values())) > 1:
-        return job.describe_dissent(routine, calls)
+        return agreement.describe_dissent(routine, calls)
     if len(set(algorithms.values())) > 1:
         return f"{routine}: the PEs use different algorithms; ISHMEM_ALGORITHM is the same on all PEs"
     size = len(requests)

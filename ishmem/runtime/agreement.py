@@ -1,39 +1,116 @@
-"""What the PEs tell each other in ``init``: their release of ishmem, sizes, Xe cores, and what a loss means."""
+"""Agreement of the PEs of a team on the arguments of a collective call."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
+import struct
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar
 
-import ishmem
-from ishmem.common.errors import IshmemError
+from ishmem import _core
+from ishmem.common.errors import SymmetryError
+from ishmem.common.layout import RECORD
 
 if TYPE_CHECKING:
-    from ishmem.ipc.exchange import Links
-    from ishmem.runtime.network import Network
+    from ishmem.runtime.job import Job
+
+T = TypeVar("T")
+_FREE = struct.Struct("<Q")  # the mask at the start of a record
 
 
-def least_cores(links: Links, network: Network | None, user_size: int, cores: int, on_loss: str) -> int:
-    """Return the least number of Xe cores of the PEs' devices; collective.
+class Agreed(NamedTuple):
+    """The result of `agree`.
+
+    Attributes:
+        free: The bits that all PEs have set.
+        highest: At least every number that a barrier line of these PEs' former teams has held.
+    """
+
+    free: int = 0
+    highest: int = 0
+
+
+def agree(this: Job, routine: str, request: str, team: int = 0, free: int = 0) -> Agreed:
+    """Compare a request across a team, by default that of all PEs; collective, a barrier.
+
+    ``free`` is a bit mask of 64 bits, which may differ between the PEs. No PE reads what each of the others has
+    written unless they differ: the barrier combines it.
 
     Raises:
-        IshmemError: The PEs have different releases of ishmem, sizes of heaps, or answers to a loss; on every PE.
+        SymmetryError: The requests differ; on every PE.
+        PeerLost: A PE is gone.
     """
-    mine = f"{ishmem.__version__} {user_size} {cores} {on_loss}"
-    if network:
-        told = network.all_of(mine)
-    else:
-        told = [part.decode() for part, _fds in links.allgather(mine.encode(), what="init")]
-    releases, sizes, numbers, losses = zip(*(text.split(" ")[:4] for text in told))
-    _require_equal(releases, "releases of ishmem", "install the same")
-    _require_equal(
-        sizes, "sizes of the symmetric heap, in bytes", "set the same by heap_size= or ISHMEM_SYMMETRIC_SIZE"
-    )
-    _require_equal(losses, "answers to a loss", "set the same by on_loss= or ISHMEM_ON_LOSS")
-    return min(map(int, numbers))
+    this.agreements[team] += 1
+    text = "\0".join([str(this.agreements[team]), routine, request]).encode(errors="replace")
+    record = _FREE.pack(free) + text[: RECORD - _FREE.size].ljust(RECORD - _FREE.size, b"\0")
+    _core.write(this.pe, this.heap.layout.agree(team, this.agreements[team]), record)
+    digest = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") | 1
+    outcome, agreed, common, highest = _core.agree(team, digest, free, this.highest_sequence)
+    if outcome != _core.SATISFIED:
+        this.raise_incomplete(routine, outcome, team)
+    if not agreed:
+        raise SymmetryError(describe_dissent(routine, {pe: _words(part) for pe, part in _agreed(this, team)}))
+    return Agreed(common, highest)
 
 
-def _require_equal(values: tuple[str, ...], what: str, advice: str) -> None:
-    pes = {value: [str(pe) for pe, each in enumerate(values) if each == value] for value in values}
-    if len(pes) > 1:
-        told = "; ".join(f"{value} on PE {', '.join(members)}" for value, members in pes.items())
-        raise IshmemError(f"the PEs have different {what}: {told}; {advice}")
+def free_of_each(this: Job, team: int) -> dict[int, int]:
+    """Return the masks that the members of a team have passed to the last `agree`."""
+    return {pe: int(_FREE.unpack_from(record)[0]) for pe, record in _agreed(this, team)}
+
+
+def _agreed(this: Job, team: int) -> Iterable[tuple[int, bytes]]:
+    """Return each member and its record of the last `agree`."""
+    members = list(this.teams[team])
+    return zip(members, _core.read_all(members, this.heap.layout.agree(team, this.agreements[team]), RECORD))
+
+
+def check_and_agree(
+    this: Job,
+    routine: str,
+    make: Callable[[], T],
+    words: Callable[[T], str],
+    team: int | None = None,
+    free: int = 0,
+) -> tuple[T, Agreed]:
+    """Check arguments on this PE, then compare the request across the team; an error of one PE raises on all.
+
+    The team is by default that of `Job.everyone`.
+
+    Returns:
+        What ``make`` returned, and what `agree` did.
+    """
+    agreed = Agreed()
+    try:
+        with this.heap.naming_loss():
+            request = make()
+        text, problem = words(request), None
+    except Exception as error:
+        text, problem = f"refused: {type(error).__name__}: {error}", error
+    try:
+        agreed = agree(this, routine, text, this.everyone if team is None else team, free)
+    except SymmetryError:
+        if problem is None:
+            raise
+    if problem is not None:
+        raise problem
+    return request, agreed
+
+
+def describe_dissent(routine: str, requests: dict[int, str]) -> str:
+    """Return the error message for PEs whose requests differ."""
+    common = Counter(requests.values()).most_common()
+    split = len(common) > 1 and common[0][1] == common[1][1]
+    odd = [pe for pe, request in requests.items() if split or request != common[0][0]]
+    parts = [f"PE {pe}: {requests[pe]}" for pe in odd]
+    if not split:
+        parts.append(f"the other {common[0][1]}: {common[0][0]}")
+    return f"{routine}: the PEs disagree; " + "; ".join(parts)
+
+
+def _words(record: bytes) -> str:
+    fields = record[_FREE.size :].rstrip(b"\0").split(b"\0")
+    if len(fields) != 3:
+        return "no matching call"
+    sequence, routine, request = (field.decode(errors="replace") for field in fields)
+    return f"{routine} {request} (collective call {sequence})"

@@ -20,7 +20,7 @@ from ishmem.common.status_board import StatusBoard
 from ishmem.runtime import job
 
 if TYPE_CHECKING:
-    from ishmem.ipc.exchange import Links
+    from ishmem.ipc.links import Links
     from ishmem.runtime.job import Job
 
 PATIENCE = 0.5

@@ -1,16 +1,14 @@
-"""This process as a PE: its number, heap, links and teams, and how PEs compare collective requests."""
+"""This process as a PE: its number, heap, links and teams."""
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import logging
 import os
 import struct
 import threading
-from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, Protocol
 
 from ishmem import _core
 from ishmem.common.errors import SAME_CALLS, PeerLost, StateError, SymmetryError, WaitTimeout
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
     from ishmem.common.status_board import StatusBoard
     from ishmem.environment.settings import Settings
-    from ishmem.ipc.exchange import Links
+    from ishmem.ipc.links import Links
     from ishmem.runtime.heap import SymmetricHeap
     from ishmem.runtime.late_delivery import Late
     from ishmem.runtime.mpi_job import MonitorProcess, MpiJob
@@ -38,28 +36,14 @@ if TYPE_CHECKING:
     from ishmem.runtime.queue_workers import QueueWorkers
 
 log = logging.getLogger("ishmem")
-T = TypeVar("T")
 PREDEFINED = WORLD, SHARED, NODE = 0, 1, 2  # handles of teams
 BARRIERS = ("another collective call",), ("barrier_all",), ("sync_all", "team_sync")
 """The routines that a barrier may be; their positions are a BarrierKind of the core."""
-_FREE = struct.Struct("<Q")  # the mask at the start of a record
 
 
 def barrier_kind(routine: str) -> int:
     """Return the number in `BARRIERS` of a routine."""
     return next((kind for kind, names in enumerate(BARRIERS) if routine in names), 0)
-
-
-class Agreed(NamedTuple):
-    """The result of `Job.agree`.
-
-    Attributes:
-        free: The bits that all PEs have set.
-        highest: At least every number that a barrier line of these PEs' former teams has held.
-    """
-
-    free: int = 0
-    highest: int = 0
 
 
 class Waits(Protocol):
@@ -138,7 +122,7 @@ class Job:
         self.first_sequences: dict[int, int] = {}  # first barrier number of each team
         self.contexts: set[Any] = set()
         self._local = threading.local()
-        self._sequences = [0] * MAX_TEAMS
+        self.agreements = [0] * MAX_TEAMS
         self._pe_lists: dict[int, Any] = {}  # device memory with the PE numbers of teams without a stride
         self._node_lists: dict[int, tuple[NodeList, Any]] = {}  # and its device memory, of teams that span nodes
 
@@ -264,7 +248,7 @@ class Job:
         self.first_sequences[handle] = sequence
         for number in (handle, handle + TWIN):
             self.teams[number], self.team_configs[number] = shape, config
-            self._sequences[number] = 0
+            self.agreements[number] = 0
             _core.set_team(number, shape, me, sequence)
         nodes = self._write_nodes(handle, shape) if me >= 0 and self.network else 0
         record = TeamRecord(shape.start, shape.stride, shape.size, me, sequence, nodes)
@@ -330,78 +314,6 @@ class Job:
             other = " or ".join(BARRIERS[_core.mixed_with()])
             raise SymmetryError(f"{routine} on PE {self.pe}: another PE has called {other}; {SAME_CALLS}")
         self.raise_lost(routine, self.teams[team])
-
-    def agree(self, routine: str, request: str, team: int = WORLD, free: int = 0) -> Agreed:
-        """Compare a request across a team; collective, a barrier. Raise ``SymmetryError`` on every PE if any differs.
-
-        ``free`` is a bit mask of 64 bits, which may differ between the PEs. No PE reads what each of the others has
-        written unless they differ: the barrier combines it.
-        """
-        self._sequences[team] += 1
-        text = "\0".join([str(self._sequences[team]), routine, request]).encode(errors="replace")
-        record = _FREE.pack(free) + text[: RECORD - _FREE.size].ljust(RECORD - _FREE.size, b"\0")
-        _core.write(self.pe, self.heap.layout.agree(team, self._sequences[team]), record)
-        digest = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") | 1
-        outcome, agreed, common, highest = _core.agree(team, digest, free, self.highest_sequence)
-        if outcome != _core.SATISFIED:
-            self.raise_incomplete(routine, outcome, team)
-        if not agreed:
-            raise SymmetryError(describe_dissent(routine, {pe: _words(part) for pe, part in self._agreed(team)}))
-        return Agreed(common, highest)
-
-    def free_of_each(self, team: int) -> dict[int, int]:
-        """Return the masks that the members of a team have passed to the last `agree`."""
-        return {pe: int(_FREE.unpack_from(record)[0]) for pe, record in self._agreed(team)}
-
-    def _agreed(self, team: int) -> Iterable[tuple[int, bytes]]:
-        """Return each member and its record of the last `agree`."""
-        members = list(self.teams[team])
-        return zip(members, _core.read_all(members, self.heap.layout.agree(team, self._sequences[team]), RECORD))
-
-    def together(
-        self, routine: str, make: Callable[[], T], words: Callable[[T], str], team: int | None = None, free: int = 0
-    ) -> tuple[T, Agreed]:
-        """Check arguments on this PE, then compare the request across the team; an error of one PE raises on all.
-
-        The team is by default that of `everyone`.
-
-        Returns:
-            What ``make`` returned, and what `agree` did.
-        """
-        agreed = Agreed()
-        try:
-            with self.heap.naming_loss():
-                request = make()
-            text, problem = words(request), None
-        except Exception as error:
-            text, problem = f"refused: {type(error).__name__}: {error}", error
-        try:
-            agreed = self.agree(routine, text, self.everyone if team is None else team, free)
-        except SymmetryError:
-            if problem is None:
-                raise
-        if problem is not None:
-            raise problem
-        return request, agreed
-
-
-def describe_dissent(routine: str, requests: dict[int, str]) -> str:
-    """Return the error message for PEs whose requests differ."""
-    common = Counter(requests.values()).most_common()
-    split = len(common) > 1 and common[0][1] == common[1][1]
-    odd = [pe for pe, request in requests.items() if split or request != common[0][0]]
-    parts = [f"PE {pe}: {requests[pe]}" for pe in odd]
-    if not split:
-        parts.append(f"the other {common[0][1]}: {common[0][0]}")
-    return f"{routine}: the PEs disagree; " + "; ".join(parts)
-
-
-def _words(record: bytes) -> str:
-    fields = record[_FREE.size :].rstrip(b"\0").split(b"\0")
-    if len(fields) != 3:
-        return "no matching call"
-    sequence, routine, request = (field.decode(errors="replace") for field in fields)
-    return f"{routine} {request} (collective call {sequence})"
 
 
 _job: Job | None = None

@@ -29,7 +29,7 @@ from ishmem.environment.launcher import launched
 from ishmem.ipc import wire
 
 if TYPE_CHECKING:
-    from ishmem.ipc.exchange import Links
+    from ishmem.ipc.links import Links
     from ishmem.runtime import staging
 
 log = logging.getLogger("ishmem")

@@ -391,7 +391,7 @@ class Recorder(QueueWorker):
         """Return ``None``: no step has failed."""
 
     def take_turns(self, team: int) -> None:
-        """Record that the graph has collectives of a team: replays and on-queue collectives of it run one after another."""
+        """Record that replays and on-queue collectives of a team run one after another."""
         self._recording.calls.add(self._turns[team])
 
 

@@ -15,7 +15,7 @@ from ishmem import _core
 from ishmem.common.errors import LevelZeroError
 from ishmem.common.layout import Regions
 from ishmem.ipc import handles, pyze, wire
-from ishmem.runtime import check, job, kernel_loading
+from ishmem.runtime import agreement, check, job, kernel_loading
 from ishmem.runtime.heap import distances
 
 
@@ -104,10 +104,12 @@ class Registered:
         """Open a region of all PEs, which have agreed on its size; collective."""
         this = job.current()
         context = this.heap.context
-        export, _notes = this.together("register", lambda: handles.export(context, region.address), lambda _: "made")
+        export, _notes = agreement.check_and_agree(
+            this, "register", lambda: handles.export(context, region.address), lambda _: "made"
+        )
         parts = this.links.allgather(export.pack(), export.fds, what="register")
         try:
-            this.together("register", lambda: _open(region, parts), lambda _: "opened")
+            agreement.check_and_agree(this, "register", lambda: _open(region, parts), lambda _: "opened")
         except Exception:
             region.close()
             raise

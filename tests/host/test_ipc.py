@@ -10,7 +10,7 @@ import uuid
 
 import pytest
 from subprocesses import program, run_program
-from test_exchange import wait_until
+from test_links import wait_until
 
 import ishmem  # noqa: F401  # isort: skip  (makes the SYCL stack load)
 import dpctl
@@ -18,7 +18,7 @@ import dpctl.memory
 
 from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.ipc import handles, native, pyze, wire
-from ishmem.ipc.exchange import Links
+from ishmem.ipc.links import Links
 
 LIMIT = 60.0
 SIZE = 8192

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from subprocesses import program
-from test_exchange import LIMIT, NOTICE, OF_JOB, check_round, open_files, wait_until
+from test_links import LIMIT, NOTICE, OF_JOB, check_round, open_files, wait_until
 
 from ishmem.common.errors import IshmemError, PeerLost
 from ishmem.ipc import hub, wire
-from ishmem.ipc.exchange import Links
 from ishmem.ipc.hub import Hub
+from ishmem.ipc.links import Links
 from ishmem.ipc.wire import Kind
 
 HOW = "was ended by SIGKILL"

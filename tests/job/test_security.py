@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 from subprocesses import ISHMRUN, program, run_program
-from test_exchange import LIMIT, OF_JOB, Held, check_round, in_threads, open_files, pair, raw, visit, wait_until
+from test_links import LIMIT, OF_JOB, Held, check_round, in_threads, open_files, pair, raw, visit, wait_until
 
 from ishmem.common.errors import IshmemError, PeerLost
 from ishmem.ipc import handles, wire
-from ishmem.ipc.exchange import Links
+from ishmem.ipc.links import Links
 from ishmem.ipc.wire import Kind, Message
 
 STRANGER = 65534

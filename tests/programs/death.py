@@ -20,7 +20,7 @@ def before_init():
 
 
 def before_init_one_late():
-    from ishmem.ipc.exchange import Links
+    from ishmem.ipc.links import Links
 
     join = Links._join
 

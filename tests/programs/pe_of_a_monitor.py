@@ -4,7 +4,7 @@ import sys
 import threading
 
 from ishmem.ipc import hub
-from ishmem.ipc.exchange import Links
+from ishmem.ipc.links import Links
 from ishmem.ipc.wire import Kind
 
 job, pe = sys.argv[1], int(sys.argv[2])

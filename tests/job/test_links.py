@@ -21,7 +21,7 @@ from hypothesis import example, given, settings, strategies as st
 import ishmem  # noqa: F401
 from ishmem.common.errors import IshmemError, PeerLost, StateError
 from ishmem.ipc import hub, wire
-from ishmem.ipc.exchange import Links
+from ishmem.ipc.links import Links
 from ishmem.ipc.wire import Kind, Message, MessageError
 
 LIMIT = 20.0  # seconds for what threads of this process do
@@ -29,7 +29,7 @@ OF_JOB = 60.0  # seconds for a job, which starts processes
 NOTICE = 10.0  # a death must be known everywhere within this time, also on a busy machine
 
 context = multiprocessing.get_context("forkserver")
-context.set_forkserver_preload(["ishmem.ipc.exchange", "hypothesis", "pytest"])
+context.set_forkserver_preload(["ishmem.ipc.links", "hypothesis", "pytest"])
 
 
 @pytest.fixture
