@@ -76,7 +76,7 @@ class Links:
         self._is_watched = self._has_raised = False
         self._job = job
         self._closed = self._leaving = False
-        self._look: Callable[[], None] | None = functools.partial(refusals.look, job, self.pe, n_pes)
+        self._report_wait: Callable[[], None] | None = functools.partial(refusals.raise_if_refused, job, self.pe, n_pes)
         self._calling = threading.Lock()  # one collective at a time
         self._changed = threading.Condition()  # guards all below
         self._sequence = 0
@@ -126,9 +126,9 @@ class Links:
             links._gather(b"", (), "init", timeout, deadline)
         except BaseException:
             links.close()
-            refusals.look(job, pe, n_pes)  # a PE that has looked before this one may be what is lost
+            refusals.raise_if_refused(job, pe, n_pes)  # a PE that has looked before this one may be what is lost
             raise
-        links._look = None
+        links._report_wait = None
         return links
 
     def allgather(
@@ -151,11 +151,11 @@ class Links:
         deadline = None if timeout is None else time.monotonic() + timeout
         return self._gather(payload, fds, what, timeout, deadline)
 
-    def count_those_left(self, census: Census, look: Callable[[], None]) -> Census:
+    def count_those_left(self, census: Census, report_wait: Callable[[], None]) -> Census:
         """Return who of the members of a team is left, the same on all of them, with what they have passed combined.
 
-        Collective over those that are left; blocks until all of them have called it. ``look`` is called periodically
-        and may raise.
+        Collective over those that are left; blocks until all of them have called it. ``report_wait`` is called
+        periodically and may raise.
 
         Raises:
             PeerLost: The hub is lost.
@@ -167,17 +167,17 @@ class Links:
                 return census
             number = self._asked = self._asked + 1
             self._send(Message(Kind.SHRINK, self.pe, number, census.pack()))
-            self._wait_for(lambda: number in self._answers or self._closed or not self._hub, None, look)
+            self._wait_for(lambda: number in self._answers or self._closed or not self._hub, None, report_wait)
             if number not in self._answers:
                 self._check_open()
                 raise self._absence_of(self._pes[0])
             return self._answers.pop(number)
 
-    def leave(self, timeout: float | None = None, look: Callable[[], None] | None = None) -> None:
+    def leave(self, timeout: float | None = None, report_wait: Callable[[], None] | None = None) -> None:
         """Leave the job, so that the other PEs do not count this one as lost.
 
-        Collective; blocks until every other PE has left or is lost, and has been told of this one. ``look`` is called
-        periodically and may raise.
+        Collective; blocks until every other PE has left or is lost, and has been told of this one. ``report_wait`` is
+        called periodically and may raise.
 
         Raises:
             IshmemError: PEs have not left in time; the message names them.
@@ -187,7 +187,7 @@ class Links:
             self._check_open()
             self._leaving = True
             self._send(Message(Kind.LEFT, self.pe))
-            if not self._wait_for(lambda: not self._awaited(), timeout, look):
+            if not self._wait_for(lambda: not self._awaited(), timeout, report_wait):
                 raise IshmemError(f"{self.awaited()} did not leave within {timeout:g} s")
 
     def awaited(self) -> str:
@@ -285,17 +285,19 @@ class Links:
         def done() -> bool:
             return bool(current.error) or self._closed or len(current.parts) == self.n_pes
 
-        return self._wait_for(done, timeout, self._look)
+        return self._wait_for(done, timeout, self._report_wait)
 
-    def _wait_for(self, done: Callable[[], bool], timeout: float | None, look: Callable[[], None] | None) -> bool:
-        """Wait until ``done`` returns true, calling ``look`` periodically; return False on a timeout."""
-        if look is None:
+    def _wait_for(
+        self, done: Callable[[], bool], timeout: float | None, report_wait: Callable[[], None] | None
+    ) -> bool:
+        """Wait until ``done`` returns true, calling ``report_wait`` periodically; return False on a timeout."""
+        if report_wait is None:
             return self._changed.wait_for(done, timeout)
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         while not self._changed.wait_for(done, min(_LOOK, deadline - time.monotonic())):
             if time.monotonic() >= deadline:
                 return False
-            look()
+            report_wait()
         return True
 
     def _round(self, sequence: int) -> _Round:
@@ -475,7 +477,7 @@ class Links:
                 return connection
             if time.monotonic() > deadline:
                 raise IshmemError(f"{self._name(self._pes[:1])} did not arrive in init within {timeout:g} s")
-            refusals.look(self._job, self.pe, self.n_pes)
+            refusals.raise_if_refused(self._job, self.pe, self.n_pes)
             time.sleep(hub.RETRY)
 
     def _name(self, pes: Iterable[int]) -> str:

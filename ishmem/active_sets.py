@@ -94,7 +94,7 @@ class ActiveSets:
         def missing() -> list[int]:
             return [pe for pe in numbers if pe not in lines]
 
-        with long_waits.patience(this, lambda: f" {_words(shape)}, for the PEs {missing()}") as look:
+        with long_waits.patience(this, lambda: f" {_words(shape)}, for the PEs {missing()}") as report:
             while True:
                 gone = this.losses.end_waits() or any(pe in this.gone for pe in missing())
                 silent = [pe for pe in missing() if _gave_up(pe)]
@@ -107,7 +107,7 @@ class ActiveSets:
                     raise _Disagreement(f"active_set: PE {pe} has given up, in an earlier call that failed", pe)
                 if gone:
                     this.raise_lost("active_set")
-                look()
+                report()
                 os.sched_yield()
 
 

@@ -190,11 +190,11 @@ def find(routine: str, lock: ndarray, index: Index) -> tuple[job.Job, int, int]:
 
 def _queue(this: job.Job, lock: ndarray, index: Index, home: int, ticket: int) -> None:
     """Wait until a ticket is served."""
-    with long_waits.patience(this, lambda: f", element {index}, which {_who(rma.g(lock, home, index))} has") as look:
+    with long_waits.patience(this, lambda: f", element {index}, which {_who(rma.g(lock, home, index))} has") as report:
         while (word := rma.g(lock, home, index)) >> SERVING & TICKETS != ticket:
             if this.links.lost or _holder(word) in this.gone:
                 this.raise_lost("set_lock")
-            look()
+            report()
             os.sched_yield()
 
 

@@ -316,7 +316,7 @@ def _check_namespace_of(uid: str, rank: int, nranks: int) -> None:
             f"({made[1]}), so the PEs cannot reach each other; start all in one (containers: --network=host, or one "
             "pod), or use MPI: init(comm=MPI.COMM_WORLD). If only that process is elsewhere, pass a uid of your own"
         )
-        refusals.leave(uid, rank, nranks, why)
+        refusals.record_refusal(uid, rank, nranks, why)
         raise IshmemError(why)
 
 
@@ -619,8 +619,8 @@ def _finalize(this: job.Job) -> None:
         this.observer.leaving = time.monotonic_ns()
     leaks = _leaks(this)
     try:
-        with long_waits.patience(this, lambda: ", for what is on queues") as look:
-            this.queue_workers.drain(look)
+        with long_waits.patience(this, lambda: ", for what is on queues") as report:
+            this.queue_workers.drain(report)
         this.default_engine.quiet()
         _core.fence()
         this.raise_problems()
@@ -645,10 +645,10 @@ def _leave(this: job.Job) -> None:
     _core.publish_barriers_begun(False)
     state = PeState.ABANDONED
     try:
-        with long_waits.patience(this, lambda: f", for {this.links.awaited()}") as look:
-            this.links.leave(None, look)
+        with long_waits.patience(this, lambda: f", for {this.links.awaited()}") as report:
+            this.links.leave(None, report)
             if this.network and not this.losses.hub:  # which has told this PE that all have left
-                this.network.leave(look)
+                this.network.leave(report)
         state = PeState.LEFT
     finally:
         _close(this, state)

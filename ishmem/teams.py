@@ -506,10 +506,10 @@ def shrink(team: Team = TEAM_WORLD) -> Team:
     if not this.losses.goes_on:
         raise StateError(f"shrink: this job ends with the first loss; {losses.HOW}")
     members = tuple(group.shape)
-    with long_waits.patience(this) as look:
-        this.losses.await_kernels(look)
+    with long_waits.patience(this) as report:
+        this.losses.await_kernels(report)
         mine = Census(free_handles(), this.highest_sequence, this.losses.heap_digest(), members)
-        census = this.links.count_those_left(mine, look)
+        census = this.links.count_those_left(mine, report)
     this.losses.count(census, members)
     shape = Shape.of(census.pes)
     handle = take(shape, dict.fromkeys(shape, census.free), "shrink")

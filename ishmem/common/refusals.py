@@ -18,7 +18,7 @@ _MOST = 1 << 16
 _HOW = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-def leave(job: str, pe: int, n_pes: int, why: str) -> None:
+def record_refusal(job: str, pe: int, n_pes: int, why: str) -> None:
     """Tell the other PEs of a job why it cannot start; the first word of a job counts.
 
     ``job`` is a name that only its PEs know.
@@ -31,10 +31,10 @@ def leave(job: str, pe: int, n_pes: int, why: str) -> None:
         finally:
             os.close(file)
         with contextlib.suppress(IshmemError):
-            look(job, pe, n_pes)
+            raise_if_refused(job, pe, n_pes)
 
 
-def look(job: str, pe: int, n_pes: int) -> None:
+def raise_if_refused(job: str, pe: int, n_pes: int) -> None:
     """Raise ``IshmemError`` if a PE has left word; the last PE that finds it removes the file."""
     try:
         file = os.open(_path(job), _HOW)

@@ -129,7 +129,7 @@ class MpiexecJob:
         """
         self._launcher, self._places, self._prefix = launcher, places, prefix
         self._running = dict(enumerate(place.host for place in places for _ in range(place.pes)))
-        self._told = 0  # the exit status of the first PE that mpiexec told to end
+        self._ended_by_mpiexec = 0  # the exit status of the first PE that mpiexec told to end
         self._is_interrupted = self._is_over = False
         self._changed = threading.Condition()  # guards how the job ends
         self._hub = _start_hub(len(self._running)) if survive else None
@@ -193,7 +193,7 @@ class MpiexecJob:
                 self._hub.ended(end.pe, f"{describe_end(end.code)}, on {end.host}")
                 self._look_for_those_left()
             if end.code and end.told and not hub and not self._is_interrupted:
-                self._told = self._told or processes.exit_status(end.code)
+                self._ended_by_mpiexec = self._ended_by_mpiexec or processes.exit_status(end.code)
                 return
             deserted = hub is not None and end.pe not in hub.left
             if said := self._end.pe_ended(f"{end.pe} on {end.host}", end.code, deserted, bool(self._running)):
@@ -221,13 +221,13 @@ class MpiexecJob:
     def _status(self, code: int) -> int:
         if self._end.status is not None or self._are_all_lost():
             return self._end.result()
-        if not self._told and not self._running:
+        if not self._ended_by_mpiexec and not self._running:
             return 0
-        if self._hub and not self._told:
+        if self._hub and not self._ended_by_mpiexec:
             left = ", ".join(map(str, self._running))
             _report(f"mpiexec has ended before PE {left}: a job does not survive the end of its daemon on a node")
             code = code or 1
-        return processes.exit_status(code) or self._told
+        return processes.exit_status(code) or self._ended_by_mpiexec
 
     def _forward(self, number: int) -> None:
         _report(f"{signal.Signals(number).name} passed on to the PEs")

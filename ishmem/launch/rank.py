@@ -97,7 +97,7 @@ class _Guard:
 
     def __init__(self, pe: int, command: list[str], environment: dict[str, str]) -> None:
         """Start the program."""
-        self._pe, self._told, self._over = pe, False, threading.Event()
+        self._pe, self._has_forwarded, self._over = pe, False, threading.Event()
         self._goes_on = "ISHMEM_HUB" in environment
         processes.adopt_orphans()
         pipes = [os.pipe(), os.pipe()]
@@ -134,7 +134,7 @@ class _Guard:
         self._process.kill()
         code = self._process.wait()
         if printed:
-            _write(end_mark(Ended(self._pe, code, self._told, socket.gethostname())))
+            _write(end_mark(Ended(self._pe, code, self._has_forwarded, socket.gethostname())))
             # The node's monitor may be a child of this PE: it ends with the node's last PE.
             threading.Timer(LINGER, processes.end_children).start()
             printer.run()
@@ -144,7 +144,7 @@ class _Guard:
         os._exit(processes.exit_status(code) if not self._goes_on else 0)
 
     def _forward(self, number: int) -> None:
-        self._told = True
+        self._has_forwarded = True
         self._over.set()
         self._process.send_signal(number)
 

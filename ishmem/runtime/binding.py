@@ -142,12 +142,12 @@ def numbered(process: ProcessConstants) -> dict[int, int]:
 
 _bound: tuple[CompileOptions, ProcessConstants] | None = None
 _former: CompileOptions | None = None
-_told: list[Callable[[CompileOptions], None]] = []
+_callbacks: list[Callable[[CompileOptions], None]] = []
 
 
 def when_bound(call: Callable[[CompileOptions], None]) -> None:
     """Call a function with the options now, if they are bound, and whenever they are."""
-    _told.append(call)
+    _callbacks.append(call)
     if _bound is not None:
         call(_bound[0])
 
@@ -165,7 +165,7 @@ def bind(options: CompileOptions, process: ProcessConstants) -> None:
             "start a new process"
         )
     _bound, _former = (options, process), options
-    for call in _told:
+    for call in _callbacks:
         call(options)
 
 

@@ -33,7 +33,7 @@ from ishmem.runtime.copy_engine import NEVER, host_routes, private_cutovers
 from ishmem.runtime.foreign import TYPE_NUMBERS
 from ishmem.runtime.freed import FreedMemory
 from ishmem.runtime.peer_device import PeerDevice
-from ishmem.runtime.peer_proof import Wrong
+from ishmem.runtime.peer_proof import PeerFailure
 from ishmem.runtime.peer_verdicts import Verdict
 from ishmem.runtime.private_memory import PrivateMemory
 from ishmem.runtime.routes import Route, for_kernels, left_to_hosts
@@ -57,7 +57,7 @@ QUARANTINED = 4
 """With ``ISHMEM_CHECK``, freed memory of up to one in so many bytes of the heap waits before it is used again."""
 
 
-class Offer(NamedTuple):
+class HeapExport(NamedTuple):
     """What a PE of the node gives the others of its heap.
 
     Attributes:
@@ -151,7 +151,7 @@ class SymmetricHeap:
         self._mappings: dict[int, handles.Mapping] = {}
         self._refusals: dict[int, str] = {}
         self.between: list[list[Route]] = []
-        self.troubles: dict[peer_verdicts.Pair, peer_verdicts.Trouble] = {}
+        self.pair_failures: dict[peer_verdicts.Pair, peer_verdicts.PairFailure] = {}
         self._maps: list[handles.HostMap | None] = []
         self._export = handles.export(self.context, self.base)
         self._own = handles.map_host(self._export.fds, self.size, self._export.fd_offset)
@@ -187,7 +187,7 @@ class SymmetricHeap:
         """The device of this PE."""
         return PeerDevice.of(self.device)
 
-    def exchange(self, links: Links, p2p: str, on_loss: str) -> dict[int, Offer]:
+    def exchange(self, links: Links, p2p: str, on_loss: str) -> dict[int, HeapExport]:
         """Exchange exports with the PEs of this node, and find the routes that drivers report; collective.
 
         Raises:
@@ -224,7 +224,7 @@ class SymmetricHeap:
         for pe, route in zip(self.near, between[self._node.place]):
             self.routes[pe] = route
 
-    def open(self, offers: dict[int, Offer], seconds: float) -> None:
+    def open(self, offers: dict[int, HeapExport], seconds: float) -> None:
         """Open every PE's heap, and read and write those of the node.
 
         Raises:
@@ -249,10 +249,10 @@ class SymmetricHeap:
         """Learn which PEs do not reach each other's memory, and determine the routes; collective, after `open`."""
         parts = links.allgather(self._verdict().pack(), what="init")
         verdicts = [Verdict.unpack(part, len(self.near)) for part, _fds in parts]
-        self.troubles = peer_verdicts.troubles(verdicts)
+        self.pair_failures = peer_verdicts.pair_failures(verdicts)
         between = [list(row) for row in self.between]
-        for (low, high), trouble in self.troubles.items():
-            route = Route.STORES if trouble.wrong == Wrong.ATOMICS else Route.STAGED
+        for (low, high), trouble in self.pair_failures.items():
+            route = Route.STORES if trouble.wrong == PeerFailure.ATOMICS else Route.STAGED
             between[low][high] = between[high][low] = route
         self._set_routes(between)
         for pe in list(self._mappings):
@@ -266,7 +266,8 @@ class SymmetricHeap:
         seen = self.bytes_at(0, self._proof.lines.size).copy_to_host().tobytes() if self._mappings else b""
         wrong = self._proof.check(seen)
         refusals = {self.near.index(pe): text for pe, text in self._refusals.items()}
-        found = [Wrong.REFUSED if at in refusals else wrong.get(at, Wrong(0)) for at in range(len(self.near))]
+        places = range(len(self.near))
+        found = [PeerFailure.REFUSED if at in refusals else wrong.get(at, PeerFailure(0)) for at in places]
         return Verdict(found, refusals)
 
     def warn_of_troubles(self) -> None:
@@ -279,7 +280,7 @@ class SymmetricHeap:
     def describe_troubles(self) -> str:
         """Say which memory was not as the driver reports it, as this PE tells it; empty if it has nothing to tell."""
         devices = [device for device in self.devices if device]
-        return peer_verdicts.describe(self.troubles, devices, self.near, self._node.place)
+        return peer_verdicts.describe(self.pair_failures, devices, self.near, self._node.place)
 
     def _leave_to_host(self, pe: int) -> None:
         """Give up the device's access to the heap of a PE."""
@@ -355,7 +356,7 @@ class SymmetricHeap:
     def _require_access(self) -> None:
         pairs = [(low, high) for high in range(len(self.near)) for low in range(high)]
         apart = {
-            (low, high): self.troubles.get((low, high))
+            (low, high): self.pair_failures.get((low, high))
             for low, high in pairs
             if self.between[low][high] is Route.STAGED
         }
@@ -411,7 +412,7 @@ class SymmetricHeap:
         routes = self.kernel_routes()
         _core.write(self.pe, layout.routes + first, struct.pack(f"<{len(pes)}q", *(routes[pe] for pe in pes)))
 
-    def _open(self, pe: int, offer: Offer) -> None:
+    def _open(self, pe: int, offer: HeapExport) -> None:
         """Map a PE's heap for the host, and open it for the device where the device reaches it."""
         own = pe == self.pe
         with _naming_sender(pe):
@@ -424,7 +425,7 @@ class SymmetricHeap:
         elif self.reaches(pe):
             self._open_for_device(pe, offer)
 
-    def _open_for_device(self, pe: int, offer: Offer) -> None:
+    def _open_for_device(self, pe: int, offer: HeapExport) -> None:
         """Open an exported heap for the device, and note if the driver refuses it; takes the descriptors."""
         taken, offer.fds[1:] = offer.fds[1:], []
         try:
@@ -567,11 +568,11 @@ class SymmetricHeap:
         self._maps.clear()
 
 
-def _offer(pe: int, packed: bytes, fds: list[int]) -> Offer:
+def _offer(pe: int, packed: bytes, fds: list[int]) -> HeapExport:
     """Return what a PE has sent in `SymmetricHeap.exchange`."""
     with _naming_sender(pe):
         device, rest = PeerDevice.unpack(packed)
-        return Offer(device, rest[: peer_proof.LINE], handles.Export.unpack(rest[peer_proof.LINE :]), fds)
+        return HeapExport(device, rest[: peer_proof.LINE], handles.Export.unpack(rest[peer_proof.LINE :]), fds)
 
 
 @contextlib.contextmanager

@@ -96,10 +96,10 @@ def _await(this: Job, event: dpctl.SyclEvent, name: str) -> None:
     begun = time.monotonic()
     if _core.wait_event(event.addressof_ref(), _YIELDING, _SLICE):
         return
-    with long_waits.patience(this, lambda: " for its kernel") as look:
+    with long_waits.patience(this, lambda: " for its kernel") as report:
         while not _core.wait_event(event.addressof_ref(), 0.0, _SLICE):
             this.heap.raise_lost_device()
-            look()
+            report()
             if time.monotonic() > begun + (this.settings.wait_notice or kernel_wait.NOTICE):
                 _refuse(this, name)
 

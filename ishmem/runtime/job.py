@@ -55,7 +55,7 @@ class Waits(Protocol):
     def kernel_hang(self) -> WaitTimeout | None:
         """Return the error of a kernel that the driver has given up because of ``ISHMEM_TIMEOUT``."""
 
-    def look(self, details: Callable[[], str] | None = None) -> None:
+    def report_wait(self, details: Callable[[], str] | None = None) -> None:
         """Note that this thread still waits."""
 
     def over(self) -> None:
@@ -193,7 +193,7 @@ class Job:
         numba-dpex takes a launch that the driver refuses for one that did nothing.
         """
         if take_loss(self.heap):
-            self.losses.hear()
+            self.losses.await_reported()
             self.raise_lost("a wait in a kernel")
         raise_violation(self.heap, self.handles, self.settings.check)  # it may be why the device is lost
         self.heap.raise_lost_device()

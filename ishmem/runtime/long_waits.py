@@ -3,9 +3,9 @@
 A wait ends with an error where two PEs wait for each other, and after ``ISHMEM_TIMEOUT``. Once it has lasted for
 ``ISHMEM_WAIT_NOTICE``, a PE of the node prints where all of them are.
 
-Waiting code calls `look` repeatedly: the core after each slice of some milliseconds, so that short waits cost nothing,
-and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records that the interpreter runs and waits
-for no kernel; ishmem run watches for that. A launch by numba-dpex holds the interpreter's lock, so the thread stops;
+Waiting code calls `report_wait` repeatedly: the core after each slice of some milliseconds, so that short waits cost
+nothing, and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records that the interpreter runs
+and waits for no kernel; ishmem run watches for that. A launch by numba-dpex holds the interpreter's lock, so the thread stops;
 `LongWaits.for_kernel` tells it of other launches.
 """
 
@@ -50,7 +50,7 @@ _VARIABLES = ("ivar", "ivars", "sig_addr", "lock")
 @dataclass
 class _Wait:
     since: float
-    told: float = 0.0
+    last_report: float = 0.0
     text: str = ""
 
 
@@ -134,7 +134,7 @@ class LongWaits:
                 self._board.announce(self._timeout)
         return self.hang()
 
-    def look(self, details: Callable[[], str] | None = None) -> None:
+    def report_wait(self, details: Callable[[], str] | None = None) -> None:
         """Record that this thread still waits; ``details`` describes the wait, else the caller's variables do.
 
         Raises:
@@ -147,14 +147,14 @@ class LongWaits:
             wait = self._waits[thread] = _Wait(now - LONG)
         if now < wait.since + 2 * LONG:
             return
-        if now >= wait.told + min(_REFRESH, wait.told - wait.since):
-            wait.told = now
+        if now >= wait.last_report + min(_REFRESH, wait.last_report - wait.since):
+            wait.last_report = now
             frames = callsite.of_frame(sys._getframe(1))
             wait.text = callsite.describe(frames, details() if details else self._details(), _core.running_routine())
             self._show()
             for each in self._checks:
                 each.check()
-            self._notice(wait, now)
+            self._print_places(wait, now)
         if self._this.network:
             self._look_at_mpi()
         if self._timeout and now > wait.since + self._timeout and not self._board.head.hang:
@@ -162,7 +162,7 @@ class LongWaits:
         if error := self.hang():
             raise error
 
-    def _notice(self, wait: _Wait, now: float) -> None:
+    def _print_places(self, wait: _Wait, now: float) -> None:
         """Print where the PEs are, unless another PE has done so during this wait."""
         limit = self._this.settings.wait_notice
         if limit and now > wait.since + limit and self._board.claim_notice(wait.since, now):
@@ -196,7 +196,7 @@ class LongWaits:
     def _tell(self, goes_on: bool) -> None:
         """Record the core's report of a wait that continues or has ended; the core has no Python frame."""
         if goes_on:
-            self.look()
+            self.report_wait()
         else:
             self.over()
 
@@ -250,7 +250,7 @@ class LongWaits:
         if problem := self._crossed_kernels.problem(record):
             self._fail(problem)
         if text:
-            self._notice(wait, now)
+            self._print_places(wait, now)
 
     def _in_turn(self) -> bytes:
         """Name the kernels that have not ended, if one may keep another from running."""
@@ -282,7 +282,7 @@ def patience(this: Job, details: Callable[[], str] | None = None) -> Iterator[Ca
     """Yield the function that a waiting loop calls in each round."""
     waits = this.waits
     try:
-        yield lambda: waits.look(details)
+        yield lambda: waits.report_wait(details)
     finally:
         waits.over()
 

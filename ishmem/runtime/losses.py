@@ -79,7 +79,7 @@ class Losses:
             _core.set_lost(pe)
             _core.heard_of_loss(pe, True)
 
-    def hear(self) -> None:
+    def await_reported(self) -> None:
         """Wait for the news of all losses that kernels have been told of."""
         while _core.has_unheard_loss():
             threading.Event().wait(0.001)
@@ -134,11 +134,11 @@ class Losses:
         """Remember a kernel that has been submitted."""
         self._kernels = [*(each for each in self._kernels if not _is_complete(each)), event]
 
-    def await_kernels(self, look: Callable[[], None]) -> None:
+    def await_kernels(self, report_wait: Callable[[], None]) -> None:
         """Wait for this PE's kernels, whose waits have ended."""
         while self._kernels:
             self._kernels = [each for each in self._kernels if not _is_complete(each)]
-            look()
+            report_wait()
             threading.Event().wait(0.001)
 
 

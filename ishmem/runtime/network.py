@@ -323,16 +323,16 @@ class Network:
                     found[pe] = connection.detach()
         return found
 
-    def leave(self, look: Callable[[], None]) -> None:
+    def leave(self, report_wait: Callable[[], None]) -> None:
         """Wait until all PEs of other nodes have left or a PE is lost; this PE has announced that it leaves.
 
-        ``look`` is called while waiting and may raise.
+        ``report_wait`` is called while waiting and may raise.
         """
         far = {pe for pe in range(len(self.nodes)) if self.is_far(pe)}
         while far - set(_core.left_pes()) and _core.lost_pe() < 0:
             if not _core.drive_engine():
                 time.sleep(0.0002)
-            look()
+            report_wait()
 
     def stop(self, politely: bool) -> None:
         """Stop the engine; collective with ``politely``, which is allowed only after `leave`."""

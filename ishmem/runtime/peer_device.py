@@ -121,7 +121,7 @@ UNTOLD = (
 def hidden(devices: Sequence[PeerDevice], asked: Sequence[PeerDevice] = ()) -> bool:
     """Return whether there are two devices of which no process that uses one sees the other, nor one that was asked."""
     known = {device.uuid: device for device in asked}
-    return any(_told(one, other, known) is None for one in devices for other in devices)
+    return any(_reported_by_driver(one, other, known) is None for one in devices for other in devices)
 
 
 def ask_without_mask() -> bytes:
@@ -169,11 +169,11 @@ def routes(devices: Sequence[PeerDevice], asked: Sequence[PeerDevice], p2p: str)
 
 
 def _route(one: PeerDevice, other: PeerDevice, known: Mapping[bytes, PeerDevice]) -> Route:
-    route = _told(one, other, known)
+    route = _reported_by_driver(one, other, known)
     return Route.STORES if route is None else route
 
 
-def _told(one: PeerDevice, other: PeerDevice, known: Mapping[bytes, PeerDevice]) -> Route | None:
+def _reported_by_driver(one: PeerDevice, other: PeerDevice, known: Mapping[bytes, PeerDevice]) -> Route | None:
     route = one.route_to(other)
     if route is None and one.uuid in known:
         return known[one.uuid].links.get(other.uuid)

@@ -23,7 +23,7 @@ LINE = 64
 _WORD = struct.Struct("<I")
 
 
-class Wrong(IntFlag):
+class PeerFailure(IntFlag):
     """What does not work between two devices; zero: nothing that was tried."""
 
     REFUSED = 1
@@ -35,15 +35,15 @@ class Wrong(IntFlag):
     def words(self) -> str:
         """Description for users."""
         names = {
-            Wrong.REFUSED: "the driver refuses the memory",
-            Wrong.LOADS: "loads and stores move wrong data",
-            Wrong.COPIES: "the copy engine moves wrong data",
-            Wrong.ATOMICS: "atomics give wrong results",
+            PeerFailure.REFUSED: "the driver refuses the memory",
+            PeerFailure.LOADS: "loads and stores move wrong data",
+            PeerFailure.COPIES: "the copy engine moves wrong data",
+            PeerFailure.ATOMICS: "atomics give wrong results",
         }
         return ", ".join(text for kind, text in names.items() if kind & self)
 
 
-WAYS = (Wrong.LOADS, Wrong.COPIES, Wrong.ATOMICS)
+WAYS = (PeerFailure.LOADS, PeerFailure.COPIES, PeerFailure.ATOMICS)
 
 
 class Lines(NamedTuple):
@@ -60,11 +60,11 @@ class Lines(NamedTuple):
         """Bytes of all lines."""
         return LINE * (1 + 2 * len(WAYS) * self.n_pes)
 
-    def read(self, way: Wrong, place: int) -> int:
+    def read(self, way: PeerFailure, place: int) -> int:
         """Return the offset of the line for what this PE reads from another one."""
         return LINE * (1 + WAYS.index(way) * self.n_pes + place)
 
-    def written(self, way: Wrong, place: int) -> int:
+    def written(self, way: PeerFailure, place: int) -> int:
         """Return the offset of the line that another PE writes."""
         return LINE * (1 + (len(WAYS) + WAYS.index(way)) * self.n_pes + place)
 
@@ -151,7 +151,7 @@ class Proof:
         batches = {way: Batch(self._own, group) for way, group in zip(self._ways, groups)}
         for way, batch in batches.items():
             self._append_copies(batch.commands, way)
-        launched = self._append_atomics(batches[Wrong.LOADS].commands)
+        launched = self._append_atomics(batches[PeerFailure.LOADS].commands)
         for batch in batches.values():
             batch.submit()
         for way, batch in batches.items():
@@ -165,7 +165,7 @@ class Proof:
         for kernel in launched:
             kernel.destroy()
 
-    def _append_copies(self, commands: int, way: Wrong) -> None:
+    def _append_copies(self, commands: int, way: PeerFailure) -> None:
         base, place, lines = self._own.base, self._own.place, self.lines
         for at, peer in self._peers.items():
             pyze.append_copy(commands, base + lines.read(way, at), peer.address, LINE)
@@ -173,36 +173,36 @@ class Proof:
 
     def _append_atomics(self, commands: int) -> list[Increments]:
         """Append a kernel that counts in other heaps, from the first word of this PE's pattern on."""
-        target = self.lines.written(Wrong.ATOMICS, self._own.place)
+        target = self.lines.written(PeerFailure.ATOMICS, self._own.place)
         peers = {at: peer.address + target for at, peer in self._peers.items() if peer.has_atomics}
         if not peers:
             return []
         for address in peers.values():
             pyze.append_copy(commands, address, self._own.base, LINE)
         pyze.append_barrier(commands)
-        places = [(address, self._own.base + self.lines.read(Wrong.ATOMICS, at)) for at, address in peers.items()]
+        places = [(address, self._own.base + self.lines.read(PeerFailure.ATOMICS, at)) for at, address in peers.items()]
         return [Increments(self._own.context, self._own.device, commands, places)]
 
-    def check(self, seen: bytes) -> dict[int, Wrong]:
+    def check(self, seen: bytes) -> dict[int, PeerFailure]:
         """Return what is wrong with each other heap, after all PEs of the node have called `run`.
 
         ``seen`` are the lines of this PE's heap, as its device sees them.
         """
         return {at: self._wrong(seen, at, peer) for at, peer in self._peers.items()}
 
-    def _wrong(self, seen: bytes, at: int, peer: Peer) -> Wrong:
-        wrong, pattern = Wrong(0), self._patterns[at]
+    def _wrong(self, seen: bytes, at: int, peer: Peer) -> PeerFailure:
+        wrong, pattern = PeerFailure(0), self._patterns[at]
         for way in self._ways:
             lines = self.lines.read(way, at), self.lines.written(way, at)
             if any(seen[line : line + LINE] != pattern for line in lines):
                 wrong |= way
         if peer.has_atomics and not self._are_counted(seen, at):
-            wrong |= Wrong.ATOMICS
+            wrong |= PeerFailure.ATOMICS
         return wrong
 
     def _are_counted(self, seen: bytes, at: int) -> bool:
         """Return whether the atomics of both PEs have counted: each item has another number, and the word the sum."""
         mine, others = (_WORD.unpack_from(self._patterns[place])[0] for place in (self._own.place, at))
-        got = struct.unpack_from(f"<{ITEMS}I", seen, self.lines.read(Wrong.ATOMICS, at))
-        end = _WORD.unpack_from(seen, self.lines.written(Wrong.ATOMICS, at))[0]
+        got = struct.unpack_from(f"<{ITEMS}I", seen, self.lines.read(PeerFailure.ATOMICS, at))
+        end = _WORD.unpack_from(seen, self.lines.written(PeerFailure.ATOMICS, at))[0]
         return sorted(got) == sorted((mine + item) % 2**32 for item in range(ITEMS)) and end == (others + ITEMS) % 2**32

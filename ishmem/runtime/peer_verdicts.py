@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ishmem.runtime.peer_device import PeerDevice
-from ishmem.runtime.peer_proof import Wrong
+from ishmem.runtime.peer_proof import PeerFailure
 
 ADVICE = {
-    Wrong.REFUSED: (
+    PeerFailure.REFUSED: (
         "A newer compute driver and kernel may open it; in a container, the system call pidfd_getfd has to be allowed "
         "(CAP_SYS_PTRACE). "
     ),
-    Wrong.LOADS | Wrong.COPIES | Wrong.ATOMICS: (
+    PeerFailure.LOADS | PeerFailure.COPIES | PeerFailure.ATOMICS: (
         "What may help: switch the ACS redirection of the PCIe ports between the cards off, put the cards on ports of "
         "one root, or take a newer compute driver and kernel. "
     ),
@@ -24,7 +24,7 @@ Pair = tuple[int, int]
 """The places of two PEs on their node, the lower one first."""
 
 
-class Trouble(NamedTuple):
+class PairFailure(NamedTuple):
     """Why two PEs do not reach each other's memory.
 
     Attributes:
@@ -32,7 +32,7 @@ class Trouble(NamedTuple):
         details: The errors of the driver.
     """
 
-    wrong: Wrong
+    wrong: PeerFailure
     details: str
 
 
@@ -44,7 +44,7 @@ class Verdict(NamedTuple):
         refusals: The error of the driver for those whose memory it refuses.
     """
 
-    wrong: Sequence[Wrong]
+    wrong: Sequence[PeerFailure]
     refusals: Mapping[int, str]
 
     def pack(self) -> bytes:
@@ -56,24 +56,25 @@ class Verdict(NamedTuple):
     def unpack(cls, data: bytes, n_pes: int) -> Verdict:
         """Return what another PE has packed."""
         texts = data[n_pes:].decode(errors="replace").split("\n")
-        return cls([Wrong(number) for number in data[:n_pes]], {at: text for at, text in enumerate(texts) if text})
+        failures = [PeerFailure(number) for number in data[:n_pes]]
+        return cls(failures, {at: text for at, text in enumerate(texts) if text})
 
 
-def troubles(verdicts: Sequence[Verdict]) -> dict[Pair, Trouble]:
+def pair_failures(verdicts: Sequence[Verdict]) -> dict[Pair, PairFailure]:
     """Return the pairs of PEs that do not reach each other, in order: both have the same route."""
     found = {}
     for low in range(len(verdicts)):
         for high in range(low + 1, len(verdicts)):
             wrong = verdicts[low].wrong[high] | verdicts[high].wrong[low]
-            if wrong & Wrong.REFUSED:
-                wrong = Wrong.REFUSED
+            if wrong & PeerFailure.REFUSED:
+                wrong = PeerFailure.REFUSED
             details = dict.fromkeys([verdicts[low].refusals.get(high), verdicts[high].refusals.get(low)])
             if wrong:
-                found[low, high] = Trouble(wrong, ", ".join(filter(None, details)))
+                found[low, high] = PairFailure(wrong, ", ".join(filter(None, details)))
     return found
 
 
-def describe(found: Mapping[Pair, Trouble], devices: Sequence[PeerDevice], pes: Sequence[int], place: int) -> str:
+def describe(found: Mapping[Pair, PairFailure], devices: Sequence[PeerDevice], pes: Sequence[int], place: int) -> str:
     """Return the warning of a PE, empty if it has none; the first PE that has one names all pairs.
 
     Args:
@@ -99,7 +100,7 @@ def describe(found: Mapping[Pair, Trouble], devices: Sequence[PeerDevice], pes: 
     )
 
 
-def refusal(apart: Mapping[Pair, Trouble | None], devices: Sequence[PeerDevice], pes: Sequence[int]) -> str:
+def refusal(apart: Mapping[Pair, PairFailure | None], devices: Sequence[PeerDevice], pes: Sequence[int]) -> str:
     """Return the error for pairs of PEs without access, with what was wrong if access was reported."""
     lines = [
         f"PE {pes[low]} on {devices[low].name} and PE {pes[high]} on {devices[high].name} "
@@ -116,5 +117,5 @@ def _drivers(pairs: Iterable[Pair], devices: Sequence[PeerDevice]) -> str:
     return f"driver {', '.join(sorted({devices[at].driver for pair in pairs for at in pair}))}"
 
 
-def _words(trouble: Trouble) -> str:
+def _words(trouble: PairFailure) -> str:
     return trouble.wrong.words + (f" ({trouble.details})" if trouble.details else "")

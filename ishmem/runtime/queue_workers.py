@@ -329,13 +329,13 @@ class QueueWorker:
         """Whether ``drain`` has seen everything complete."""
         return not self._submitted
 
-    def drain(self, hopeless: Callable[[], bool], look: Callable[[], None]) -> None:
+    def drain(self, hopeless: Callable[[], bool], report_wait: Callable[[], None]) -> None:
         """Wait until everything has completed, or ``hopeless`` returns true."""
         while self._submitted and not hopeless():
             if self._submitted[0][0].execution_status == _COMPLETE:
                 self._submitted.popleft()
             else:
-                look()
+                report_wait()
                 time.sleep(POLL)
 
     def close(self) -> None:
@@ -432,13 +432,13 @@ class BarrierQueues:
         """Whether all kernels have completed and their arguments are released."""
         return all(event.execution_status == _COMPLETE for _array, events in self._busy for event in events)
 
-    def drain(self, hopeless: Callable[[], bool], look: Callable[[], None]) -> None:
-        """Wait until ``drained``, or ``hopeless`` returns true; call ``look`` in each round.
+    def drain(self, hopeless: Callable[[], bool], report_wait: Callable[[], None]) -> None:
+        """Wait until ``drained``, or ``hopeless`` returns true; call ``report_wait`` in each round.
 
         A thread of SYCL releases the arguments under the interpreter's lock: the interpreter must not end before.
         """
         while not self.drained and not hopeless():
-            look()
+            report_wait()
             time.sleep(POLL)
 
     def _idle(self) -> arrays.tensor.usm_ndarray:
@@ -541,10 +541,10 @@ class QueueWorkers:
         """Whether all operations are known to have completed."""
         return all(each.drained for each in self._all)
 
-    def drain(self, look: Callable[[], None]) -> None:
-        """Wait until everything has completed or a PE is lost; call ``look`` in each round."""
+    def drain(self, report_wait: Callable[[], None]) -> None:
+        """Wait until everything has completed or a PE is lost; call ``report_wait`` in each round."""
         for each in self._all:
-            each.drain(lambda: self._loss_ends_waits() or bool(_core.device_status()), look)
+            each.drain(lambda: self._loss_ends_waits() or bool(_core.device_status()), report_wait)
 
     def close(self) -> bool:
         """End all workers; return whether everything has completed."""

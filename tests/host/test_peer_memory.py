@@ -12,8 +12,8 @@ from subprocesses import program, run_command, run_program
 from ishmem.runtime import peer_verdicts
 from ishmem.runtime.peer_device import PeerDevice
 from ishmem.runtime.peer_kernel import ITEMS
-from ishmem.runtime.peer_proof import LINE, Lines, Own, Peer, Proof, Wrong
-from ishmem.runtime.peer_verdicts import Trouble, Verdict
+from ishmem.runtime.peer_proof import LINE, Lines, Own, Peer, PeerFailure, Proof
+from ishmem.runtime.peer_verdicts import PairFailure, Verdict
 from ishmem.runtime.routes import Route
 from ishmem.testing import nodes
 
@@ -137,24 +137,24 @@ def right() -> bytearray:
     """Return the lines of PE 0's heap where all works."""
     lines, mine, other = Lines(2), int.from_bytes(PATTERNS[0][:4], "little"), int.from_bytes(PATTERNS[1][:4], "little")
     seen = bytearray(lines.size)
-    for way in (Wrong.LOADS, Wrong.COPIES):
+    for way in (PeerFailure.LOADS, PeerFailure.COPIES):
         for at in (lines.read(way, 1), lines.written(way, 1)):
             seen[at : at + LINE] = PATTERNS[1]
-    old = lines.read(Wrong.ATOMICS, 1)
+    old = lines.read(PeerFailure.ATOMICS, 1)
     for item in range(ITEMS):
         seen[old + 4 * item : old + 4 * item + 4] = (mine + ITEMS - 1 - item).to_bytes(4, "little")
-    end = lines.written(Wrong.ATOMICS, 1)
+    end = lines.written(PeerFailure.ATOMICS, 1)
     seen[end : end + 4] = (other + ITEMS).to_bytes(4, "little")
     return seen
 
 
 def test_what_is_right(proof: Proof) -> None:
-    assert proof.check(bytes(right())) == {1: Wrong(0)}
+    assert proof.check(bytes(right())) == {1: PeerFailure(0)}
 
 
-@pytest.mark.parametrize("way", [Wrong.LOADS, Wrong.COPIES, Wrong.ATOMICS])
+@pytest.mark.parametrize("way", [PeerFailure.LOADS, PeerFailure.COPIES, PeerFailure.ATOMICS])
 @pytest.mark.parametrize("written", [False, True])
-def test_one_wrong_byte(proof: Proof, way: Wrong, written: bool) -> None:
+def test_one_wrong_byte(proof: Proof, way: PeerFailure, written: bool) -> None:
     """Each way is told apart, in both directions."""
     lines, seen = Lines(2), right()
     seen[lines.written(way, 1) if written else lines.read(way, 1)] ^= 0x40
@@ -162,19 +162,19 @@ def test_one_wrong_byte(proof: Proof, way: Wrong, written: bool) -> None:
 
 
 def test_verdicts_of_both_pes_count() -> None:
-    right, wrong = Verdict([Wrong(0), Wrong(0)], {}), Verdict([Wrong.ATOMICS, Wrong(0)], {})
-    assert peer_verdicts.troubles([right, right]) == {}
-    assert peer_verdicts.troubles([right, wrong]) == {(0, 1): Trouble(Wrong.ATOMICS, "")}
-    refused = Verdict([Wrong(0), Wrong.REFUSED], {1: "failed:\nwhy"})
+    right, wrong = Verdict([PeerFailure(0), PeerFailure(0)], {}), Verdict([PeerFailure.ATOMICS, PeerFailure(0)], {})
+    assert peer_verdicts.pair_failures([right, right]) == {}
+    assert peer_verdicts.pair_failures([right, wrong]) == {(0, 1): PairFailure(PeerFailure.ATOMICS, "")}
+    refused = Verdict([PeerFailure(0), PeerFailure.REFUSED], {1: "failed:\nwhy"})
     sent = Verdict.unpack(refused.pack(), 2)
-    assert peer_verdicts.troubles([sent, wrong]) == {(0, 1): Trouble(Wrong.REFUSED, "failed: why")}
+    assert peer_verdicts.pair_failures([sent, wrong]) == {(0, 1): PairFailure(PeerFailure.REFUSED, "failed: why")}
 
 
 def test_a_pe_without_trouble_is_silent() -> None:
     devices = [
         PeerDevice(bytes([pe]) * 16, 1, False, f"GPU {pe}", "1.2.3", {bytes(16): Route.DIRECT}) for pe in range(3)
     ]
-    found = {(1, 2): Trouble(Wrong.ATOMICS, "")}
+    found = {(1, 2): PairFailure(PeerFailure.ATOMICS, "")}
     assert peer_verdicts.describe(found, devices, [4, 5, 6], 0) == ""
     text = peer_verdicts.describe(found, devices, [4, 5, 6], 1)
     assert "PEs 5 and 6: atomics give wrong results." in text
