@@ -515,7 +515,7 @@ class Buffer(KernelCalls):
         given = [bits(outputs.array), *(flat(each, "int32") for each in (handle.layout, handle.origins))]
         given += [flat(indices.array, indices.dtype), flat(weights.array, "float32"), bits(dest.array)]
         given.append(bits(dpnp.concatenate(biases)) if biases else given[-1])
-        numbers, units = (*indices.shape, lists, _row_bytes(outputs), shape[1]), lists * self._members
+        numbers, units = (*indices.shape, lists, _row_bytes(outputs), 0), lists * self._members
         work = _Work("combine", combine_kernel(kind, len(biases)), given, numbers, units, indices.shape[0] + 1)
         return dest.array if out is None else out, work
 

@@ -51,7 +51,7 @@ class ConstantArguments(CallRewrite):
 
     def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
         """Return the checks of a call, and the call."""
-        made = [call_with(check, (), scope, statement.loc, array) for check, array in self._checks[statement]]
+        made = [call_with(check, scope, statement.loc, array) for check, array in self._checks[statement]]
         return [*itertools.chain.from_iterable(made), statement]
 
     def apply(self) -> Any:
@@ -142,7 +142,7 @@ class TupleIndices(CallRewrite):
         """Return the statements that compute the number, and the call that takes it."""
         call, loc = statement.value, statement.loc
         array, index = self._index(call, called)
-        made = call_with(number_of, (), scope, loc, array, index)
+        made = call_with(number_of, scope, loc, array, index)
         number = made[-1].target
         arguments = [number if each is index else each for each in call.args]
         named = tuple((name, number if each is index else each) for name, each in call.kws)

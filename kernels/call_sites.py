@@ -13,7 +13,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from numba.core import ir, types
+from numba.core import cgutils, ir, types
 from numba.core.errors import ConstantInferenceError
 from numba.core.ir_utils import mk_unique_var
 from numba.core.rewrites import Rewrite, register_rewrite
@@ -24,7 +24,7 @@ from ishmem.runtime import binding
 
 from . import runtime_checks
 from .intrinsics import device_intrinsic, registered
-from .long_waits import note_call_begun, note_group_call, site_of
+from .long_waits import note_call_begun, note_group_call
 from .options import COPIES_BY_PROXY, PROXIED
 
 
@@ -37,17 +37,14 @@ def constant_of(func_ir: Any, variable: Any) -> Any:
 
 
 @device_intrinsic
-def note_call(_context, word0, word1, word2, word3, word4, word5):
+def note_call(_context, words):
     """Write the words into the record if this work-item has recorded a violation and no call is noted yet."""
-    words = (word0, word1, word2, word3, word4, word5)
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        runtime_checks.emit_note(
-            builder, [context.cast(builder, *each, types.int64) for each in zip(arguments, signature.args)]
-        )
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        runtime_checks.emit_note(builder, cgutils.unpack_tuple(builder, arguments[0]))
         return context.get_dummy_value()
 
-    return types.void(*words), code
+    return types.void(words), code
 
 
 class CallRewrite(Rewrite):  # type: ignore[misc]
@@ -110,9 +107,9 @@ class CallSites(CallRewrite):
         """Return a call and its notes."""
         loc, before = statement.loc, []
         if _takes(called, "group"):
-            before = call_with(note_group_call, _words_of(self._ir, statement, called), scope, loc)
+            before = call_with(note_group_call, scope, loc, _words_of(self._ir, statement, called))
         words = runtime_checks.words_of(self._ir.func_id.func_name, loc.filename, loc.line)
-        return [*before, statement, *call_with(note_call, words, scope, loc)]
+        return [*before, statement, *call_with(note_call, scope, loc, words)]
 
 
 @register_rewrite("before-inference")
@@ -128,16 +125,14 @@ class WaitSites(CallRewrite):
         return not _has_site(called, statement.value) if _takes(called, "site") else _meets(called)
 
     def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
-        """Return the statements that make the words of a call site, and the call with these as ``site``."""
-        call, loc = statement.value, statement.loc
-        has_site = _takes(called, "site")
-        maker = site_of if has_site else note_call_begun
-        added = call_with(maker, _words_of(self._ir, statement, called), scope, loc)
-        if not has_site:
-            return [*added, statement]
-        kws = (*call.kws, ("site", added[-1].target))
+        """Return a call with the words of its call site as ``site``, or, if it takes none, after a note of them."""
+        call, loc, words = statement.value, statement.loc, _words_of(self._ir, statement, called)
+        if not _takes(called, "site"):
+            return [*call_with(note_call_begun, scope, loc, words), statement]
+        site = _assigned(ir.Const(words, loc), scope, loc)
+        kws = (*call.kws, ("site", site.target))
         placed = ir.Expr.call(call.func, call.args, kws, call.loc, call.vararg, call.varkwarg)
-        return [*added, ir.Assign(placed, statement.target, loc)]
+        return [site, ir.Assign(placed, statement.target, loc)]
 
 
 def _words_of(func_ir: Any, statement: Any, called: Any) -> tuple[int, ...]:
@@ -151,19 +146,18 @@ def _place(loc: Any) -> str:
     return f"{Path(loc.filename).name}:{loc.line}"
 
 
-def call_with(function: Any, words: tuple[int, ...], scope: Any, loc: Any, *variables: Any) -> list[Any]:
-    """Return the statements that call a function with words, then variables; the last one assigns its result."""
-    made: list[Any] = []
+def call_with(function: Any, scope: Any, loc: Any, *arguments: Any) -> list[Any]:
+    """Return the statements that call a function with variables and tuples; the last one assigns its result."""
+    constants = {each: _assigned(ir.Const(each, loc), scope, loc) for each in arguments if isinstance(each, tuple)}
+    callee = _assigned(ir.Global(function.__name__, function, loc), scope, loc)
+    given = [constants[each].target if each in constants else each for each in arguments]
+    call = ir.Expr.call(callee.target, given, (), loc)
+    return [*constants.values(), callee, _assigned(call, scope, loc)]
 
-    def assign(value: Any, what: str) -> Any:
-        target = ir.Var(scope, mk_unique_var(what), loc)
-        made.append(ir.Assign(value, target, loc))
-        return target
 
-    arguments = [*(assign(ir.Const(word, loc), "$word") for word in words), *variables]
-    callee = assign(ir.Global(function.__name__, function, loc), "$note")
-    assign(ir.Expr.call(callee, arguments, (), loc), "$noted")
-    return made
+def _assigned(value: Any, scope: Any, loc: Any) -> Any:
+    """Return the statement that assigns a value to a new variable."""
+    return ir.Assign(value, ir.Var(scope, mk_unique_var("$added"), loc), loc)
 
 
 def called_in(func_ir: Any, value: Any) -> Any:

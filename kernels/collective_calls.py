@@ -22,7 +22,7 @@ from ishmem.common.violations import NO_TEAM, STRIDE, argument_number, number
 from . import type_checks
 from .barrier import team_barrier
 from .combining import sample_of
-from .copy import copy_bytes, transfer_steps
+from .copy import copy_bytes, put_steps
 from .forms import forms, integers
 from .intrinsics import (
     I64,
@@ -54,7 +54,7 @@ from .runtime_checks import is_team_pe, own_array_fits, report
 from .small_alltoall import by_aggregators, put_to_aggregators
 from .strided import extent, is_view
 from .teams import is_team, members_of
-from .work_division import turns_of
+from .work_division import Workers, turns_of
 
 ROOT = argument_number("root")
 ALIGN_DIGITS = 6
@@ -216,7 +216,7 @@ def put_small_blocks(members, slots, call, count, flow, by_leader):
     for member in range(size):
         if not flow.to_root or member == call.root:
             block = call.source + flow.source_blocks * member * count * call.sst * call.itemsize
-            transfer_steps(1, start + member * stride, to, block, 1, call.sst, call.itemsize, count, 0, 1)
+            put_steps(start + member * stride, to, block, 1, call.sst, call.itemsize, count, Workers(0, 1))
     order_before_flag()
 
 
@@ -267,7 +267,7 @@ def enter(call, flow, group):
 
 @compiled
 def await_transfers(group):
-    """Wait for the transfers that the work-items of this PE have started by `transfer_steps`."""
+    """Wait for the transfers that the work-items of this PE have started by `put_steps` and `get_steps`."""
     group_sync(group)
     if PROXIED:
         if rank_in(group) == 0:

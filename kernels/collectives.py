@@ -15,7 +15,7 @@ from ishmem.common.violations import number
 
 from .barrier import team_barrier
 from .collective_calls import await_transfers, end_phase, enter, part_of, register, sends_by_leader
-from .copy import copy_bytes, copy_steps, transfer, transfer_steps
+from .copy import copy_bytes, copy_steps, get_bytes, get_steps, put_bytes, put_steps
 from .forms import forms, integers, no_check
 from .intrinsics import compiled, load_word, rank_in, size_of
 from .long_waits import note_begun
@@ -42,6 +42,7 @@ from .runtime_checks import own_array_fits
 from .small_alltoall import by_aggregators, copy_from_aggregators, exchange_nodes
 from .teams import WORLD, is_team, members_of, pe_of
 from .tile_collectives import exchange_tile
+from .work_division import workers_of
 
 PIECE = 64 << 10
 """Bytes of the largest block that one member fetches whole for its node; members share larger ones."""
@@ -147,13 +148,13 @@ def copy_from_slots(members, slots, call, count, flow, group):
         return
     first, end = root if flow.from_root else 0, root + 1 if flow.from_root else members.size
     apart = block_step(count * item)
-    origin, rank, width = blocks_at(call.team, slots) + first * apart, rank_in(group), size_of(group)
+    origin, workers = blocks_at(call.team, slots) + first * apart, workers_of(group)
     if step == 1 and apart == count * item:
-        copy_bytes(call.dest, origin, (end - first) * apart, rank, width)
+        copy_bytes(call.dest, origin, (end - first) * apart, workers.rank, workers.width)
         return
     for member in range(first, end):
         to = call.dest + flow.dest_blocks * member * count * step * item
-        copy_steps(to, origin + (member - first) * apart, step, 1, item, count, rank, width)
+        copy_steps(to, origin + (member - first) * apart, step, 1, item, count, workers)
 
 
 @compiled
@@ -161,17 +162,17 @@ def transfer_blocks(members, call, count, flow, group):
     """Put or get large blocks directly between the arrays of the members."""
     start, stride, size, me = members
     to, origin, item, root = call.dest, call.source, call.itemsize, call.root
-    rank, width = rank_in(group), size_of(group)
+    workers = workers_of(group)
     if flow.from_root:  # all members get at the same time
         origin += flow.source_blocks * me * count * call.sst * item
-        transfer_steps(0, start + root * stride, to, origin, call.dst, call.sst, item, count, rank, width)
+        get_steps(start + root * stride, to, origin, call.dst, call.sst, item, count, workers)
         return
     to += flow.dest_blocks * me * count * call.dst * item
     for step in range(size):  # each PE starts with itself, which spreads the puts over all PEs
         member = after(me, step, size)
         if not flow.to_root or member == root:
             block = origin + flow.source_blocks * member * count * call.sst * item
-            transfer_steps(1, start + member * stride, to, block, call.dst, call.sst, item, count, rank, width)
+            put_steps(start + member * stride, to, block, call.dst, call.sst, item, count, workers)
 
 
 @compiled
@@ -180,10 +181,10 @@ def broadcast_large(members, call, count, group):
     start, stride, size, me = members
     first, end = part_of(count * call.itemsize, size, me)
     to, nbytes = call.dest + first, end - first
-    transfer(0, start + call.root * stride, to, call.source + first, nbytes, group)
+    get_bytes(start + call.root * stride, to, call.source + first, nbytes, group)
     await_transfers(group)
     for step in range(1, size):
-        transfer(1, start + after(me, step, size) * stride, to, to, nbytes, group)
+        put_bytes(start + after(me, step, size) * stride, to, to, nbytes, group)
 
 
 @compiled
@@ -242,7 +243,7 @@ def put_own_block(members, slots, call, group):
     if own > max_payload():
         for step in range(members.size):
             pe = pe_of(members, after(members.me, step, members.size))
-            transfer(1, pe, to, call.source, own, group)
+            put_bytes(pe, to, call.source, own, group)
 
 
 # ---- large blocks, in two levels
@@ -260,7 +261,7 @@ def own_share(nodes, nbytes, turn):
 def fetch_share(nodes, pe, to, origin, nbytes, turn, group):
     """Get this PE's share of a block that all members on its node need."""
     first, end = own_share(nodes, nbytes, turn)
-    transfer(0, pe, to + first, origin + first, end - first, group)
+    get_bytes(pe, to + first, origin + first, end - first, group)
 
 
 @compiled

@@ -17,7 +17,7 @@ from ishmem.common.type_tables import HALVES, REDUCTIONS
 from ishmem.common.violations import number
 
 from .copy import WIDEST
-from .intrinsics import GLOBAL, I64, compiled, device_function, device_intrinsic, literal_value
+from .intrinsics import GLOBAL, I64, bytes_of, compiled, device_function, device_intrinsic, literal_value
 from .options import PROXIED, ROUTED
 from .peers import on_peer
 from .teams import pe_of
@@ -108,16 +108,6 @@ def nothing(_context: Any, sample: Any, units: Any) -> Any:
         return context.get_constant_null(signature.return_type)
 
     return types.UniTuple(sample.dtype, count)(sample, units), code
-
-
-@device_intrinsic
-def bytes_of(_context: Any, elements: Any) -> Any:
-    """Return the size in bytes of a tuple of elements, as a compile-time constant."""
-
-    def code(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
-        return I64(elements.count * context.get_abi_sizeof(context.get_data_type(elements.dtype)))
-
-    return types.int64(elements), code
 
 
 def _pointers(context: Any, builder: Any, address: Any, step: Any, kind: Any) -> list[tuple[Any, int]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from . import type_checks
-from .intrinsics import compiled, device_function, move, move_block, rank_in, size_of
+from .intrinsics import bytes_of, compiled, device_function, move, move_block, rank_in, size_of
 from .options import PROXIED
-from .peers import peer_delta, shift_of
+from .peers import on_peer
 from .proxy import Move, reachable, start_by_proxy
-from .work_division import Workers, work_item_share
+from .work_division import work_item_share, workers_of
 
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
@@ -18,38 +18,36 @@ UNITS = 4  # that one work-item has under way at the same time
 BLOCK = UNITS * WIDEST
 
 
-def _make_plain_copier(unit: int) -> Any:
-    @compiled
-    def copy_units(to, origin, nbytes, rank, size):
-        first, step, end = work_item_share(nbytes // unit, rank, size)
-        skipped, left, stride = first * unit, (end - first) * unit - 1, step * unit
-        to, origin = to + skipped, origin + skipped
-        while left >= 0:  # counts down: on a GPU a 64-bit sign test is cheaper than a comparison
-            move(unit, to, origin)
-            to += stride
-            origin += stride
-            left -= stride
-
-    return copy_units
+_BYTE, _BY_2, _BY_4, _BY_8, _WIDE = (
+    (np.uint8(0),), (np.uint16(0),), (np.uint32(0),), (np.uint64(0),), (np.uint32(0),) * 4,
+)  # fmt: skip
+"""Words as tuples: their type tells functions the size."""
 
 
-def _make_end_copier(unit: int) -> Any:
-    """Make a copier of less than one wide unit, which is too short to be divided among work-items."""
-
-    @compiled
-    def copy_end(to, origin, nbytes, rank, size):
-        skipped, left, stride = rank * unit, nbytes - rank * unit - 1, size * unit
-        to, origin = to + skipped, origin + skipped
-        while left >= 0:
-            move(unit, to, origin)
-            to += stride
-            origin += stride
-            left -= stride
-
-    return copy_end
+@compiled
+def _copy_units(word, to, origin, nbytes, rank, size):
+    """Copy the share of work-item ``rank`` of ``size`` in words."""
+    unit = bytes_of(word)
+    first, step, end = work_item_share(nbytes // unit, rank, size)
+    skipped, left, stride = first * unit, (end - first) * unit - 1, step * unit
+    _copy_every(word, to + skipped, origin + skipped, left, stride)
 
 
-_bytewise, _by_2, _by_4, _by_8, _wide = (_make_plain_copier(unit) for unit in (1, 2, 4, 8, WIDEST))
+@compiled
+def _copy_end(word, to, origin, nbytes, rank, size):
+    """Copy less than one wide unit, which is too short to be divided among work-items."""
+    skipped = rank * bytes_of(word)
+    _copy_every(word, to + skipped, origin + skipped, nbytes - skipped - 1, size * bytes_of(word))
+
+
+@compiled
+def _copy_every(word, to, origin, left, stride):
+    """Copy the words that begin every ``stride`` bytes, the last one at most ``left`` bytes after the first."""
+    while left >= 0:  # counts down: on a GPU a 64-bit sign test is cheaper than a comparison
+        move(word, to, origin)
+        to += stride
+        origin += stride
+        left -= stride
 
 
 @compiled
@@ -62,7 +60,9 @@ def is_wide(to, origin, nbytes):
 def copy_wide(to, origin, nbytes, group):
     """Copy this work-item's share in wide units; a work-item alone copies blocks of them."""
     if not type_checks.absent(group):
-        return lambda to, origin, nbytes, group: _wide(to, origin, nbytes, rank_in(group), size_of(group))
+        return lambda to, origin, nbytes, group: _copy_units(
+            _WIDE, to, origin, nbytes, rank_in(group), size_of(group)
+        )
 
     def impl(to, origin, nbytes, group):
         left = nbytes - BLOCK
@@ -71,50 +71,50 @@ def copy_wide(to, origin, nbytes, group):
             to += BLOCK
             origin += BLOCK
             left -= BLOCK
-        _wide(to, origin, left + BLOCK, 0, 1)
+        _copy_units(_WIDE, to, origin, left + BLOCK, 0, 1)
 
     return impl
 
 
-def _make_copier(unit: int, few: int, narrow: Any) -> Any:
-    """Make a copier: wide units, with units at head and tail where both addresses align equally; else as ``narrow``."""
-    copy_end = _make_end_copier(unit)
-
-    @compiled
-    def copy(to, origin, nbytes, rank, size):
-        if is_wide(to, origin, nbytes):
-            _wide(to, origin, nbytes, rank, size)
-        elif nbytes > few and not (to ^ origin) & (WIDEST - 1):
-            head = -to & (WIDEST - 1)
-            body = (nbytes - head) & -WIDEST
-            done = head + body
-            copy_end(to, origin, head, rank, size)
-            _wide(to + head, origin + head, body, rank, size)
-            copy_end(to + done, origin + done, nbytes - done, rank, size)
-        else:
-            narrow(to, origin, nbytes, rank, size)
-
-    return copy
-
-
-_narrow = {1: _bytewise, 2: _by_2, 4: _by_4, 8: _by_8, 16: _by_8}
-# More than one wide unit, so that the head is shorter than the whole range.
-_copiers = {size: _make_copier(min(size, 8), max(FEW * size, WIDEST), narrow) for size, narrow in _narrow.items()}
+@compiled
+def _copy_between_ends(word, to, origin, nbytes, rank, size):
+    """Copy in wide units, with words at head and tail, between addresses that align equally."""
+    head = -to & (WIDEST - 1)
+    body = (nbytes - head) & -WIDEST
+    done = head + body
+    _copy_end(word, to, origin, head, rank, size)
+    _copy_units(_WIDE, to + head, origin + head, body, rank, size)
+    _copy_end(word, to + done, origin + done, nbytes - done, rank, size)
 
 
 @compiled
-def _as_aligned(to, origin, nbytes, rank, size):
-    misaligned = to | origin | nbytes
-    if not misaligned & 7:
-        _by_8(to, origin, nbytes, rank, size)
-    elif not misaligned & 3:
-        _by_4(to, origin, nbytes, rank, size)
+def _copy_words(word, few, to, origin, nbytes, rank, size):
+    """Copy words; at most ``few`` bytes are not worth the checks for wider units."""
+    if is_wide(to, origin, nbytes):
+        _copy_units(_WIDE, to, origin, nbytes, rank, size)
+    elif nbytes > few and not (to ^ origin) & (WIDEST - 1):
+        _copy_between_ends(word, to, origin, nbytes, rank, size)
     else:
-        _bytewise(to, origin, nbytes, rank, size)
+        _copy_units(word, to, origin, nbytes, rank, size)
 
 
-copy_bytes = _make_copier(1, FEW_BYTES, _as_aligned)
-"""Copies the share of work-item ``rank`` of ``size`` in ``nbytes`` bytes; one function serves all dtypes."""
+@compiled
+def copy_bytes(to, origin, nbytes, rank, size):
+    """Copy the share of work-item ``rank`` of ``size`` in ``nbytes`` bytes; one function serves all dtypes."""
+    misaligned = to | origin | nbytes
+    if is_wide(to, origin, nbytes):
+        _copy_units(_WIDE, to, origin, nbytes, rank, size)
+    elif nbytes > FEW_BYTES and not (to ^ origin) & (WIDEST - 1):
+        _copy_between_ends(_BYTE, to, origin, nbytes, rank, size)
+    elif not misaligned & 7:
+        _copy_units(_BY_8, to, origin, nbytes, rank, size)
+    elif not misaligned & 3:
+        _copy_units(_BY_4, to, origin, nbytes, rank, size)
+    else:
+        _copy_units(_BYTE, to, origin, nbytes, rank, size)
+
+
+_words = {1: _BYTE, 2: _BY_2, 4: _BY_4, 8: _BY_8, 16: _BY_8}
 
 
 @device_function
@@ -124,49 +124,68 @@ def copy_elements(like, to, origin, count, rank, size):
     The two address ranges must be disjoint or identical.
     """
     itemsize = getattr(like.dtype, "bitwidth", 8) // 8  # numba's bool has no such attribute
-    copy, unit = _copiers[itemsize], min(itemsize, 8)
-    units = itemsize // unit
+    word, unit = _words[itemsize], min(itemsize, 8)
+    units, few = itemsize // unit, max(FEW * itemsize, WIDEST)  # so that the head is shorter than the whole range
 
     def impl(like, to, origin, count, rank, size):
         if count == 1:
             if rank == 0:
                 for part in range(0, itemsize, unit):  # as integers: an Arc has no float64
-                    move(unit, to + part, origin + part)
+                    move(word, to + part, origin + part)
         elif rank < count * units:  # of a large group with a short copy, most work-items have nothing to do
-            copy(to, origin, count * itemsize, rank, size)
+            _copy_words(word, few, to, origin, count * itemsize, rank, size)
 
     return impl
 
 
 @compiled
-def copy_steps(to, origin, to_step, from_step, item, count, rank, size):
-    """Copy ``count`` strided elements of ``item`` bytes, as work-item ``rank`` of ``size``; steps are in elements."""
+def copy_steps(to, origin, to_step, from_step, item, count, workers):
+    """Copy ``count`` strided elements of ``item`` bytes: the share of one of the workers; steps are in elements."""
     if to_step == 1 and from_step == 1:
-        copy_bytes(to, origin, count * item, rank, size)
+        copy_bytes(to, origin, count * item, workers.rank, workers.width)
     else:
-        first, step, end = work_item_share(count, rank, size)
+        first, step, end = work_item_share(count, workers.rank, workers.width)
         for i in range(first, end, step):
             copy_bytes(to + i * to_step * item, origin + i * from_step * item, item, 0, 1)
 
 
 @compiled
-def transfer_steps(put, pe, to, origin, to_step, from_step, item, count, rank, size):
-    """Put (``put`` is 1) or get (0) strided elements as `copy_steps` does; both addresses are those on this PE.
-
-    Transfers through the proxy are complete after the next `complete_before_flag`. With a `Move` as argument, small
-    collectives executed two instructions more on a B580.
-    """
-    if not PROXIED or reachable(pe):
-        delta = peer_delta(pe) + shift_of(put * to + (1 - put) * origin, pe)
-        copy_steps(to + put * delta, origin + (1 - put) * delta, to_step, from_step, item, count, rank, size)
-    elif to_step == 1 and from_step == 1:
-        start_by_proxy(put, pe, Move(to, origin, 0, 0, count * item, min(count, 1)), Workers(rank, size))
-    else:
-        move = Move(to, origin, to_step * item, from_step * item, item, count)
-        start_by_proxy(put, pe, move, Workers(rank, size))
+def _blocks(to, origin, to_step, from_step, item, count):
+    """Return the `Move` of strided elements, of one block if they are adjacent."""
+    if to_step == 1 and from_step == 1:
+        return Move(to, origin, 0, 0, count * item, min(count, 1))
+    return Move(to, origin, to_step * item, from_step * item, item, count)
 
 
 @compiled
-def transfer(put, pe, to, origin, nbytes, group):
-    """Put (``put`` is 1) or get (0) ``nbytes`` bytes as `transfer_steps` does, by the work-items of a group."""
-    transfer_steps(put, pe, to, origin, 1, 1, 1, nbytes, rank_in(group), size_of(group))
+def put_steps(pe, to, origin, to_step, from_step, item, count, workers):
+    """Put strided elements as `copy_steps` copies them; both addresses are those on this PE.
+
+    Puts and gets through the proxy are complete after the next `complete_before_flag`. With a `Move` as argument, small
+    collectives executed two instructions more on a B580.
+    """
+    if not PROXIED or reachable(pe):
+        copy_steps(on_peer(to, pe), origin, to_step, from_step, item, count, workers)
+    else:
+        start_by_proxy(1, pe, _blocks(to, origin, to_step, from_step, item, count), workers)
+
+
+@compiled
+def get_steps(pe, to, origin, to_step, from_step, item, count, workers):
+    """Get strided elements, as `put_steps` puts them."""
+    if not PROXIED or reachable(pe):
+        copy_steps(to, on_peer(origin, pe), to_step, from_step, item, count, workers)
+    else:
+        start_by_proxy(0, pe, _blocks(to, origin, to_step, from_step, item, count), workers)
+
+
+@compiled
+def put_bytes(pe, to, origin, nbytes, group):
+    """Put ``nbytes`` bytes as `put_steps` does, by the work-items of a group."""
+    put_steps(pe, to, origin, 1, 1, 1, nbytes, workers_of(group))
+
+
+@compiled
+def get_bytes(pe, to, origin, nbytes, group):
+    """Get ``nbytes`` bytes as `get_steps` does, by the work-items of a group."""
+    get_steps(pe, to, origin, 1, 1, 1, nbytes, workers_of(group))

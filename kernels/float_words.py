@@ -172,7 +172,7 @@ def float_words(dtype: str) -> FloatWords:
 def weighted_sum(dtype: str, addends: int = 0) -> Any:
     """Make the intrinsic that stores a weighted sum of units of 16 bytes.
 
-    Of ``weighted_sum(to, base, row, slots, weights, count, first, apart)``, unit ``i`` of ``count`` is at
+    Of ``weighted_sum(to, (base, row), slots, weights, count, (first, apart))``, unit ``i`` of ``count`` is at
     ``base + slots[i] * row``, with ``weights[i]``; there is none if the slot is negative. The sum begins with
     ``addends`` units, which are ``apart`` bytes from each other, from ``first`` on. All but ``row``, ``count`` and
     ``apart`` are addresses; slots are int64, and weights float32.
@@ -184,9 +184,10 @@ def weighted_sum(dtype: str, addends: int = 0) -> Any:
     def at(builder: Any, address: Any, kind: Any) -> Any:
         return builder.inttoptr(address, kind.as_pointer(GLOBAL))
 
-    def weighted_sum(_context, to, base, row, slots, weights, count, first, apart):
+    def weighted_sum(_context, to, rows, slots, weights, count, before):
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            to, base, row, slots, weights, count, first, apart = arguments
+            to, rows, slots, weights, count, before = arguments
+            (base, row), (first, apart) = (cgutils.unpack_tuple(builder, pair) for pair in (rows, before))
             start = ir.Constant(numbers, [0.0] * numbers.count)
             for number in range(addends):
                 place = at(builder, builder.add(first, builder.mul(apart, I64(number))), unit)
@@ -205,7 +206,8 @@ def weighted_sum(dtype: str, addends: int = 0) -> Any:
             builder.store(narrow(builder, builder.load(total)), at(builder, to, unit), align=UNIT_BYTES)
             return context.get_dummy_value()
 
-        return types.void(*[types.int64] * 8), code
+        number, pair = types.int64, types.UniTuple(types.int64, 2)
+        return types.void(number, pair, number, number, number, pair), code
 
     return device_intrinsic(weighted_sum)
 

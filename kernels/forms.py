@@ -9,7 +9,7 @@ import functools
 import inspect
 from collections.abc import Mapping, Sequence
 from types import FunctionType, ModuleType
-from typing import Any, Callable
+from typing import Any, Callable, get_type_hints
 
 from numba.core.errors import TypingError
 from numba.extending import overload
@@ -83,6 +83,21 @@ _run = functools.cache(compiled)
 @functools.cache
 def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(function).parameters
+
+
+def of_fields(body: Function) -> Function:
+    """Return a function for a kernel, which takes arrays and numbers only, from one that takes named tuples.
+
+    A parameter that is annotated as a named tuple becomes one for each field.
+    """
+    kinds = {name: kind for name, kind in get_type_hints(body).items() if hasattr(kind, "_fields")}
+    parameters, passed = [], []
+    for each in inspect.signature(body).parameters.values():
+        fields = [f"{each.name}_{field}" for field in kinds[each.name]._fields] if each.name in kinds else []
+        parameters += [each.replace(name=field) for field in fields] or [each]
+        passed.append(f"{kinds[each.name].__name__}({', '.join(fields)})" if fields else each.name)
+    scope = {kind.__name__: kind for kind in kinds.values()}
+    return written(body, parameters, [f"run({', '.join(passed)})"], {"run": compiled(body), **scope})
 
 
 def written(

@@ -24,6 +24,7 @@ from ishmem.common.violations import MISMATCH, number
 from ishmem.runtime.kernel_extension import kernel_factory
 
 from .float_words import FloatWords, add, dot, float_words, multiply, scaled
+from .forms import of_fields
 from .front_end import kernel, kernel_api as kapi
 from .intrinsics import (
     address_of,
@@ -80,19 +81,25 @@ class Message(NamedTuple):
     chunks: int
 
 
-class Norm(NamedTuple):
-    """What an all-reduce with RMS norm takes beside the message.
+class Addresses(NamedTuple):
+    """The addresses of the arrays of an all-reduce with RMS norm; ``weight`` is that of the weights of a row."""
+
+    dest: int
+    source: int
+    residual: int
+    weight: int
+
+
+class Rows(NamedTuple):
+    """The rows of an all-reduce with RMS norm.
 
     Attributes:
-        residual, weight: Addresses of the residual, and of the weights of a row.
-        rows: Rows of the message.
+        count: Rows of the message.
         inverse: The inverse of the length of a row.
         eps: What is added to the mean of the squares.
     """
 
-    residual: int
-    weight: int
-    rows: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
     inverse: float
     eps: float
 
@@ -432,41 +439,42 @@ def _add_rms_norm(forms: Forms) -> Any:
     word, put, total = forms.word, forms.put, forms.total
 
     @compiled
-    def send_row(call, source, nelems, row, words, members, group):
+    def send_row(call, arrays, nelems, row, words, members, group):
         first, last, step = share_of(row * words, (row + 1) * words, group)
         for i in range(first, last, step):
-            send_to_others(call, members.me * words_in(nelems, lanes) + i, word(source, nelems, i), members)
+            send_to_others(call, members.me * words_in(nelems, lanes) + i, word(arrays.source, nelems, i), members)
 
     @compiled
-    def add_row(call, source, residual, nelems, row, words, members, group):
+    def add_row(call, arrays, nelems, row, words, members, group):
         """Sum a row over the members, add it to the residual, and return the sum of the squares of this share of it."""
         first, last, step = share_of(row * words, (row + 1) * words, group)
         whole, squares = words_in(nelems, lanes), np.float32(0)
         for i in range(first, last, step):
-            sums = total(call, word(source, nelems, i), i, whole, members)
-            result = rounded(add(sums, numbers(word(residual, nelems, i))))
-            put(residual, nelems, i, result)
+            sums = total(call, word(arrays.source, nelems, i), i, whole, members)
+            result = rounded(add(sums, numbers(word(arrays.residual, nelems, i))))
+            put(arrays.residual, nelems, i, result)
             squares += dot(numbers(result), numbers(result))
         return squares
 
     @compiled
-    def norm_row(dest, residual, weight, nelems, row, words, scale, group):
+    def norm_row(arrays, nelems, row, words, scale, group):
         """Multiply a row of the residual by ``scale`` and the weights."""
         first, last, step = share_of(row * words, (row + 1) * words, group)
         for i in range(first, last, step):
-            product = multiply(numbers(word(residual, nelems, i)), numbers(word(weight, nelems, i - row * words)))
-            put(dest, nelems, i, rounded(scaled(product, scale)))
+            weight = numbers(word(arrays.weight, nelems, i - row * words))
+            product = multiply(numbers(word(arrays.residual, nelems, i)), weight)
+            put(arrays.dest, nelems, i, rounded(scaled(product, scale)))
 
     @compiled
-    def work(call, dest, source, nelems, norm, part, members, group):
-        words = words_in(nelems, lanes) // norm.rows
-        for row in range(part.first, norm.rows, part.step):
-            send_row(call, source, nelems, row, words, members, group)
+    def work(call, arrays, nelems, rows, part, members, group):
+        words = words_in(nelems, lanes) // rows.count
+        for row in range(part.first, rows.count, part.step):
+            send_row(call, arrays, nelems, row, words, members, group)
         all_have_sent(group)
-        for row in range(part.first, norm.rows, part.step):
-            squares = add_row(call, source, norm.residual, nelems, row, words, members, group)
-            scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * norm.inverse + norm.eps)
-            norm_row(dest, norm.residual, norm.weight, nelems, row, words, scale, group)
+        for row in range(part.first, rows.count, part.step):
+            squares = add_row(call, arrays, nelems, row, words, members, group)
+            scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * rows.inverse + rows.eps)
+            norm_row(arrays, nelems, row, words, scale, group)
 
     return work
 
@@ -475,19 +483,16 @@ def _add_rms_norm(forms: Forms) -> Any:
 def add_rms_norm_kernel(dtype: str) -> Any:
     """Return the kernel of the all-reduce with residual and RMS norm of a dtype.
 
-    Its arguments are ``workspace, dest, source, residual, weight, nelems, rows, inverse, eps``; ``inverse`` is the
-    inverse of the length of a row.
+    Its arguments are ``workspace, dest, source, residual, weight, nelems``, and those of `Rows`.
     """
     work, routine = _add_rms_norm(Forms.of(dtype)), call_id_of("Communicator.all_reduce_add_rms_norm", dtype)
 
-    def all_reduce_add_rms_norm(
-        item: kapi.NdItem, workspace, dest, source, residual, weight, nelems, rows, inverse, eps
-    ):
+    def all_reduce_add_rms_norm(item: kapi.NdItem, workspace, dest, source, residual, weight, nelems, rows: Rows):
         group, members, here = item.get_group(), members_in(workspace), address_of(workspace)
         call, part = begin(here, workspace.size, members.size), part_of(here, group)
         if calls_match(call, routine, nelems, part, members, group):
-            norm = Norm(address_of(residual), address_of(weight), rows, inverse, eps)
-            work(call, address_of(dest), address_of(source), nelems, norm, part, members, group)
+            arrays = Addresses(address_of(dest), address_of(source), address_of(residual), address_of(weight))
+            work(call, arrays, nelems, rows, part, members, group)
         end(here, group)
 
-    return kernel(all_reduce_add_rms_norm)
+    return kernel(of_fields(all_reduce_add_rms_norm))

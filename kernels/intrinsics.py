@@ -308,18 +308,28 @@ def _element(context: Any, builder: Any, signature: Any, arguments: Any, dtype: 
 
 
 @device_intrinsic
-def move(_context: Any, unit: Any, to: Any, origin: Any) -> Any:
-    """Copy ``unit`` bytes by one load and one store; a literal power of two to which both addresses are aligned."""
-    size = literal_value(unit)
-    word = ir.VectorType(I32, size // 4) if size > 8 else ir.IntType(8 * size)
+def bytes_of(_context: Any, elements: Any) -> Any:
+    """Return the size in bytes of a tuple of elements, as a compile-time constant."""
+
+    def code(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
+        return I64(elements.count * context.get_abi_sizeof(context.get_data_type(elements.dtype)))
+
+    return types.int64(elements), code
+
+
+@device_intrinsic
+def move(_context: Any, word: Any, to: Any, origin: Any) -> Any:
+    """Copy a word, a tuple of integers, by one load and one store; both addresses are aligned to its size."""
+    size = word.count * word.dtype.bitwidth // 8
+    moved = ir.VectorType(I32, size // 4) if size > 8 else ir.IntType(8 * size)
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        pointer = word.as_pointer(GLOBAL)
+        pointer = moved.as_pointer(GLOBAL)
         value = builder.load(builder.inttoptr(arguments[2], pointer), align=size)
         builder.store(value, builder.inttoptr(arguments[1], pointer), align=size)
         return context.get_dummy_value()
 
-    return types.void(unit, types.int64, types.int64), code
+    return types.void(word, types.int64, types.int64), code
 
 
 @device_intrinsic
@@ -444,19 +454,24 @@ def _bits(context: Any, dtype: Any) -> Any:
     return types.int32 if context.get_abi_sizeof(context.get_data_type(dtype)) == 4 else types.int64
 
 
+def _spirv_call(builder: Any, name: str, kinds: list[Any], result: Any, arguments: list[Any]) -> Any:
+    """Emit a call of a SPIR-V function that synchronizes work-items or memory, which compilers may not move."""
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(result, [each.type for each in arguments]), mangle(f"__spirv_{name}", kinds)
+    )
+    function.calling_convention = SPIR_FUNC
+    function.attributes.add("convergent")
+    function.attributes.add("nounwind")
+    return builder.call(function, arguments, cconv=SPIR_FUNC)
+
+
 def spirv_atomic(context: Any, builder: Any, name: str, integer: Any, middle: list[Any], values: list[Any]) -> Any:
     """Emit a SPIR-V atomic on integers: ``middle`` has its semantics masks, ``values`` the pointer and the operands."""
     result = ir.VoidType() if name == "AtomicStore" else context.get_value_type(integer)
     mangled = [types.CPointer(integer, addrspace=GLOBAL), SCOPE_AND_MASK[0]]
     mangled += [SCOPE_AND_MASK[1]] * len(middle) + [integer] * (len(values) - 1)
-    symbol = mangle(f"__spirv_{name}", mangled)
     arguments = [values[0], I32(CROSS_DEVICE), *(I32(mask | CROSS_WORKGROUP) for mask in middle), *values[1:]]
-    kind = ir.FunctionType(result, [argument.type for argument in arguments])
-    function = cgutils.get_or_insert_function(builder.module, kind, symbol)
-    function.calling_convention = SPIR_FUNC
-    function.attributes.add("convergent")
-    function.attributes.add("nounwind")
-    return builder.call(function, arguments, cconv=SPIR_FUNC)
+    return _spirv_call(builder, name, mangled, result, arguments)
 
 
 def _instruction(name: str, masks: tuple[int, ...], dtype: Any, operands: int) -> Callable[..., Any]:
@@ -584,14 +599,8 @@ def memory_fence(order: memory_orders.Order) -> Any:
     """Make an intrinsic that is a memory fence with cross-device scope, which includes the host."""
 
     def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
-        flags = [SCOPE_AND_MASK[0], SCOPE_AND_MASK[1]]
-        symbol = mangle("__spirv_MemoryBarrier", flags)
-        kind = ir.FunctionType(ir.VoidType(), [I32, I32])
-        function = cgutils.get_or_insert_function(builder.module, kind, symbol)
-        function.calling_convention = SPIR_FUNC
-        function.attributes.add("convergent")
-        function.attributes.add("nounwind")
-        builder.call(function, [I32(CROSS_DEVICE), I32(order | CROSS_WORKGROUP)], cconv=SPIR_FUNC)
+        operands = [I32(CROSS_DEVICE), I32(order | CROSS_WORKGROUP)]
+        _spirv_call(builder, "MemoryBarrier", SCOPE_AND_MASK, ir.VoidType(), operands)
         return context.get_dummy_value()
 
     return device_intrinsic(lambda context: (types.void(), code))
@@ -608,13 +617,8 @@ def group_barrier(_context: Any, group: Any) -> Any:
     def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
         if isinstance(group, types.NoneType):
             return context.get_dummy_value()
-        symbol = mangle("__spirv_ControlBarrier", [types.int32] * 3)
-        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.VoidType(), [I32] * 3), symbol)
-        function.calling_convention = SPIR_FUNC
-        function.attributes.add("convergent")
-        function.attributes.add("nounwind")
-        semantics = memory_orders.Order.SEQ_CST | CROSS_WORKGROUP
-        builder.call(function, [I32(scope), I32(WORK_GROUP), I32(semantics)], cconv=SPIR_FUNC)
+        operands = [I32(scope), I32(WORK_GROUP), I32(memory_orders.Order.SEQ_CST | CROSS_WORKGROUP)]
+        _spirv_call(builder, "ControlBarrier", [types.int32] * 3, ir.VoidType(), operands)
         return context.get_dummy_value()
 
     return types.void(group), code
@@ -686,13 +690,8 @@ def size_of(_context, group):
 def _summed(builder: Any, group: Any, name: str, kind: Any, number: Any, operation: int = REDUCE) -> Any:
     """Emit the sum of numbers of a type over the work-items of a group."""
     scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
-    symbol = mangle(f"__spirv_{name}", [SCOPE_AND_MASK[0], "__spv.GroupOperation.Flag", kind])
-    made = ir.FunctionType(number.type, [I32, I32, number.type])
-    function = cgutils.get_or_insert_function(builder.module, made, symbol)
-    function.calling_convention = SPIR_FUNC
-    function.attributes.add("convergent")
-    function.attributes.add("nounwind")
-    return builder.call(function, [I32(scope), I32(operation), number], cconv=SPIR_FUNC)
+    kinds = [SCOPE_AND_MASK[0], "__spv.GroupOperation.Flag", kind]
+    return _spirv_call(builder, name, kinds, number.type, [I32(scope), I32(operation), number])
 
 
 def _group_sum(name: str, kind: Any, operation: int = REDUCE) -> Any:

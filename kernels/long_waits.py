@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba.core import types
 
 from ishmem.common import kernel_wait
@@ -16,7 +15,6 @@ from ishmem.common.violations import ENDED, Violation
 
 from . import spec_constants, type_checks
 from .intrinsics import (
-    GLOBAL,
     I32,
     I64,
     atomic_load_word,
@@ -101,18 +99,6 @@ _KIND, _SEEN, _WANTED, _CMP, _ELEMENT, _PE, _UNSIGNED = map(KernelWait.at, Kerne
 
 
 @device_intrinsic
-def site_of(_context, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9):
-    """Return the words of the text of a call site as a tuple."""
-    result, kinds = types.UniTuple(types.int64, WORDS), (w0, w1, w2, w3, w4, w5, w6, w7, w8, w9)
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        words = [context.cast(builder, word, kind, types.int64) for word, kind in zip(arguments, signature.args)]
-        return context.make_tuple(builder, result, words)
-
-    return result(*kinds), code
-
-
-@device_intrinsic
 def words_of(_context, site):
     """Return the words of a call site; zeros if it is unknown."""
     result = types.UniTuple(types.int64, WORDS)
@@ -123,26 +109,16 @@ def words_of(_context, site):
     return result(site), lambda _context, _builder, _signature, arguments: arguments[0]
 
 
-def _noting(offset: int) -> Any:
-    """Make an intrinsic that stores the words of a call site at an offset in the record."""
-
-    def note(_context, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9):
-        kinds = (w0, w1, w2, w3, w4, w5, w6, w7, w8, w9)
-
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            record = builder.inttoptr(spec_constants.emit(builder, "wait"), I64.as_pointer(GLOBAL))
-            for number, (word, kind) in enumerate(zip(arguments, signature.args)):
-                place = builder.gep(record, [ir.Constant(I64, offset // 8 + number)])
-                builder.store(context.cast(builder, word, kind, types.int64), place)
-            return context.get_dummy_value()
-
-        return types.void(*kinds), code
-
-    return device_intrinsic(note)
+@compiled
+def note_call_begun(words):
+    """Store the words of the collective call that this PE's kernels begin."""
+    store_tuple_volatile(wait_record() + CALL, words)
 
 
-note_call_begun, note_group_call = _noting(CALL), _noting(GROUP_CALL)
-"""Store the words of the collective call, or of the call of a group, that this PE's kernels begin."""
+@compiled
+def note_group_call(words):
+    """Store the words of the call of a group that this PE's kernels begin."""
+    store_tuple_volatile(wait_record() + GROUP_CALL, words)
 
 
 @compiled
@@ -211,7 +187,7 @@ def note_begun(site):
     """Store the words of the collective call that this PE's kernels begin, if they are known."""
     if type_checks.absent(site):
         return lambda site: None
-    return lambda site: store_tuple_volatile(wait_record() + CALL, site)
+    return lambda site: note_call_begun(site)
 
 
 @compiled

@@ -1,8 +1,7 @@
 """Memory order of each operation in kernels: the weakest that OpenSHMEM 1.6 allows.
 
 docs/architecture-order.md has a table with the reasons. The models in tests/models show that weaker orders are
-incorrect; tests/device/test_memory_orders.py checks that kernels compile to the instructions in `EMITTED`. The scope is
-cross-device.
+incorrect; tests/device/test_memory_orders.py checks that kernels compile to these. The scope is cross-device.
 """
 
 from __future__ import annotations
@@ -57,38 +56,3 @@ ARRIVED = Order.SEQ_CST
 
 RECORD = Order.RELAXED
 """For data shared only between the kernels and the host of one PE: ring tickets, team records, violation records."""
-
-
-def _barrier(order: Order) -> tuple[str, Order]:
-    return "MemoryBarrier", order
-
-
-EMITTED: dict[str, list[tuple[str, Order]]] = {
-    "p": [],
-    "g": [],
-    "put": [],
-    "get": [],
-    "atomic_fetch": [("AtomicLoad", AMO)],
-    "atomic_set": [("AtomicExchange", AMO)],
-    "atomic_add": [("AtomicIAdd", AMO)],
-    "atomic_fetch_add": [("AtomicIAdd", AMO)],
-    "atomic_min": [("AtomicSMin", AMO)],
-    "atomic_compare_swap": [("AtomicCompareExchange", AMO)],
-    "atomic_add with release": [_barrier(FENCE), ("AtomicIAdd", AMO)],
-    "atomic_fetch with acquire": [("AtomicLoad", AMO), _barrier(WAIT)],
-    "atomic_compare_swap with both": [_barrier(FENCE), ("AtomicCompareExchange", AMO), _barrier(WAIT)],
-    "fence": [_barrier(FENCE)],
-    "quiet": [_barrier(QUIET)],
-    "put_signal": [_barrier(SIGNAL), ("AtomicExchange", AMO)],
-    "signal_add": [("AtomicIAdd", AMO)],
-    "signal_fetch": [("AtomicLoad", AMO), _barrier(WAIT)],
-    "signal_wait_until": [("AtomicLoad", AMO), _barrier(WAIT)],
-    "wait_until": [("AtomicLoad", AMO), _barrier(WAIT)],
-    "test": [("AtomicLoad", AMO), _barrier(WAIT)],
-    "set_lock": [("AtomicIAdd", AMO), ("AtomicLoad", AMO), ("AtomicIAdd", AMO), _barrier(LOCKED)],
-    "test_lock": [("AtomicLoad", AMO), ("AtomicCompareExchange", AMO), _barrier(LOCKED)],
-    "clear_lock": [("AtomicLoad", AMO), _barrier(QUIET), ("AtomicIAdd", AMO)],
-    "barrier_all": [("AtomicStore", FLAG), ("AtomicLoad", AMO), _barrier(FLAG_SEEN)],
-    "sync_all": [("AtomicStore", FLAG), ("AtomicLoad", AMO), _barrier(FLAG_SEEN)],
-}
-"""Memory instructions of one call of each operation, if all PEs are reachable and ``ISHMEM_CHECK`` is not set."""

@@ -28,6 +28,7 @@ from ishmem.runtime.kernel_extension import kernel_factory
 
 from .copy import WIDEST, copy_bytes, copy_wide, is_wide
 from .float_words import UNIT_BYTES, add, float_words, scaled, weighted_sum
+from .forms import of_fields
 from .front_end import kernel, kernel_api as kapi, kernel_of_copies
 from .intrinsics import (
     address_of,
@@ -45,7 +46,7 @@ from .peers import peer_delta
 from .proxy import Move, reachable, start_by_proxy, store_flag
 from .runtime_checks import report
 from .teams import members_of, pe_of
-from .work_division import alone, work_item_share
+from .work_division import Workers, work_item_share
 from .work_groups import end_launch, next_ticket
 
 DISPATCH = number_of("Buffer.dispatch")
@@ -82,9 +83,18 @@ class Call(NamedTuple):
     row: int
 
 
-class Sizes(NamedTuple):
-    """The sizes of a call: choices per token, lists that a PE receives from each, bytes of a row and of its scales."""
+class Launch(NamedTuple):
+    """A launch: the team, whether it ends the call (1 or 0), and its first unit."""
 
+    team: int
+    ends: int
+    first: int
+
+
+class Sizes(NamedTuple):
+    """The sizes of a call: tokens, choices of each, lists that a PE gets from each, bytes of a row and of scales."""
+
+    tokens: int
     topk: int
     lists_per_pe: int
     nbytes: int
@@ -100,12 +110,11 @@ class Buffer(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """What a dispatch sends: tokens, what goes beside them, the lists that they are for, and their number."""
+    """What a dispatch sends: tokens, what goes beside them, and the lists that they are for."""
 
     x: Any
     scales: Any
     topk_idx: Any
-    number: int
 
 
 class Received(NamedTuple):
@@ -134,17 +143,15 @@ class Outputs(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a combine sums: the lists that each token was for, their weights, the results and elements of each.
+    """What a combine sums: the lists that each token was for, their weights, and the results.
 
-    The biases are arrays of the shape of the results, one behind the other, ``apart`` bytes from each other.
+    The biases are arrays of the shape of the results, one behind the other.
     """
 
     topk_idx: Any
     weights: Any
     out: Any
-    hidden: int
     biases: Any
-    apart: int
 
 
 @compiled
@@ -169,13 +176,13 @@ def choice_of(topk_idx, token, topk, chosen):
 
 
 @compiled
-def make_list(words, tokens, topk, chosen, at, group):
+def make_list(words, topk_idx, sizes, chosen, at, group):
     """Write the tokens of a list to the words from ``at`` on, each with its choice; return their number."""
     rank, size, length = rank_in(group), size_of(group), 0
-    for first in range(0, tokens.number, size):
+    for first in range(0, sizes.tokens, size):
         choice = -1
-        if first + rank < tokens.number:
-            choice = choice_of(tokens.topk_idx, first + rank, topk, chosen)
+        if first + rank < sizes.tokens:
+            choice = choice_of(topk_idx, first + rank, sizes.topk, chosen)
         before = length + group_exclusive_sum(group, choice >= 0)
         length += group_sum(group, choice >= 0)
         if choice >= 0:
@@ -196,7 +203,7 @@ def put_part(to, origin, nbytes, pe, group):
     if not PROXIED or reachable(pe):
         copy_part(to + peer_delta(pe), origin, nbytes, group)
     elif rank_in(group) == 0 and nbytes:
-        start_by_proxy(1 | HELD, pe, Move(to, origin, 0, 0, nbytes, 1), alone())
+        start_by_proxy(1 | HELD, pe, Move(to, origin, 0, 0, nbytes, 1), Workers(0, 1))
 
 
 @compiled
@@ -263,7 +270,7 @@ def send_list(chosen, buffer, tokens, call, sizes, members, group):
     words = buffer.words
     mine, pe = call.sent + chosen * call.max_tokens, pe_of(members, chosen // sizes.lists_per_pe)
     there = chosen % sizes.lists_per_pe * members.size + members.me
-    length, to = make_list(words, tokens, sizes.topk, chosen, mine, group), there * call.max_tokens
+    length, to = make_list(words, tokens.topk_idx, sizes, chosen, mine, group), there * call.max_tokens
     row, sent = address_of(buffer.rows) + call.rows + to * call.row, address_of(words) + 8 * mine
     put_tokens(row, call.row, sent, length, address_of(tokens.x), sizes.nbytes, pe, group)
     if sizes.scale_bytes:
@@ -340,29 +347,24 @@ def end(words, number, ends, group):
     end_launch(here + 8 * TICKET, here + 8 * ENDED, here + 8 * number, ends, group)
 
 
+def dispatch(
+    item: kapi.NdItem, buffer: Buffer, tokens: Tokens, received: Received, launch: Launch, sizes: Sizes
+):  # fmt: skip
+    """Send a list, or receive one, as a work-group."""
+    group, members = item.get_group(), members_of(launch.team)
+    call, lists = call_of(buffer.words, buffer.words[DISPATCHES], sizes.lists_per_pe), sizes.lists_per_pe * members.size
+    unit = launch.first + next_ticket(address_of(buffer.words) + 8 * TICKET, group)
+    if unit < lists:
+        send_list(unit, buffer, tokens, call, sizes, members, group)
+    else:
+        receive_list(unit - lists, buffer, received, call, sizes, members, group)
+    end(buffer.words, DISPATCHES, launch.ends, group)
+
+
 @kernel_factory
 def dispatch_kernel() -> Any:
-    """Return the kernel that sends and receives tokens.
-
-    Its units are one for each list to send, then one for each list to receive. ``first`` is the first unit of the
-    launch, ``ends`` is 1 if the launch ends the call; the numbers after ``tokens`` are those of `Sizes`.
-    """
-
-    def dispatch(
-        item: kapi.NdItem, rows, words, flags, x, scales, topk_idx, recv_x, recv_scales, counts, layout, origins, team,
-        ends, first, tokens, topk, lists_per_pe, nbytes, scale_bytes,
-    ):  # fmt: skip
-        group, members, call = item.get_group(), members_of(team), call_of(words, words[DISPATCHES], lists_per_pe)
-        sizes, lists = Sizes(topk, lists_per_pe, nbytes, scale_bytes), lists_per_pe * members.size
-        unit, buffer = first + next_ticket(address_of(words) + 8 * TICKET, group), Buffer(rows, words, flags)
-        if unit < lists:
-            send_list(unit, buffer, Tokens(x, scales, topk_idx, tokens), call, sizes, members, group)
-        else:
-            received = Received(recv_x, recv_scales, counts, layout, origins)
-            receive_list(unit - lists, buffer, received, call, sizes, members, group)
-        end(words, DISPATCHES, ends, group)
-
-    return kernel_of_copies(dispatch)
+    """Return the kernel that sends and receives tokens: its units are the lists to send, then those to receive."""
+    return kernel_of_copies(of_fields(dispatch))
 
 
 @compiled
@@ -392,40 +394,39 @@ def await_outputs(buffer, topk_idx, token, topk, lists, call, group):
 
 def _make_add_token(dtype: str, n_biases: int) -> Any:
     """Make the function by which a work-group sums the outputs of a token, after ``n_biases`` biases."""
-    lanes, load, store, numbers, rounded = float_words(dtype)
+    _lanes, load, store, numbers, rounded = float_words(dtype)
     sum_unit = weighted_sum(dtype, n_biases)
 
     @compiled
-    def total(outputs, words, weights, call, first, end, i, last, bias, apart):
-        """Return the weighted sum of word ``i`` of the outputs of the choices ``first`` to ``end - 1``, in order."""
-        result = numbers(0)
+    def total(token, i, last, buffer, sums, call, sizes):
+        """Return the sum of word ``i`` of the biases and weighted outputs of a token, in order."""
+        result, outputs = numbers(0), address_of(buffer.rows) + call.outputs
+        bias = address_of(sums.biases) + token * sizes.nbytes + i * WORD
         for which in range(n_biases):
-            result = add(result, numbers(load(bias + which * apart + i * WORD, last)))
-        for choice in range(first, end):
-            slot = words[call.found + choice]
+            result = add(result, numbers(load(bias + which * sizes.tokens * sizes.nbytes, last)))
+        for choice in range(token * sizes.topk, (token + 1) * sizes.topk):
+            slot = buffer.words[call.found + choice]
             if slot >= 0:
                 word = load(outputs + slot * call.row + i * WORD, last)
-                result = add(result, scaled(numbers(word), weights[choice]))
+                result = add(result, scaled(numbers(word), sums.weights[choice]))
         return result
 
     @compiled
     def add_token(token, buffer, sums, lists, call, sizes, group):
         await_outputs(buffer, sums.topk_idx, token, sizes.topk, lists, call, group)
-        words, weights = buffer.words, sums.weights
         outputs, to = address_of(buffer.rows) + call.outputs, address_of(sums.out) + token * sizes.nbytes
         low, rank, size = token * sizes.topk, rank_in(group), size_of(group)
-        bias = address_of(sums.biases) + token * sizes.nbytes
         if (to | sizes.nbytes) % UNIT_BYTES == 0:
-            slots, factors = address_of(words) + 8 * (call.found + low), address_of(weights) + 4 * low
+            slots, factors = address_of(buffer.words) + 8 * (call.found + low), address_of(sums.weights) + 4 * low
+            bias, apart = address_of(sums.biases) + token * sizes.nbytes, sizes.tokens * sizes.nbytes
             first, step, end = work_item_share(sizes.nbytes // UNIT_BYTES, rank, size)
             for at in range(first * UNIT_BYTES, end * UNIT_BYTES, step * UNIT_BYTES):
-                sum_unit(to + at, outputs + at, call.row, slots, factors, sizes.topk, bias + at, sums.apart)
+                sum_unit(to + at, (outputs + at, call.row), slots, factors, sizes.topk, (bias + at, apart))
         else:
-            first, step, end = work_item_share((sums.hidden + lanes - 1) // lanes, rank, size)
+            first, step, end = work_item_share((sizes.nbytes + WORD - 1) // WORD, rank, size)
             for i in range(first, end, step):
-                last = (i + 1) * lanes > sums.hidden
-                word = total(outputs, words, weights, call, low, low + sizes.topk, i, last, bias, sums.apart)
-                store(to + i * WORD, rounded(word), last)
+                last = (i + 1) * WORD > sizes.nbytes
+                store(to + i * WORD, rounded(total(token, i, last, buffer, sums, call, sizes)), last)
 
     return add_token
 
@@ -437,28 +438,23 @@ def combine_kernel(dtype: str, n_biases: int = 0) -> Any:
     A sum begins with the biases of its token, of which there are ``n_biases``.
 
     Its units are one for each list to return, then one for each token to sum, then one that waits for all lists.
-    ``first`` and ``ends`` are those of `dispatch_kernel`.
     """
     add_token = _make_add_token(dtype, n_biases)
 
-    def combine(
-        item: kapi.NdItem, rows, words, flags, y, layout, origins, topk_idx, weights, out, biases, team, ends, first,
-        tokens, topk, lists_per_pe, nbytes, hidden,
-    ):  # fmt: skip
-        group, members, call = item.get_group(), members_of(team), call_of(words, words[COMBINES], lists_per_pe)
-        sizes, lists = Sizes(topk, lists_per_pe, nbytes, 0), lists_per_pe * members.size
-        unit, buffer = first + next_ticket(address_of(words) + 8 * TICKET, group), Buffer(rows, words, flags)
+    def combine(item: kapi.NdItem, buffer: Buffer, outputs: Outputs, sums: Sums, launch: Launch, sizes: Sizes):
+        group, members, words = item.get_group(), members_of(launch.team), buffer.words
+        call, lists = call_of(words, words[COMBINES], sizes.lists_per_pe), sizes.lists_per_pe * members.size
+        unit = launch.first + next_ticket(address_of(words) + 8 * TICKET, group)
         if unit < lists:
-            send_back(unit, buffer, Outputs(y, layout, origins), call, sizes, members, group)
-        elif unit < lists + tokens:
-            sums = Sums(topk_idx, weights, out, hidden, biases, tokens * nbytes)
+            send_back(unit, buffer, outputs, call, sizes, members, group)
+        elif unit < lists + sizes.tokens:
             add_token(unit - lists, buffer, sums, lists, call, sizes, group)
         else:
             for i in range(rank_in(group), lists, size_of(group)):
-                signals.signal_wait_until(flags, CMP_GE, call.number, call.back + i)
-        end(words, COMBINES, ends, group)
+                signals.signal_wait_until(buffer.flags, CMP_GE, call.number, call.back + i)
+        end(words, COMBINES, launch.ends, group)
 
-    return kernel_of_copies(combine)
+    return kernel_of_copies(of_fields(combine))
 
 
 @kernel_factory
@@ -469,15 +465,15 @@ def fold_kernel(dtype: str) -> Any:
     """
     sum_unit = weighted_sum(dtype)
 
-    def fold(item: kapi.NdItem, rows, words, flags, x, places, ones, out, topk, nbytes):
+    def fold(item: kapi.NdItem, _buffer: Buffer, x, places, ones, out, topk, nbytes):
         group, row = item.get_group(), item.get_group().get_group_id(0)
         first, step, end = work_item_share(nbytes // UNIT_BYTES, rank_in(group), size_of(group))
         origin, to = address_of(x), address_of(out) + row * nbytes
         chosen, factors = address_of(places) + 8 * row * topk, address_of(ones)
         for at in range(first * UNIT_BYTES, end * UNIT_BYTES, step * UNIT_BYTES):
-            sum_unit(to + at, origin + at, nbytes, chosen, factors, topk, 0, 0)
+            sum_unit(to + at, (origin + at, nbytes), chosen, factors, topk, (0, 0))
 
-    return kernel_of_copies(fold)
+    return kernel_of_copies(of_fields(fold))
 
 
 @kernel_factory

@@ -20,9 +20,9 @@ from ishmem.common.call_id import REFUSED
 
 from .barrier import next_number
 from .collective_calls import ALIGN, end_phase, id_of, part_of, put_small_blocks
-from .combining import ELEMENT, Blocks, bytes_of, combined, load_units, nothing, reduce_blocks, store_units
+from .combining import ELEMENT, Blocks, combined, load_units, nothing, reduce_blocks, store_units
 from .copy import copy_bytes
-from .intrinsics import compiled, rank_in, size_of
+from .intrinsics import bytes_of, compiled, rank_in, size_of
 from .nodes import nodes_of, pe_in, step_at
 from .peers import on_peer
 from .proxy import GET, PUT, copy_by_proxy

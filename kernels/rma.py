@@ -118,8 +118,8 @@ def _make_transfer(put: int, nbi: bool) -> Any:
         def impl(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems
             delta, to, origin = delta_if_reachable(pe), address_of(dest), address_of(source)
-            away = delta + shift_of(put * to + (1 - put) * origin, pe)
-            there, here = to + put * away, origin + (1 - put) * away
+            away = delta + shift_of(to if put else origin, pe)
+            there, here = (to + away, origin) if put else (to, origin + away)
             nbytes, rank, size = count * item_bytes(dest), rank_in(group), size_of(group)
             if is_distance(delta) & _fit(dest, source, count) & is_wide(there, here, nbytes) & reachable(pe):
                 if rank < nbytes // WIDEST:  # of a large group with a short copy, most work-items have nothing to do

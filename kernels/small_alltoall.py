@@ -19,6 +19,7 @@ from .peers import peer_delta
 from .proxy import PUT, copy_by_proxy, store_flag
 from .rendezvous import blocks_at, header_at, max_payload, meeting_of, member_at
 from .teams import members_of
+from .work_division import Workers
 
 
 @compiled
@@ -41,7 +42,7 @@ def put_to_aggregators(call, slots, count, group):
         for run in range(exchange.n_runs):
             first, members = run_at(exchange.runs, run)
             block = call.source + first * count * call.sst * call.itemsize
-            copy_steps(to, block, 1, call.sst, call.itemsize, members * count, 0, 1)
+            copy_steps(to, block, 1, call.sst, call.itemsize, members * count, Workers(0, 1))
             to += members * nbytes
 
 
@@ -97,5 +98,5 @@ def copy_from_aggregators(call, slots, count, group):
             first, members = run_at(exchange.runs, run)
             for member in range(first, first + members):
                 to = call.dest + member * count * call.dst * call.itemsize
-                copy_steps(to, block, call.dst, 1, call.itemsize, count, 0, 1)
+                copy_steps(to, block, call.dst, 1, call.itemsize, count, Workers(0, 1))
                 block += nodes.n_near * nbytes

@@ -16,7 +16,7 @@ from .intrinsics import address_of, as_words, compiled, device_function, group_b
 from .peers import shift_of
 from .proxy import Move, delta_if_reachable, move_by_proxy, reachable
 from .runtime_checks import allowed, fits, report
-from .work_division import alone, work_item_share, workers_of
+from .work_division import Workers, work_item_share, workers_of
 
 PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 
@@ -43,8 +43,10 @@ def move_blocks(put, like, move, pe, delta, workers):
     """
     to, origin, to_step, from_step, length, count = move
     if reachable(pe):
-        away = delta + shift_of(put * to + (1 - put) * origin, pe)
-        to, origin = to + put * away, origin + (1 - put) * away
+        if put:
+            to += delta + shift_of(to, pe)
+        else:
+            origin += delta + shift_of(origin, pe)
         copy_blocks(like, Move(to, origin, to_step, from_step, length, count), workers)
     else:
         item = item_bytes(like)
@@ -200,6 +202,6 @@ def move_view(put, dest, source, pe, count, group):
             for i in range(workers.rank, count, workers.width):
                 at = to + (i // to_columns * to_step + i % to_columns * to_next) * item
                 of = origin + (i // from_columns * from_step + i % from_columns * from_next) * item
-                move_blocks(put, dest, Move(at, of, 0, 0, 1, 1), pe, delta, alone())
+                move_blocks(put, dest, Move(at, of, 0, 0, 1, 1), pe, delta, Workers(0, 1))
 
     return impl

@@ -9,7 +9,7 @@ from ishmem.common.call_id import REFUSED
 from ishmem.common.violations import NOT_SYMMETRIC, TILES
 
 from .collective_calls import ROOT, end_phase, is_member, pack_call
-from .copy import WIDEST, transfer_steps
+from .copy import WIDEST, get_steps, put_steps
 from .intrinsics import compiled, rank_in
 from .long_waits import note_begun
 from .nodes import after
@@ -80,7 +80,10 @@ def _transfer_rows(put, pe, call, rows, dest_row, group):
     first, step, end, sharing = shares_of(rows, call.nelems * call.itemsize, workers_of(group))
     for row in range(first, end, step):
         to, origin = row_of(call, row, dest_row + row)
-        transfer_steps(put, pe, to, origin, 1, 1, call.itemsize, call.nelems, sharing.rank, sharing.width)
+        if put:
+            put_steps(pe, to, origin, 1, 1, call.itemsize, call.nelems, sharing)
+        else:
+            get_steps(pe, to, origin, 1, 1, call.itemsize, call.nelems, sharing)
 
 
 @compiled

@@ -19,7 +19,7 @@ from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, OUTSIDE, UNEQUAL,
 
 from . import type_checks
 from .collective_calls import ROOT, call_of, end_phase, is_member, pack_call
-from .copy import transfer
+from .copy import get_bytes, put_bytes
 from .forms import forms, integers
 from .intrinsics import compiled, device_intrinsic, load_word, rank_in
 from .nodes import after
@@ -217,9 +217,11 @@ def exchange_rooted(call, blocks, gathers, group):
 def transfer_own_block(members, call, blocks, gathers, group):
     """Put this PE's block to the root, or get it from the root."""
     offset, count = find(blocks, members.me) * call.itemsize, count_of(blocks, members.me)
-    to, origin = call.dest + gathers * offset, call.source + (1 - gathers) * offset
-    root = pe_of(members, call.root)
-    transfer(gathers, root, to, origin, count * call.itemsize, group)
+    root, nbytes = pe_of(members, call.root), count * call.itemsize
+    if gathers:
+        put_bytes(root, call.dest + offset, call.source, nbytes, group)
+    else:
+        get_bytes(root, call.dest, call.source + offset, nbytes, group)
 
 
 # ---- alltoallv
@@ -290,7 +292,7 @@ def put_blocks(members, slots, call, blocks, group):
         published = published_at(call.team, slots, member)
         if load_word(published + EXPECTED) == count:
             there = to + load_word(published + OFFSET) * item
-            transfer(1, start + member * stride, there, origin + offset * item, count * item, group)
+            put_bytes(start + member * stride, there, origin + offset * item, count * item, group)
         offset += count
 
 

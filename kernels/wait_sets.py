@@ -46,15 +46,23 @@ def ignored(status, i):
 
 
 @device_function
+def wanted_at(ivars, i, wanted):
+    """Return what variable ``i`` is compared with: ``wanted``, or its element ``i`` if it is an array of values."""
+    if isinstance(wanted, types.Array):
+        return lambda ivars, i, wanted: wanted[i]
+    return lambda ivars, i, wanted: wanted_of(ivars, wanted)
+
+
+@compiled
+def variable(ivars, i):
+    """Return variable ``i``."""
+    return atomic_load(address_of(ivars) + i * ivars.strides[0], ivars)
+
+
+@compiled
 def satisfied(ivars, i, cmp, wanted):
     """Return whether variable ``i`` satisfies the comparison with ``wanted``, one value or an array of values."""
-    if isinstance(wanted, types.Array):
-        return lambda ivars, i, cmp, wanted: compare(
-            atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted[i]
-        )
-    return lambda ivars, i, cmp, wanted: compare(
-        atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted_of(ivars, wanted)
-    )
+    return compare(variable(ivars, i), cmp, wanted_at(ivars, i, wanted))
 
 
 @compiled
@@ -134,18 +142,6 @@ def test_some(ivars, indices, cmp, wanted, status, site):
     return count
 
 
-@device_function
-def tell_element(ivars, i, cmp, wanted, site, told):
-    """Record a wait for variable ``i``, which does not satisfy the comparison with ``wanted``, a value or an array."""
-    if isinstance(wanted, types.Array):
-        return lambda ivars, i, cmp, wanted, site, told: tell_variable(
-            ivars, i, atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted[i], site, told
-        )
-    return lambda ivars, i, cmp, wanted, site, told: tell_variable(
-        ivars, i, atomic_load(address_of(ivars) + i * ivars.strides[0], ivars), cmp, wanted, site, told
-    )
-
-
 @compiled
 def wait_until_all(ivars, indices, cmp, wanted, status, site):
     """Wait until all variables of a set satisfy the comparison.
@@ -163,7 +159,8 @@ def wait_until_all(ivars, indices, cmp, wanted, status, site):
                 if spins & SPINS == 0:
                     if gives_up():
                         break
-                    told = tell_element(ivars, i, cmp, wanted, site, told)
+                    seen, value = variable(ivars, i), wanted_at(ivars, i, wanted)
+                    told = tell_variable(ivars, i, seen, cmp, value, site, told)
     if told:
         forget()
     seen_in_order()

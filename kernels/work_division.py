@@ -21,7 +21,10 @@ ROUGH = 16
 
 
 class Workers(NamedTuple):
-    """The work-items that divide work among themselves: this one is number ``rank`` of ``width``."""
+    """The work-items that divide work among themselves: this one is number ``rank`` of ``width``.
+
+    Code for one work-item has ``Workers(0, 1)``, of which compilers see that it is constant.
+    """
 
     rank: int
     width: int
@@ -31,12 +34,6 @@ class Workers(NamedTuple):
 def workers_of(group):
     """Return the work-items of the calling group, or the only one where ``group`` is None."""
     return Workers(rank_in(group), size_of(group))
-
-
-@compiled
-def alone():
-    """Return this work-item as the only one."""
-    return Workers(0, 1)
 
 
 @device_intrinsic

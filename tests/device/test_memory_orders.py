@@ -15,7 +15,7 @@ from numba import typeof, types
 
 import ishmem
 from ishmem.kernels import front_end, memory_orders
-from ishmem.kernels.memory_orders import EMITTED, Order
+from ishmem.kernels.memory_orders import AMO, FENCE, FLAG, FLAG_SEEN, LOCKED, QUIET, SIGNAL, WAIT, Order
 from ishmem.testing import Pes
 
 CONSTANT, NULL = 43, 46
@@ -38,6 +38,41 @@ ORDERED = {
 CROSS_DEVICE, CROSS_WORKGROUP = 0, 0x200
 
 Found = list[tuple[str, Order]]
+
+
+def barrier(order: Order) -> tuple[str, Order]:
+    return "MemoryBarrier", order
+
+
+EMITTED: dict[str, list[tuple[str, Order]]] = {
+    "p": [],
+    "g": [],
+    "put": [],
+    "get": [],
+    "atomic_fetch": [("AtomicLoad", AMO)],
+    "atomic_set": [("AtomicExchange", AMO)],
+    "atomic_add": [("AtomicIAdd", AMO)],
+    "atomic_fetch_add": [("AtomicIAdd", AMO)],
+    "atomic_min": [("AtomicSMin", AMO)],
+    "atomic_compare_swap": [("AtomicCompareExchange", AMO)],
+    "atomic_add with release": [barrier(FENCE), ("AtomicIAdd", AMO)],
+    "atomic_fetch with acquire": [("AtomicLoad", AMO), barrier(WAIT)],
+    "atomic_compare_swap with both": [barrier(FENCE), ("AtomicCompareExchange", AMO), barrier(WAIT)],
+    "fence": [barrier(FENCE)],
+    "quiet": [barrier(QUIET)],
+    "put_signal": [barrier(SIGNAL), ("AtomicExchange", AMO)],
+    "signal_add": [("AtomicIAdd", AMO)],
+    "signal_fetch": [("AtomicLoad", AMO), barrier(WAIT)],
+    "signal_wait_until": [("AtomicLoad", AMO), barrier(WAIT)],
+    "wait_until": [("AtomicLoad", AMO), barrier(WAIT)],
+    "test": [("AtomicLoad", AMO), barrier(WAIT)],
+    "set_lock": [("AtomicIAdd", AMO), ("AtomicLoad", AMO), ("AtomicIAdd", AMO), barrier(LOCKED)],
+    "test_lock": [("AtomicLoad", AMO), ("AtomicCompareExchange", AMO), barrier(LOCKED)],
+    "clear_lock": [("AtomicLoad", AMO), barrier(QUIET), ("AtomicIAdd", AMO)],
+    "barrier_all": [("AtomicStore", FLAG), ("AtomicLoad", AMO), barrier(FLAG_SEEN)],
+    "sync_all": [("AtomicStore", FLAG), ("AtomicLoad", AMO), barrier(FLAG_SEEN)],
+}
+"""Memory instructions of one call of each operation, if all PEs are reachable and ``ISHMEM_CHECK`` is not set."""
 
 
 def instructions(code: bytes) -> Iterator[tuple[int, list[int]]]:

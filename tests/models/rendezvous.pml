@@ -1,10 +1,10 @@
 /* How the members of a team enter and leave collective calls in kernels, and use their slots again.
  *
- * Functions of kernels/rendezvous.py and kernels/barrier.py, copy_from_slots of kernels/collectives.py, and tiles of
- * kernels/reductions.py. All members make the same CALLS calls, of any kinds: SMALL, whose data go with the rendezvous;
- * LARGE, which puts its data into the members' arrays between a rendezvous and a barrier, and uses its own slots for
- * tiles; SYNC, a barrier alone. Rendezvous and barriers share one sequence of numbers: `number`. Where PEs check their
- * calls, a synchronisation is a rendezvous without data, which SMALL covers.
+ * Functions of kernels/rendezvous.py, kernels/collective_calls.py and kernels/barrier.py, copy_from_slots of
+ * kernels/collectives.py, and tiles of kernels/reductions.py. All members make the same CALLS calls, of any kinds:
+ * SMALL, whose data go with the rendezvous; LARGE, which puts its data into the members' arrays between a rendezvous
+ * and a barrier, and uses its own slots for tiles; SYNC, a barrier alone. Rendezvous and barriers share one sequence of
+ * numbers: `number`. Where PEs check their calls, a synchronisation is a rendezvous without data, which SMALL covers.
  */
 #define CALLS 3
 #define AGENTS N

@@ -151,7 +151,7 @@ class Rehearsal:
         here, lines = lambda *_arguments: 0, _RELEASE + LINE - _STEPS
         fakes: dict[str, Callable[..., Any]] = {
             "load_word": self._load, "store_word": self._store, "store_flag": self._flag, "copy_bytes": self._copy,
-            "copy_by_proxy": self._put, "transfer_steps": self._transfer, "await_line": self._await,
+            "copy_by_proxy": self._put, "put_steps": self._transfer, "await_line": self._await,
             "complete_before_flag": self._complete, "order_before_flag": self._complete, "release": self._release,
             "end_phase": here, "team_records": here, "sync_bytes": here, "group_barrier": here,
             "meeting_bytes": lambda: 2 * lines, "meeting_lines": lambda: _STEPS - lines,  # the rendezvous is odd
@@ -213,7 +213,7 @@ class Rehearsal:
             self.copies[self.phase] += 1
             self.counts[self.phase, self.me, NEAR] += nbytes
 
-    def _transfer(self, _put: int, pe: int, *arguments: int) -> None:
+    def _transfer(self, pe: int, *arguments: int) -> None:
         if not self._is_near(pe):
             self._far(self.phase, pe, self.size)
             self.asked.add(pe)
