@@ -127,8 +127,6 @@ from .teams import (
     TeamConfig as TeamConfig,
     shrink as shrink,
     team_ptr as team_ptr,
-    team_split_2d as team_split_2d,
-    team_split_strided as team_split_strided,
     team_translate_pe as team_translate_pe,
 )
 from .vcollectives import alltoallv as alltoallv, gatherv as gatherv, scatterv as scatterv
@@ -286,6 +284,47 @@ def team_n_pes(team: Team) -> int:
         True
 
     Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_n_pes); ishmem_team_n_pes.
+    """
+
+def team_split_2d(parent_team: Team, xrange: int, *, num_contexts: int = 0) -> tuple[Team, Team]:
+    """Split the team as a 2-D grid with rows of ``xrange`` PEs; return the teams of this PE's row and column.
+
+    Collective over the team, blocking. PE ``n`` is in column n % xrange and row n // xrange; the last row, and
+    with it the last columns, may be shorter. An ``xrange`` above the size of the team is that size. Splitting
+    TEAM_INVALID gives TEAM_INVALID twice. Errors as for ``split_strided``.
+
+    Args:
+        parent_team: The team to split; all its PEs call.
+        xrange: Number of PEs in a row, at least 1.
+        num_contexts: Number of contexts that the program plans to create from the team; a hint.
+
+    Example:
+        >>> row, column = ishmem.team_split_2d(ishmem.TEAM_WORLD, 2)
+        >>> (row.my_pe(), column.my_pe()) == (me % 2, me // 2)
+        True
+
+    Source: OpenSHMEM 1.5, 9.4.7 (shmem_team_split_2d); ishmem_team_split_2d.
+    """
+
+def team_split_strided(parent_team: Team, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
+    """Split the team: return the new team of its PEs ``start``, ``start + stride``, ..., ``size`` of them.
+
+    Collective over the team, blocking. ``stride`` may be negative, and 0 when ``size`` is 1. Splitting
+    TEAM_INVALID gives TEAM_INVALID.
+
+    Args:
+        parent_team: The team to split; all its PEs call.
+        start: Number of the first PE of the new team in the one to split.
+        stride: Stride between PEs of the new team, in PEs of that one; 0 only if ``size`` is 1.
+        size: Number of PEs of the new team, at least 1.
+        num_contexts: Number of contexts that the program plans to create from the team; a hint.
+
+    Example:
+        >>> even = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 2, (n + 1) // 2)
+        >>> bool(even) == (me % 2 == 0)
+        True
+
+    Source: OpenSHMEM 1.5, 9.4.6 (shmem_team_split_strided); ishmem_team_split_strided.
     """
 
 def alltoall_work_group(

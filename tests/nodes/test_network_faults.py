@@ -51,6 +51,13 @@ def run_on(name: str, sizes: list[int], *args: str, **env: str) -> tuple[int, st
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("call", ["get", "atomic_fetch"])
+def test_a_wait_for_another_node_is_named(call: str) -> None:
+    """The plain case of a routine runs in the core, which has no frame that a report could name."""
+    _status, text = run_on("waits_for_another_node", [1, 1], call, ISHMEM_WAIT_NOTICE="1")
+    assert re.search(rf"PE 0: {call}, \S+waits_for_another_node.py:\d+, for \d", text), text
+
+
 def run_by_mpi(n: int, name: str, *args: str, timeout: float = 90) -> tuple[int, str]:
     """Run one of `tests/programs` by mpiexec; return its status and its output."""
     mpiexec = str(Path(sys.executable).with_name("mpiexec"))
