@@ -19,7 +19,7 @@ from ishmem.common.routines import exported
 from ishmem.host_collectives import collective_call, fallback
 from ishmem.host_collectives.collective_call import Given
 from ishmem.runtime import job
-from ishmem.runtime.stubs import work_group_form
+from ishmem.runtime.stubs import work_group_forms
 from ishmem.teams import TEAM_WORLD, Team, find
 
 if TYPE_CHECKING:
@@ -272,16 +272,7 @@ def scatter(
         fallback.explain(verdict, "scatter", dest, source, find(team), Given(nelems, root))
 
 
-barrier_all_work_group = work_group_form(barrier_all)
-sync_all_work_group = work_group_form(sync_all)
-team_sync_work_group = work_group_form(team_sync)
-broadcast_work_group = work_group_form(broadcast)
-fcollect_work_group = work_group_form(fcollect)
-collect_work_group = work_group_form(collect)
-alltoall_work_group = work_group_form(alltoall)
-alltoalls_work_group = work_group_form(alltoalls, "shmem_alltoalls, in the manner of ishmemx_alltoall_work_group")
-gather_work_group = work_group_form(gather, "MPI_Gather, in the manner of ishmemx_fcollect_work_group")
-scatter_work_group = work_group_form(scatter, "MPI_Scatter, in the manner of ishmemx_broadcast_work_group")
+globals().update(work_group_forms(__name__))
 
 
 def _barrier_all(outcome: int) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Callable
 import dpctl
 
 from ishmem import collectives, reductions, tiles, vcollectives
+from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.host_collectives import fallback
@@ -28,10 +29,6 @@ from ishmem.runtime.stubs import on_queue_form
 from ishmem.teams import Team, find
 
 __all__ = exported(__name__)
-
-
-def _on_queue_form(routine: Callable[..., None], source: str = "") -> Callable[..., dpctl.SyclEvent]:
-    return on_queue_form(routine, _call, ".\n\nCollective over the team, not blocking.", source)
 
 
 def _call(
@@ -87,24 +84,6 @@ def _submit(
     return this.queue_workers.in_turn(group.handle, events, submit)
 
 
-broadcast_on_queue = _on_queue_form(collectives.broadcast)
-gather_on_queue = _on_queue_form(collectives.gather, "MPI_Gather, in the manner of ishmemx_fcollect_on_queue")
-scatter_on_queue = _on_queue_form(collectives.scatter, "MPI_Scatter, in the manner of ishmemx_broadcast_on_queue")
-fcollect_on_queue = _on_queue_form(collectives.fcollect)
-collect_on_queue = _on_queue_form(collectives.collect)
-alltoall_on_queue = _on_queue_form(collectives.alltoall)
-sum_reduce_on_queue = _on_queue_form(reductions.sum_reduce)
-prod_reduce_on_queue = _on_queue_form(reductions.prod_reduce)
-max_reduce_on_queue = _on_queue_form(reductions.max_reduce)
-min_reduce_on_queue = _on_queue_form(reductions.min_reduce)
-and_reduce_on_queue = _on_queue_form(reductions.and_reduce)
-or_reduce_on_queue = _on_queue_form(reductions.or_reduce)
-xor_reduce_on_queue = _on_queue_form(reductions.xor_reduce)
-sum_inscan_on_queue = _on_queue_form(reductions.sum_inscan)
-sum_exscan_on_queue = _on_queue_form(reductions.sum_exscan)
-alltoalls_on_queue = _on_queue_form(
-    collectives.alltoalls, "shmem_alltoalls, in the manner of ishmemx_alltoall_on_queue"
-)
-alltoallv_on_queue = _on_queue_form(vcollectives.alltoallv, "MPI_Alltoallv, in the manner of ishmemx_alltoall_on_queue")
-gatherv_on_queue = _on_queue_form(vcollectives.gatherv, "MPI_Gatherv, in the manner of ishmemx_collect_on_queue")
-scatterv_on_queue = _on_queue_form(vcollectives.scatterv, "MPI_Scatterv, in the manner of ishmemx_broadcast_on_queue")
+for _name in COLLECTIVES:
+    _routine = next(getattr(each, _name) for each in (collectives, reductions, vcollectives) if hasattr(each, _name))
+    globals()[f"{_name}_on_queue"] = on_queue_form(_routine, _call, ".\n\nCollective over the team, not blocking.")

@@ -16,7 +16,7 @@ from ishmem.common.routines import exported
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES
 from ishmem.runtime import check, host_copies
 from ishmem.runtime.docstrings import arguments_of
-from ishmem.runtime.stubs import work_group_form
+from ishmem.runtime.stubs import work_group_forms
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -85,8 +85,7 @@ def ixget(dest: Any, source: ndarray, indices: Any, pe: int, mask: Any = None) -
         strided.iget(to.array[i : i + 1], origin.array[index : index + 1], 1, 1, 1, pe)
 
 
-ixput_work_group = work_group_form(ixput, "ixput, in the manner of ishmemx_iput_work_group; the masked store of Iris")
-ixget_work_group = work_group_form(ixget, "ixget, in the manner of ishmemx_iget_work_group; the masked load of Iris")
+globals().update(work_group_forms(__name__))
 
 
 def _arrays(routine: str, dest: Any, source: Any) -> tuple[check.View, check.View]:

@@ -118,6 +118,7 @@ _OF_LIKE = {
     "order": 'Layout in memory, ``"C"`` or ``"F"``.',
     "shape": "Another shape.",
 }
+_FILL_VALUE = "A scalar, which may differ between PEs."
 _CALLOC = "OpenSHMEM 1.5, 9.3.3 (shmem_calloc); ishmem_calloc"
 zeros = _filled("zeros", 0, 'counters = ishmem.zeros(n, dtype="i8")', _CALLOC)
 ones = _filled("ones", 1, "weights = ishmem.ones((4, 4))", "dpnp.ones")
@@ -126,6 +127,9 @@ zeros_like = _like("zeros", "zeros", "np.ones(4)", 0)
 ones_like = _like("ones", "ones", 'np.zeros(4), dtype="i4"', 1)
 
 
+@docstrings.arguments_of(
+    empty, fill_value=_FILL_VALUE, dtype="Any dtype of dpnp; by default the one that dpnp gives the fill value."
+)
 def full(
     shape: Any, fill_value: Any, *, dtype: Any = None, order: str = "C", device: Any = None,
     usm_type: str = "device", sycl_queue: Any = None,
@@ -133,15 +137,6 @@ def full(
     """Return a new symmetric array filled with a scalar, which may differ between PEs.
 
     Collective, blocking: initialised on every PE when the call returns. Errors as for ``empty``.
-
-    Args:
-        shape: A number of elements, or a tuple of them.
-        fill_value: A scalar, which may differ between PEs.
-        dtype: Any dtype of dpnp; by default the one that dpnp gives the fill value.
-        order: Layout in memory, ``"C"`` or ``"F"``.
-        device: Leave it out, or pass the device of the heap.
-        usm_type: ``"device"``: symmetric arrays are device memory.
-        sycl_queue: Leave it out, or pass the queue of the heap.
 
     Example:
         >>> mine = ishmem.full(8, me, dtype="i4")
@@ -207,17 +202,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
     return _copied("arange", make, dtype)
 
 
+@docstrings.arguments_of(empty_like, fill_value=_FILL_VALUE)
 def full_like(a: Any, fill_value: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
     """Return a new symmetric array filled with a scalar, with the shape and dtype of ``a``.
 
     Collective, blocking. Errors as for ``empty``.
-
-    Args:
-        a: An array, whose shape and dtype are the defaults.
-        fill_value: A scalar, which may differ between PEs.
-        dtype: Another dtype.
-        order: Layout in memory, ``"C"`` or ``"F"``.
-        shape: Another shape.
 
     Example:
         >>> b = ishmem.full_like(np.zeros(4), 7)

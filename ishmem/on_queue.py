@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 __all__ = exported(__name__)
 
 _RESULT_TYPES = ("int64", "uint64")
-_INDEX_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 Queue = Union[dpctl.SyclQueue, None]
 Depends = Union[list[dpctl.SyclEvent], None]
@@ -92,7 +91,7 @@ def put_signal_on_queue(
     worker, events = _worker(sycl_queue), events_of(depends)
     signals.check_signal("put_signal_on_queue", signals.Signal(sig_addr, signal, sig_op, index), pe)
     if not job.current().heap.reaches(pe):
-        _Transfer("put_signal_on_queue", dest, source, pe, nelems, True)  # checks the arguments
+        rma.plan("put_signal_on_queue", dest, source, pe, nelems, True)  # checks the arguments
         put = functools.partial(signals.put_signal, dest, source, sig_addr, signal, sig_op, pe, nelems, index)
         return worker.step(events, functools.partial(_complete, put), keep=(dest, source, sig_addr))
     with worker.together():
@@ -225,18 +224,18 @@ def _transfer(
     dest, source = foreign.native(dest), foreign.native(source)
     if event := worker.copy(dest, source, pe, nelems, is_put, events):
         return event
-    transfer = _Transfer(routine, dest, source, pe, nelems, is_put)
+    plan = rma.plan(routine, dest, source, pe, nelems, is_put)
     move = functools.partial(_complete, rma.put) if is_put else rma.get
-    by_host = functools.partial(move, dest, source, transfer.pe, nelems)
-    if transfer.plan is not None:
-        return _strided(routine, transfer.plan, by_host, worker, events)
-    to, origin, address, nbytes = transfer.to, transfer.origin, transfer.address, transfer.nbytes
+    by_host = functools.partial(move, dest, source, plan.pe, nelems)
+    to, origin = plan.dest, plan.source
+    if not to.order & origin.order:
+        return _strided(routine, plan, by_host, worker, events)
+    nbytes, target, start = plan.boxes[0].count * to.itemsize, plan.to, plan.origin
     if not nbytes:
         return worker.nothing(events)
-    if not (to.device or origin.device) or not job.current().heap.reaches(transfer.pe):
+    if not (to.device or origin.device) or not job.current().heap.reaches(plan.pe):
         return worker.step(events, by_host, keep=(dest, source))
-    target, start = (address, origin.address) if is_put else (to.address, address)
-    kept = dest, transfer.source
+    kept = to.array, origin.array
     if not origin.device:
         return _from_host(worker, events, _bytes_at(worker, target, nbytes), start, kept)
     if not to.device:
@@ -267,28 +266,6 @@ def _to_host(worker: QueueWorker, events: Events, target: int, start: Any, kept:
         worker.submit(events, copy, (kept, staged))
         store = functools.partial(ctypes.memmove, target, staged._pointer, start.nbytes)
         return worker.step([], store, keep=(kept, staged))
-
-
-class _Transfer:
-    """The checked arguments of a put or get.
-
-    Attributes:
-        source: The array of the data; a scalar is an array of one element.
-        plan: The copy of arrays that are not contiguous in one memory order; None for others.
-        address, nbytes: Of contiguous arrays: the address on the PE, and the size.
-    """
-
-    def __init__(self, routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool) -> None:
-        self.pe = check.pe(pe)
-        self.to = check.view(dest, "dest", routine=routine)
-        self.source = check.as_element(dest, source) if is_put and check.is_scalar(source) else source
-        self.origin = check.view(self.source, "source", routine=routine)
-        self.plan: boxes.Plan | None = None
-        if self.to.order & self.origin.order:
-            self.address = check.remote(self.to if is_put else self.origin, self.pe)
-            self.nbytes = rma.bytes_of(self.to, self.origin, nelems)
-        else:
-            self.plan = boxes.of_arrays(self.to, self.origin, nelems, self.pe, is_put)
 
 
 def _signal(
@@ -428,20 +405,12 @@ def _wait_set(
     test(ivars, cmp, cmp_values, status)  # checks the arguments
     result = None if "all" in name else _result_view(ret)
     if indices:
-        _check_indices(indices[0], ivars)
+        wait_sets.check_indices(f"{name}_on_queue", check.view(ivars, "ivars"), indices[0])
     if isinstance(worker, Recorder):
         results = [ret, *indices] if result else []
         return _recorded_wait(worker, name, events, (ivars, cmp, cmp_values), status, *results)
     arguments = ivars, *indices, cmp, cmp_values, status
     return _wait(lambda timeout: routine(*arguments, timeout), result, worker, events)
-
-
-def _check_indices(indices: Any, ivars: Any) -> None:
-    array = check.view(indices, "indices", _INDEX_TYPES, "wait_until_some_on_queue")
-    check.writable(array)
-    wanted = check.view(ivars, "ivars").count
-    if array.count < wanted:
-        raise ValueError(f"indices has {array.count} elements; it needs at least {wanted}, as many as ivars has")
 
 
 def _result_view(ret: Any) -> check.View:
@@ -526,7 +495,6 @@ wait_until_some_vector_on_queue = on_queue_form(wait_sets.wait_until_some_vector
 fence_on_queue = on_queue_form(
     order.fence, _order, ": it orders what was started before its turn and what starts after.\n\n"
     "The on-queue operations of one queue are in order without it. Not collective, not blocking.",
-    "shmem_fence, in the manner of ishmemx_quiet_on_queue",
 )  # fmt: skip
 quiet_on_queue = on_queue_form(
     order.quiet, _order, f": it completes all operations that were started before its turn{_ALONE}"

@@ -12,7 +12,7 @@ from ishmem import _core
 from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.runtime import check, host_copies, job
-from ishmem.runtime.stubs import work_group_form
+from ishmem.runtime.stubs import work_group_forms
 
 if TYPE_CHECKING:
     from ishmem.runtime.copy_engine import CopyEngine
@@ -143,6 +143,4 @@ def listed(target_pes: Any) -> Sequence[Any]:
     return list(target_pes)
 
 
-fence_work_group = work_group_form(fence)
-quiet_work_group = work_group_form(quiet)
-flush_work_group = work_group_form(flush, "NVSHMEM 3.7 (flush), in the manner of ishmemx_quiet_work_group")
+globals().update(work_group_forms(__name__))

@@ -17,7 +17,7 @@ from ishmem.common.routines import exported
 from ishmem.host_collectives import collective_call, fallback
 from ishmem.host_collectives.collective_call import Given
 from ishmem.runtime import docstrings
-from ishmem.runtime.stubs import named, work_group_form
+from ishmem.runtime.stubs import named, work_group_forms
 from ishmem.teams import TEAM_WORLD, Team, find
 
 if TYPE_CHECKING:
@@ -85,12 +85,4 @@ xor_reduce = _made("xor_reduce", f"Combine ``source`` elementwise by bitwise XOR
 sum_inscan = _made("sum_inscan", f"Compute the inclusive {_PREFIX} over members 0 to ``i``.", "1", "me + 1", False)
 sum_exscan = _made("sum_exscan", f"Compute the exclusive {_PREFIX} over members 0 to ``i - 1``.", "1", "me", False)
 
-sum_reduce_work_group = work_group_form(sum_reduce)
-prod_reduce_work_group = work_group_form(prod_reduce)
-max_reduce_work_group = work_group_form(max_reduce)
-min_reduce_work_group = work_group_form(min_reduce)
-and_reduce_work_group = work_group_form(and_reduce)
-or_reduce_work_group = work_group_form(or_reduce)
-xor_reduce_work_group = work_group_form(xor_reduce)
-sum_inscan_work_group = work_group_form(sum_inscan, "ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group")
-sum_exscan_work_group = work_group_form(sum_exscan, "ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group")
+globals().update(work_group_forms(__name__))

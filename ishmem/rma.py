@@ -14,7 +14,7 @@ from ishmem.common.routines import exported
 from ishmem.common.type_tables import OPAQUE
 from ishmem.runtime import boxes, check, foreign
 from ishmem.runtime.docstrings import arguments_of
-from ishmem.runtime.stubs import fast_path, work_group_form
+from ishmem.runtime.stubs import fast_path, work_group_forms
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -164,33 +164,21 @@ def g(source: ndarray, pe: int, index: Index = 0) -> Any:
     return foreign.number(out, described.dtype) if described.dtype in OPAQUE else out[0].item()
 
 
-put_work_group = work_group_form(put)
-get_work_group = work_group_form(get)
-put_nbi_work_group = work_group_form(put_nbi)
-get_nbi_work_group = work_group_form(get_nbi)
+globals().update(work_group_forms(__name__))
 
 
 def _move(move: Callable[..., Any], dest: Any, source: Any, pe: Any, nelems: Any, *, is_put: bool) -> None:
     """Raise the error of wrong arguments, or else move by what the core knows in their place."""
-    check.again(move.__name__, move, *known(dest, source, pe, nelems, is_put=is_put))
+    known = plan("put" if is_put else "get", dest, source, pe, nelems, is_put)
+    check.again(move.__name__, move, known.dest.array, known.source.array, known.pe, nelems)
 
 
-def known(dest: Any, source: Any, pe: Any, nelems: Any, *, is_put: bool) -> tuple[Any, Any, int, int | None]:
-    """Check the arguments of a put or get, and return them as the core takes them."""
-    kind, number = "put" if is_put else "get", check.pe(pe)
-    to = check.view(dest, "dest", routine=kind)
+def plan(routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool) -> boxes.Plan:
+    """Check the arguments of a put or get; in the plan, an array of one element stands for a scalar."""
+    number, to = check.pe(pe), check.view(dest, "dest", routine=routine)
     if is_put and check.is_scalar(source):
         source = check.as_element(dest, source)
-    origin = check.view(source, "source", routine=kind)
-    boxes.of_arrays(to, origin, nelems, number, is_put)
-    return to.array, origin.array, number, nelems
-
-
-def bytes_of(to: check.View, origin: check.View, nelems: int | None) -> int:
-    """Check the arrays of a put or get and return the number of bytes to move."""
-    check.same_dtype(to, origin)
-    check.writable(to)
-    return check.count(nelems, to, origin) * to.itemsize
+    return boxes.of_arrays(to, check.view(source, "source", routine=routine), nelems, number, is_put)
 
 
 def _move_element(

@@ -17,7 +17,7 @@ from ishmem.common.routines import exported
 from ishmem.common.type_tables import ATOMICS, SIGNAL_TYPES
 from ishmem.runtime import check, job
 from ishmem.runtime.docstrings import arguments, arguments_of
-from ishmem.runtime.stubs import fast_path, work_group_form
+from ishmem.runtime.stubs import fast_path, work_group_forms
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -199,17 +199,16 @@ def signal_wait_until(
     return int(seen)
 
 
-put_signal_work_group = work_group_form(put_signal)
-put_signal_nbi_work_group = work_group_form(put_signal_nbi)
-signal_wait_until_work_group = work_group_form(signal_wait_until)
+globals().update(work_group_forms(__name__))
 
 
 def _put_signal(put: Callable[..., Any], dest: Any, source: Any, signal: Signal, pe: Any, nelems: Any) -> None:
     """Raise the error of wrong arguments, or else put and signal by what the core knows in their place."""
     check_signal("put_signal", signal, pe)
-    to, origin, number, count = rma.known(dest, source, pe, nelems, is_put=True)
+    known = rma.plan("put", dest, source, pe, nelems, True)
     flag, place, value = _known("put_signal", signal.sig_addr, signal.signal, signal.index)
-    check.again("put_signal", put, to, origin, flag, value, int(signal.sig_op), number, count, place)
+    data = known.dest.array, known.source.array
+    check.again("put_signal", put, *data, flag, value, int(signal.sig_op), known.pe, nelems, place)
 
 
 def check_signal(routine: str, signal: Signal, pe: Any) -> None:

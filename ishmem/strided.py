@@ -13,7 +13,7 @@ from ishmem import _core
 from ishmem.common.routines import exported
 from ishmem.runtime import boxes, check
 from ishmem.runtime.docstrings import arguments, arguments_of
-from ishmem.runtime.stubs import fast_path, work_group_form
+from ishmem.runtime.stubs import fast_path, work_group_forms
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -122,10 +122,7 @@ def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: i
     check.again("ibget", _core.ibget, plan.dest.array, plan.source.array, dst, sst, bsize, nblocks, plan.pe)
 
 
-iput_work_group = work_group_form(iput)
-iget_work_group = work_group_form(iget)
-ibput_work_group = work_group_form(ibput)
-ibget_work_group = work_group_form(ibget)
+globals().update(work_group_forms(__name__))
 
 
 class Blocks(NamedTuple):

@@ -128,6 +128,12 @@ class Team:
         Collective over this team, blocking. ``stride`` may be negative, and 0 when ``size`` is 1. Splitting
         TEAM_INVALID gives TEAM_INVALID.
 
+        Args:
+            start: Number of the first PE of the new team in the one to split.
+            stride: Stride between PEs of the new team, in PEs of that one; 0 only if ``size`` is 1.
+            size: Number of PEs of the new team, at least 1.
+            num_contexts: Number of contexts that the program plans to create from the team; a hint.
+
         Raises:
             ValueError: PEs that this team does not have; on every PE of this team.
             TypeError: Not integers; on every PE of this team.
@@ -153,6 +159,10 @@ class Team:
         Collective over this team, blocking. PE ``n`` is in column n % xrange and row n // xrange; the last row, and
         with it the last columns, may be shorter. An ``xrange`` above the size of the team is that size. Splitting
         TEAM_INVALID gives TEAM_INVALID twice. Errors as for ``split_strided``.
+
+        Args:
+            xrange: Number of PEs in a row, at least 1.
+            num_contexts: Number of contexts that the program plans to create from the team; a hint.
 
         Source: OpenSHMEM 1.5, 9.4.7 (shmem_team_split_2d); ishmem_team_split_2d.
         """
@@ -404,17 +414,28 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
     return handle
 
 
-def _of_team(method: str, result: str) -> Callable[..., Any]:
+def _of_team(method: Callable[..., Any], result: str) -> Callable[..., Any]:
     """Return ``team_<method>``, which calls a method of the team that it is given."""
     made = ">>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)"
-    example = f"{made}\n>>> ishmem.team_{method}(everyone){result}"
-    return stubs.function_of(getattr(Team, method), "team", find, {"team": "A team."}, example)
+    example = f"{made}\n>>> ishmem.team_{method.__name__}(everyone){result}"
+    return stubs.function_of(method, "team", find, {"team": "A team."}, example)
 
 
-team_my_pe = _of_team("my_pe", " == me\nTrue")
-team_n_pes = _of_team("n_pes", " == n\nTrue")
-team_get_config = _of_team("get_config", "\nTeamConfig(num_contexts=0)")
-team_destroy = _of_team("destroy", "")
+team_my_pe = _of_team(Team.my_pe, " == me\nTrue")
+team_n_pes = _of_team(Team.n_pes, " == n\nTrue")
+team_get_config = _of_team(Team.get_config, "\nTeamConfig(num_contexts=0)")
+team_destroy = _of_team(Team.destroy, "")
+_PARENT = {"parent_team": "The team to split; all its PEs call."}
+team_split_strided = stubs.function_of(
+    Team.split_strided, "parent_team", find, _PARENT,
+    ">>> even = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 2, (n + 1) // 2)\n"
+    ">>> bool(even) == (me % 2 == 0)\nTrue",
+)  # fmt: skip
+team_split_2d = stubs.function_of(
+    Team.split_2d, "parent_team", find, _PARENT,
+    ">>> row, column = ishmem.team_split_2d(ishmem.TEAM_WORLD, 2)\n"
+    ">>> (row.my_pe(), column.my_pe()) == (me % 2, me // 2)\nTrue",
+)  # fmt: skip
 
 
 def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
@@ -435,48 +456,6 @@ def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
     Source: OpenSHMEM 1.5, 9.4.5 (shmem_team_translate_pe); ishmem_team_translate_pe.
     """
     return find(src_team).translate_pe(src_pe, dest_team)
-
-
-def team_split_strided(parent_team: Team, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
-    """Split a team: return the new team of its PEs ``start``, ``start + stride``, ...: see ``Team.split_strided``.
-
-    Collective over the parent team, blocking.
-
-    Args:
-        parent_team: The team to split; all its PEs call.
-        start: Number in the parent of the first PE of the new team.
-        stride: Stride between PEs of the new team, in PEs of the parent; 0 only if ``size`` is 1.
-        size: Number of PEs of the new team, at least 1.
-        num_contexts: Number of contexts that the program plans to create from the team; a hint.
-
-    Example:
-        >>> even = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 2, (n + 1) // 2)
-        >>> bool(even) == (me % 2 == 0)
-        True
-
-    Source: OpenSHMEM 1.5, 9.4.6 (shmem_team_split_strided); ishmem_team_split_strided.
-    """
-    return find(parent_team).split_strided(start, stride, size, num_contexts=num_contexts)
-
-
-def team_split_2d(parent_team: Team, xrange: int, *, num_contexts: int = 0) -> tuple[Team, Team]:
-    """Split a team as a 2-D grid: return the teams of this PE's row and column: see ``Team.split_2d``.
-
-    Collective over the parent team, blocking.
-
-    Args:
-        parent_team: The team to split; all its PEs call.
-        xrange: Number of PEs in a row, at least 1.
-        num_contexts: Number of contexts that the program plans to create from the team; a hint.
-
-    Example:
-        >>> row, column = ishmem.team_split_2d(ishmem.TEAM_WORLD, 2)
-        >>> (row.my_pe(), column.my_pe()) == (me % 2, me // 2)
-        True
-
-    Source: OpenSHMEM 1.5, 9.4.7 (shmem_team_split_2d); ishmem_team_split_2d.
-    """
-    return find(parent_team).split_2d(xrange, num_contexts=num_contexts)
 
 
 def shrink(team: Team = TEAM_WORLD) -> Team:

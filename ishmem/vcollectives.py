@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ishmem.common.routines import exported
 from ishmem.host_collectives import fallback
-from ishmem.runtime.stubs import work_group_form
+from ishmem.runtime.docstrings import arguments_of
+from ishmem.runtime.stubs import work_group_forms
 from ishmem.teams import TEAM_WORLD, Team, find
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def gatherv(
     fallback.with_counts("gatherv", dest, source, find(team), (counts, displs), root)
 
 
+@arguments_of(gatherv, root="Number in the team of the PE that has the data.")
 def scatterv(
     dest: ndarray,
     source: ndarray,
@@ -98,15 +100,6 @@ def scatterv(
 
     Collective over the team, blocking. Errors as for ``broadcast``.
 
-    Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp.
-        source: Symmetric contiguous array of the dtype of ``dest``.
-        counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of the
-            team; in kernels a contiguous device array of int64.
-        root: Number in the team of the PE that has the data.
-        displs: Where the block of each PE starts; by default blocks are contiguous.
-        team: A team; by default all PEs.
-
     Example:
         >>> blocks, mine = ishmem.arange(n * n), ishmem.zeros(n, dtype="i8")
         >>> ishmem.scatterv(mine, blocks, [pe + 1 for pe in range(n)], 0)
@@ -118,6 +111,4 @@ def scatterv(
     fallback.with_counts("scatterv", dest, source, find(team), (counts, displs), root)
 
 
-alltoallv_work_group = work_group_form(alltoallv, "MPI_Alltoallv, in the manner of ishmemx_alltoall_work_group")
-gatherv_work_group = work_group_form(gatherv, "MPI_Gatherv, in the manner of ishmemx_collect_work_group")
-scatterv_work_group = work_group_form(scatterv, "MPI_Scatterv, in the manner of ishmemx_broadcast_work_group")
+globals().update(work_group_forms(__name__))

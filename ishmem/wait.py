@@ -16,7 +16,7 @@ from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.rma import g
 from ishmem.runtime import check, job
 from ishmem.runtime.docstrings import arguments_of
-from ishmem.runtime.stubs import fast_path, work_group_form
+from ishmem.runtime.stubs import fast_path, work_group_forms
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -82,8 +82,7 @@ def test(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0) -> bool:
     explain("test", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
 
 
-wait_until_work_group = work_group_form(wait_until)
-test_work_group = work_group_form(test)
+globals().update(work_group_forms(__name__))
 
 
 def give_up(routine: str, outcome: int, seen: str, cmp: int, wanted: Any, timeout: float | None) -> NoReturn:

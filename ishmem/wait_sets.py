@@ -30,7 +30,7 @@ from ishmem.common.routines import exported
 from ishmem.common.shared_numbers import Mode
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.runtime import check, docstrings, host_copies, job
-from ishmem.runtime.stubs import named, renamed, work_group_form
+from ishmem.runtime.stubs import named, renamed, work_group_forms
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -155,18 +155,7 @@ test_some = _made("test_some", 11)
 test_all_vector = _made("test_all", 12, "_vector")
 test_any_vector = _made("test_any", 13, "_vector")
 test_some_vector = _made("test_some", 14, "_vector")
-wait_until_all_work_group = work_group_form(wait_until_all)
-wait_until_any_work_group = work_group_form(wait_until_any)
-wait_until_some_work_group = work_group_form(wait_until_some)
-wait_until_all_vector_work_group = work_group_form(wait_until_all_vector)
-wait_until_any_vector_work_group = work_group_form(wait_until_any_vector)
-wait_until_some_vector_work_group = work_group_form(wait_until_some_vector)
-test_all_work_group = work_group_form(test_all)
-test_any_work_group = work_group_form(test_any)
-test_some_work_group = work_group_form(test_some)
-test_all_vector_work_group = work_group_form(test_all_vector)
-test_any_vector_work_group = work_group_form(test_any_vector)
-test_some_vector_work_group = work_group_form(test_some_vector)
+globals().update(work_group_forms(__name__))
 
 
 def _wait(call: _Call, timeout: Any) -> int | None:
@@ -203,7 +192,7 @@ def _look(call: _Call, once: bool, timeout: Any) -> tuple[np.ndarray[Any, Any], 
     values = _values(routine, ivars, array, call.wanted)
     ignored = None if call.status is None else _mask(routine, array, call.status)
     if call.mode is Mode.SOME:
-        _check_indices(routine, array, call.indices)
+        check_indices(routine, array, call.indices)
     found = np.empty(array.count + 1, np.int64)
     limit = check.seconds(timeout)
     result = _core.wait_set(array.array, call.cmp, values, ignored, found, int(call.mode), once, limit)
@@ -242,7 +231,8 @@ def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(host_copies.to_host(status).ravel() != 0)
 
 
-def _check_indices(routine: str, array: check.View, indices: Any) -> None:
+def check_indices(routine: str, array: check.View, indices: Any) -> None:
+    """Check the array for the indices of the variables that hold."""
     given = check.view(indices, "indices", STANDARD, routine)
     check.writable(given)
     if given.count < array.count:

@@ -250,7 +250,7 @@ def copy_rows(to, to_apart, origin, apart, length, nbytes, group):
 @compiled
 def tell(flags, index, value, pe, group):
     """Set a flag of a PE after all puts of the work-items of a group to it."""
-    order.fence_work_group(group)
+    order.fence_work_group(group)  # type: ignore[attr-defined]  # made from the table
     if rank_in(group) == 0:
         set_flag(flags, index, value, pe)
 

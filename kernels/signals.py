@@ -93,7 +93,7 @@ def _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0
 # Model: tests/models/work_group.pml.
 def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, nelems=None, index=0):
     since = mark_held() if rank_in(group) == 0 else 0
-    rma.put_work_group(dest, source, pe, group, nelems)
+    rma.put_work_group(dest, source, pe, group, nelems)  # type: ignore[attr-defined]  # made from the table
     before_signal()  # each work-item orders its own stores
     group_barrier(group)
     if rank_in(group) == 0:
@@ -132,7 +132,7 @@ def _signal_wait_until(sig_addr, cmp, cmp_value, group, index=0, site=None):
 # Kernels never defer stores, so the nonblocking forms are the blocking ones.
 for _host in (signals.put_signal, signals.put_signal_nbi):
     form(_host, _check_put, _put_signal)
-for _host in (signals.put_signal_work_group, signals.put_signal_nbi_work_group):
+for _host in (getattr(signals, f"{_name}_work_group") for _name in ("put_signal", "put_signal_nbi")):
     form(_host, _check_put, _put_signal_work_group)
 forms(signals, "signal_wait_until", _check_wait, _signal_wait_until)
 form(signals.signal_fetch, _check, _signal_fetch)

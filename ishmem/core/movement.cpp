@@ -56,25 +56,13 @@ void broadcast_mapped(const Call &call) {
     }
 }
 
-template <class Word>
-void copy_strided(char *to, Py_ssize_t to_step, const char *from, Py_ssize_t from_step, size_t count) {
-    Word *dest = reinterpret_cast<Word *>(to);
-    const Word *source = reinterpret_cast<const Word *>(from);
-    for (size_t i = 0; i < count; ++i, dest += to_step, source += from_step) *dest = *source;
-}
-
-struct Wide { uint64_t words[2]; };
-
 void alltoalls_mapped(const Call &call) {
-    const auto step = call.item == 1   ? &copy_strided<uint8_t>
-                      : call.item == 2 ? &copy_strided<uint16_t>
-                      : call.item == 4 ? &copy_strided<uint32_t>
-                      : call.item == 8 ? &copy_strided<uint64_t>
-                                       : &copy_strided<Wide>;
+    const auto item = static_cast<Py_ssize_t>(call.item);
+    const Steps steps{call.dst * item, call.sst * item, call.count};
     char *mine = call.dest_of(call.me());
     const size_t to = call.bytes * static_cast<size_t>(call.dst), from = call.bytes * static_cast<size_t>(call.sst);
     for (int j = 0; j < call.size(); ++j)
-        step(mine + static_cast<size_t>(j) * to, call.dst, call.source_of(j) + static_cast<size_t>(call.me()) * from, call.sst, call.count);
+        move_row(mine + static_cast<size_t>(j) * to, call.source_of(j) + static_cast<size_t>(call.me()) * from, steps, call.item, call.item);
 }
 
 void alltoallv_mapped(const Call &call) {

@@ -111,11 +111,10 @@ struct Blocks {
     bool reach(Py_ssize_t step, size_t &elements) const;
 };
 
-// iput and iget, ibput and ibget.
-template <bool is_put>
-Done move_elements(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *nelems, PyObject *pe);
-template <bool is_put>
-Done move_blocks(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe);
+Done iput(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *nelems, PyObject *pe);
+Done iget(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *nelems, PyObject *pe);
+Done ibput(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe);
+Done ibget(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe);
 
 // Copies, then updates the word at `sig_addr`: stores `signal`, or adds it. A PE that sees the signal sees the data.
 template <bool nbi>
@@ -184,6 +183,24 @@ inline void store_element(char *to, const void *from, size_t item) {
 inline void move_block(char *to, const char *from, size_t bytes, size_t item) {
     if (bytes == item) store_element(to, from, item);
     else std::memmove(to, from, bytes);
+}
+
+// Copies blocks on this node; a reader of a block of one element never sees a torn value.
+template <class Move>
+void move_each(char *to, const char *from, Steps steps, Move move) {
+#pragma GCC unroll 8
+    for (size_t i = 0; i < steps.count; ++i, to += steps.to, from += steps.from) move(to, from);
+}
+
+inline void move_row(char *to, const char *from, const Steps &steps, size_t bytes, size_t item) {
+    switch (bytes > item ? 0 : item) {  // a constant size makes store_element one store
+        case 1: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 1); });
+        case 2: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 2); });
+        case 4: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 4); });
+        case 8: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 8); });
+        case 16: return move_each(to, from, steps, [](char *at, const char *of) { std::memcpy(at, of, 16); });
+        default: return move_each(to, from, steps, [=](char *at, const char *of) { std::memmove(at, of, bytes); });
+    }
 }
 
 constexpr size_t LONG = 256 << 10;  // from this many bytes on, some microseconds, the GIL is released during a copy

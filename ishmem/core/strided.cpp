@@ -169,23 +169,6 @@ bool each_row(const Box &box, int axis, char *to, const char *from, Py_ssize_t i
     return true;
 }
 
-template <class Move>
-void move_each(char *to, const char *from, Steps steps, Move move) {
-#pragma GCC unroll 8
-    for (size_t i = 0; i < steps.count; ++i, to += steps.to, from += steps.from) move(to, from);
-}
-
-void move_row(char *to, const char *from, const Steps &steps, size_t bytes, size_t item) {
-    switch (bytes > item ? 0 : item) {  // a constant size makes store_element one store
-        case 1: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 1); });
-        case 2: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 2); });
-        case 4: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 4); });
-        case 8: return move_each(to, from, steps, [](char *at, const char *of) { store_element(at, of, 8); });
-        case 16: return move_each(to, from, steps, [](char *at, const char *of) { std::memcpy(at, of, 16); });
-        default: return move_each(to, from, steps, [=](char *at, const char *of) { std::memmove(at, of, bytes); });
-    }
-}
-
 bool put_far(const Box &box, char *to, const char *from, size_t item) {
     const Reach &reach = reach_of(to);
     const size_t bytes = static_cast<size_t>(box.block) * item;
@@ -285,8 +268,21 @@ bool Blocks::reach(Py_ssize_t step, size_t &elements) const {
 
 namespace {
 
-Done move_strided(PyObject *dest, PyObject *source, const Blocks &blocks, PyObject *pe, bool is_put) {
+// What a call gives of its blocks; no size where each is one element.
+struct GivenBlocks {
+    PyObject *dst, *sst, *size, *count;
+
+    bool read(Blocks &blocks) const {
+        if (!integer_of(dst, blocks.to_step) || !integer_of(sst, blocks.from_step)) return false;
+        blocks.size = 1;
+        return (!size || integer_of(size, blocks.size)) && integer_of(count, blocks.count);
+    }
+};
+
+Done move_strided(PyObject *dest, PyObject *source, const GivenBlocks &given, PyObject *pe, bool is_put) {
     Operands t;
+    Blocks blocks;
+    if (!given.read(blocks)) return {false};
     if (!view_of(dest, t.to) || !view_of(source, t.from) || !integer_of(pe, t.pe)) return {false};
     if (!fit(t.to, t.from) || !(t.to.order & t.from.order & 1)) return {false};
     size_t reach_to, reach_from;
@@ -301,25 +297,21 @@ Done move_strided(PyObject *dest, PyObject *source, const Blocks &blocks, PyObje
 
 }  // namespace
 
-template <bool is_put>
-Done move_elements(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *nelems, PyObject *pe) {
-    Blocks b{0, 0, 1, 0};
-    if (!integer_of(dst, b.to_step) || !integer_of(sst, b.from_step) || !integer_of(nelems, b.count)) return {false};
-    return move_strided(dest, source, b, pe, is_put);
+Done iput(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *nelems, PyObject *pe) {
+    return move_strided(dest, source, {dst, sst, nullptr, nelems}, pe, true);
 }
 
-template <bool is_put>
-Done move_blocks(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe) {
-    Blocks b;
-    if (!integer_of(dst, b.to_step) || !integer_of(sst, b.from_step)) return {false};
-    if (!integer_of(bsize, b.size) || !integer_of(nblocks, b.count)) return {false};
-    return move_strided(dest, source, b, pe, is_put);
+Done iget(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *nelems, PyObject *pe) {
+    return move_strided(dest, source, {dst, sst, nullptr, nelems}, pe, false);
 }
 
-template Done move_elements<true>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
-template Done move_elements<false>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
-template Done move_blocks<true>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
-template Done move_blocks<false>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
+Done ibput(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe) {
+    return move_strided(dest, source, {dst, sst, bsize, nblocks}, pe, true);
+}
+
+Done ibget(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *bsize, PyObject *nblocks, PyObject *pe) {
+    return move_strided(dest, source, {dst, sst, bsize, nblocks}, pe, false);
+}
 
 namespace {
 

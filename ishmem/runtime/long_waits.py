@@ -75,6 +75,7 @@ class LongWaits:
         self._launches = _Launches()
         self._closed = threading.Event()
         self._checks: list[CrossedCalls | MixedCalls] = []
+        self._checking: set[int] = set()  # threads
         self._crossed_kernels, self._end_job = CrossedKernels(this), end_job
         self._mpi_failed = 0.0  # time at which MPI was seen to have failed
         limits = [limit for limit in (timeout, this.settings.wait_notice) if limit]
@@ -152,8 +153,7 @@ class LongWaits:
             frames = callsite.of_frame(sys._getframe(1))
             wait.text = callsite.describe(frames, details() if details else self._details(), _core.running_routine())
             self._show()
-            for each in self._checks:
-                each.check()
+            self._check(thread, wait)
             self._print_places(wait, now)
         if self._this.network:
             self._look_at_mpi()
@@ -161,6 +161,19 @@ class LongWaits:
             self._board.announce(self._timeout)
         if error := self.hang():
             raise error
+
+    def _check(self, thread: int, wait: _Wait) -> None:
+        """Raise if the wait cannot end; a look at a PE of another node may wait itself."""
+        if thread in self._checking:
+            return
+        self._checking.add(thread)
+        try:
+            for each in self._checks:
+                each.check()
+        finally:
+            self._checking.discard(thread)
+        self._waits[thread] = wait
+        self._show()
 
     def _print_places(self, wait: _Wait, now: float) -> None:
         """Print where the PEs are, unless another PE has done so during this wait."""

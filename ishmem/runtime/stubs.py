@@ -8,13 +8,30 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from typing import Any, Callable, TypeVar
 
 from ishmem import _core
+from ishmem.common.routines import GROUP, QUEUE, ROUTINES
 from ishmem.runtime import docstrings
 
 R = TypeVar("R")
 Routine = TypeVar("Routine", bound=Callable[..., Any])
+_SOURCES = {
+    "ixput_work_group": "ixput, in the manner of ishmemx_iput_work_group; the masked store of Iris",
+    "ixget_work_group": "ixget, in the manner of ishmemx_iget_work_group; the masked load of Iris",
+    "flush_work_group": "NVSHMEM 3.7 (flush), in the manner of ishmemx_quiet_work_group",
+    "sum_inscan_work_group": "ishmem_sum_inscan, in the manner of ishmemx_sum_reduce_work_group",
+    "sum_exscan_work_group": "ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group",
+    "fence_on_queue": "shmem_fence, in the manner of ishmemx_quiet_on_queue",
+}
+"""The origins of forms that Intel SHMEM lacks, unless those of their routines say them."""
+_MANNERS = {
+    "alltoalls": ("shmem_alltoalls", "alltoall"), "gather": ("MPI_Gather", "fcollect"),
+    "scatter": ("MPI_Scatter", "broadcast"), "alltoallv": ("MPI_Alltoallv", "alltoall"),
+    "gatherv": ("MPI_Gatherv", "collect"), "scatterv": ("MPI_Scatterv", "broadcast"),
+}  # fmt: skip
+"""Routines that Intel SHMEM lacks: where they come from, and the routine there whose forms theirs follow."""
 HOST_ONLY = ("timeout", "dtype")
 """Parameters that kernels do not have: an array tells them its dtype."""
 _IN_KERNELS = {"Team": "int", "Sequence[int]": "ndarray", "Sequence[int] | None": "ndarray | None"}
@@ -33,13 +50,27 @@ def fast_path(core_function: Callable[..., Any]) -> Callable[[Routine], Routine]
     return decorate
 
 
-def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[..., R]:
+def _source(routine: str, form: str) -> str:
+    """Return the origin of a form of a routine."""
+    if routine in _MANNERS:
+        origin, like = _MANNERS[routine]
+        return f"{origin}, in the manner of ishmemx_{like}{form}"
+    return _SOURCES.get(f"{routine}{form}", f"ishmemx_{routine}{form}")
+
+
+def work_group_forms(module: str) -> dict[str, Callable[..., Any]]:
+    """Return the work-group forms of the routines of a module, by name, as the table of routines lists them."""
+    scope, place = vars(sys.modules[module]), module.rpartition(".")[2]
+    names = [row.name for row in ROUTINES.values() if row.module == place and GROUP in row.forms]
+    return {f"{name}{GROUP}": _work_group_form(scope[name]) for name in names}
+
+
+def _work_group_form(routine: Callable[..., R]) -> Callable[..., R]:
     """Return ``<routine>_work_group``, which kernels call; on the host it raises ``TypeError``.
 
-    ``source`` names the origin of the routine, by default the Intel SHMEM routine of that name. ``group`` follows the
-    arguments without defaults.
+    ``group`` follows the arguments without defaults.
     """
-    name = f"{routine.__name__}_work_group"
+    name = f"{routine.__name__}{GROUP}"
 
     def refuse(*_arguments: Any, **_keywords: Any) -> R:
         raise TypeError(f"ishmem.{name} is called inside kernels only")
@@ -61,18 +92,16 @@ def work_group_form(routine: Callable[..., R], source: str = "") -> Callable[...
     )
     refuse.__name__ = name
     text += docstrings.work_group_sections(refuse, routine)
-    return named(refuse, name, routine.__module__, text, source or f"ishmemx_{name}")
+    return named(refuse, name, routine.__module__, text, _source(routine.__name__, GROUP))
 
 
-def on_queue_form(
-    routine: Callable[..., Any], call: Callable[..., R], words: str, source: str = ""
-) -> Callable[..., R]:
+def on_queue_form(routine: Callable[..., Any], call: Callable[..., R], words: str) -> Callable[..., R]:
     """Return ``<routine>_on_queue``, which passes ``routine`` and its arguments by name to ``call``.
 
     The result of a routine goes to ``ret``. ``dtype`` and ``status`` come last, after ``sycl_queue`` and ``depends``.
     ``words`` end the sentence that begins the docstring.
     """
-    name, host = f"{routine.__name__}_on_queue", inspect.signature(routine)
+    name, host = f"{routine.__name__}{QUEUE}", inspect.signature(routine)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     added = [inspect.Parameter("ret", kind, annotation="Any")] if host.return_annotation == "int" else []
     for each, annotation in (("sycl_queue", "Queue"), ("depends", "Depends")):
@@ -93,13 +122,13 @@ def on_queue_form(
     form.__signature__ = signature  # type: ignore[attr-defined]
     form.__name__ = name
     text = f"Submit ``{routine.__name__}`` to a queue{words}\n\n{docstrings.on_queue_sections(form, routine)}"
-    return named(form, name, call.__module__, text, source or f"ishmemx_{name}")
+    return named(form, name, call.__module__, text, _source(routine.__name__, QUEUE))
 
 
 def function_of(
     method: Callable[..., R], parameter: str, checked: Callable[[Any], Any], words: dict[str, str], example: str
 ) -> Callable[..., R]:
-    """Return ``<parameter>_<method>``: the function that calls a method of its first argument.
+    """Return the function that calls a method of its first argument: ``team_sync`` of ``team`` or ``parent_team``.
 
     Args:
         method: The method, whose docstring it takes over.
@@ -120,7 +149,7 @@ def function_of(
         return method(checked(arguments[0]), *arguments[1:], **keywords)
 
     form.__signature__ = signature  # type: ignore[attr-defined]
-    name = f"{parameter}_{method.__name__}"
+    name = f"{parameter.rpartition('_')[2]}_{method.__name__}"
     return named(form, name, method.__module__, *docstrings.of_method(form, method, words, example))
 
 

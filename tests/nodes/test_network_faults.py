@@ -45,6 +45,13 @@ def test_loss_of_one_of_eight_nodes(trial: trials.Trial) -> None:
     assert not outcome.wrong, "\n".join(outcome.wrong)
 
 
+@pytest.mark.parametrize("call", ["get", "atomic_fetch"])
+def test_a_wait_for_another_node_is_named(call: str) -> None:
+    """The plain case of a routine runs in the core, which has no frame that a report could name."""
+    _status, text = run_on_nodes("waits_for_another_node", [1, 1], call, ISHMEM_WAIT_NOTICE="1")
+    assert re.search(rf"PE 0: {call}, \S+waits_for_another_node.py:\d+, for \d", text), text
+
+
 def run_by_mpi(n: int, name: str, *args: str, timeout: float = 90) -> tuple[int, str]:
     """Run one of `tests/programs` by mpiexec; return its status and its output."""
     mpiexec = str(Path(sys.executable).with_name("mpiexec"))
