@@ -8,8 +8,10 @@ set. Those of the simulator stay, which reads them when it compiles the first ke
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import os
+import re
 from typing import Any, Callable
 
 import numpy as np
@@ -71,6 +73,18 @@ def one_line(text: str, *names: str) -> Callable[..., Any]:
     exec(f"def function(item, {', '.join(names)}):\n    {text}\n", scope)
     function: Callable[..., Any] = scope["function"]
     return function
+
+
+def both_forms(by_group: Callable[..., None]) -> tuple[Any, Any]:
+    """Return two kernels: one with the calls of a function, whose forms are those of a work-group, and one without.
+
+    The second one runs with one work-item. Its text is that of the function without ``_work_group`` and ``group``,
+    which stands after the PE or at the end, and is set in a line of its own.
+    """
+    text = re.sub(r"^ +group = item.get_group\(\)\n", "", inspect.getsource(by_group), flags=re.MULTILINE)
+    scope = dict(by_group.__globals__)
+    exec(text.replace("_work_group(", "(").replace(", group", "").replace("(group)", "()"), scope)
+    return dpex.kernel(by_group), dpex.kernel(scope[by_group.__name__])
 
 
 def new_queue(like: Any, *properties: str) -> dpctl.SyclQueue:

@@ -230,28 +230,8 @@ ROUNDS = 200
 ITEMS = 64
 
 
-def host_storm(counters: Any, bits: Any, limits: Any, pes: list[int], repeat: int = ROUNDS) -> list[int]:
-    """Count on every PE; give what ``fetch_inc`` saw on PE 0."""
-    me = ishmem.my_pe()
-    seen = []
-    for _ in range(repeat):
-        for pe in pes:
-            ishmem.atomic_inc(counters, pe, 0)
-            ishmem.atomic_add(counters, me + 1, pe, 1)
-            ishmem.atomic_fetch_add(counters, -(me + 1), pe, 2)
-            ticket = ishmem.atomic_fetch_inc(counters, pe, 3)
-            ishmem.atomic_xor(bits, 1 << (3 * me), pe, 0)
-            ishmem.atomic_or(bits, 2 << (3 * me), pe, 1)
-            ishmem.atomic_and(bits, ~(4 << (3 * me)), pe, 2)
-            ishmem.atomic_min(limits, -ticket, pe, 0)
-            ishmem.atomic_max(limits, ticket, pe, 1)
-            if pe == 0:
-                seen.append(ticket)
-    return seen
-
-
-@dpex.kernel
-def kernel_storm(item: kapi.Item, counters, bits, limits, tickets, repeat):  # type: ignore
+def count_all(item, counters, bits, limits, tickets, repeat):  # type: ignore
+    """Count on every PE; note what ``fetch_inc`` saw on PE 0. Hosts and kernels run it."""
     k, me = item.get_id(0), ishmem.my_pe()
     shift = 3 * me
     for r in range(repeat):
@@ -269,6 +249,16 @@ def kernel_storm(item: kapi.Item, counters, bits, limits, tickets, repeat):  # t
                 tickets[k * repeat + r] = ticket
 
 
+kernel_storm = dpex.kernel(count_all)
+
+
+class First:
+    """The item of a function that the host runs."""
+
+    def get_id(self, _axis: int) -> int:
+        return 0
+
+
 def storm(host: bool, kernel: bool, repeat: int) -> tuple[int, list[int]]:
     """Let this PE's host, its kernels or both count on every PE; check this PE's totals."""
     n, share = ishmem.n_pes(), repeat // ITEMS + 1
@@ -284,14 +274,15 @@ def storm(host: bool, kernel: bool, repeat: int) -> tuple[int, list[int]]:
     ishmem.barrier_all()
     event = dpex.call_kernel_async if kernel else None
     pending = event(kernel_storm, kapi.Range(ITEMS), (), counters, bits, limits, tickets, share) if event else ()
-    seen = host_storm(counters, bits, limits, list(range(n)), repeat) if host else []
+    seen = np.zeros(repeat if host else 0, "int64")
+    count_all(First(), counters, bits, limits, seen, seen.size)
     for one in pending:
         one.wait()
     ishmem.barrier_all()
     check_totals(counters.asnumpy(), bits.asnumpy(), mine.asnumpy())
     last = float(mine.asnumpy().sum() - 1)
     same(limits, np.array([-last, last]))
-    return int(mine.asnumpy().sum()), seen + (tickets.asnumpy().tolist() if kernel else [])
+    return int(mine.asnumpy().sum()), seen.tolist() + (tickets.asnumpy().tolist() if kernel else [])
 
 
 def check_totals(counters: np.ndarray, bits: np.ndarray, times: np.ndarray) -> None:
@@ -323,25 +314,8 @@ def check_tickets(results: list[tuple[int, list[int]]]) -> None:
     assert sorted(tickets) == list(range(results[0][0]))
 
 
-@pytest.mark.ishmem
-def test_host_lock() -> None:
-    """compare_swap and set as a lock around ordinary reads and writes of a counter."""
-    me, n, repeat = ishmem.my_pe(), ishmem.n_pes(), 100
-    lock, counter = ishmem.zeros(1, dtype="uint32"), ishmem.zeros(2, dtype="int64")
-    ishmem.barrier_all()
-    for _ in range(repeat):
-        while ishmem.atomic_compare_swap(lock, 0, me + 1, n - 1):
-            pass
-        for k in range(2):
-            ishmem.p(counter, ishmem.g(counter, n - 1, k) + k + 1, n - 1, k)
-        ishmem.quiet()
-        assert ishmem.atomic_swap(lock, 0, n - 1) == me + 1
-    ishmem.barrier_all()
-    same(counter, np.array([1, 2]) * (repeat * n if me == n - 1 else 0))
-
-
-@dpex.kernel
-def count_with_lock(item: kapi.Item, lock, counter, repeat, home):  # type: ignore
+def count_with_lock(item, lock, counter, repeat, home):  # type: ignore
+    """compare_swap and swap as a lock around ordinary reads and writes of a counter."""
     me = ishmem.my_pe()
     for _ in range(repeat):
         while ishmem.atomic_compare_swap(lock, 0, me + 1, home) != 0:
@@ -349,19 +323,27 @@ def count_with_lock(item: kapi.Item, lock, counter, repeat, home):  # type: igno
         for k in range(2):
             ishmem.p(counter, ishmem.g(counter, home, k) + k + 1, home, k)
         ishmem.quiet()
-        ishmem.atomic_set(lock, 0, home)
+        if ishmem.atomic_swap(lock, 0, home) != me + 1:
+            ishmem.p(counter, -1, home, 2)
 
 
-@pytest.mark.ishmem([2, 3])
-def test_kernel_lock() -> None:
-    repeat = 500
-    n = ishmem.n_pes()
-    lock, counter = ishmem.zeros(1, dtype="uint32"), ishmem.zeros(2, dtype="int64")
-    dpex.call_kernel(count_with_lock, kapi.Range(1), lock, counter, 0, n - 1)
+lock_in_kernel = dpex.kernel(count_with_lock)
+
+
+@pytest.mark.ishmem
+@pytest.mark.parametrize("where", ["host", "kernel"])
+def test_lock(where: str) -> None:
+    n, repeat = ishmem.n_pes(), 100 if where == "host" else 500
+    lock, counter = ishmem.zeros(1, dtype="uint32"), ishmem.zeros(3, dtype="int64")
+    if where == "kernel":  # compile before the others start
+        dpex.call_kernel(lock_in_kernel, kapi.Range(1), lock, counter, 0, n - 1)
     ishmem.barrier_all()
-    dpex.call_kernel(count_with_lock, kapi.Range(1), lock, counter, repeat, n - 1)
+    if where == "kernel":
+        dpex.call_kernel(lock_in_kernel, kapi.Range(1), lock, counter, repeat, n - 1)
+    else:
+        count_with_lock(None, lock, counter, repeat, n - 1)
     ishmem.barrier_all()
-    same(counter, np.array([1, 2]) * (repeat * n if ishmem.my_pe() == n - 1 else 0))
+    same(counter, np.array([1, 2, 0]) * (repeat * n if ishmem.my_pe() == n - 1 else 0))
 
 
 # --- host atomics done by kernels

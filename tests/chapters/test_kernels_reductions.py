@@ -10,6 +10,7 @@ import halves
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, pattern, same, symmetric
+from test_kernels_collectives import forms, shapes
 
 import ishmem
 from ishmem.common.layout import RENDEZVOUS_SLOT, RendezvousSlot
@@ -20,21 +21,7 @@ LARGE = 4099
 GUARD = 3
 
 
-@dpex.kernel
-def reduce_all(item: kapi.Item, a, b, c, d, e, f, g, h, i, source, n, team, code):  # type: ignore
-    code[0] = ishmem.and_reduce(a, source, team, n)
-    code[1] = ishmem.or_reduce(b, source, team, n)
-    code[2] = ishmem.xor_reduce(c, source, team, n)
-    code[3] = ishmem.max_reduce(d, source, team, n)
-    code[4] = ishmem.min_reduce(e, source, team, n)
-    code[5] = ishmem.sum_reduce(f, source, team, n)
-    code[6] = ishmem.prod_reduce(g, source, team, n)
-    code[7] = ishmem.sum_inscan(h, source, team, n)
-    code[8] = ishmem.sum_exscan(i, source, team, n)
-
-
-@dpex.kernel
-def reduce_all_by_group(item: kapi.NdItem, a, b, c, d, e, f, g, h, i, source, n, team, code):  # type: ignore
+def reduce_all(item, a, b, c, d, e, f, g, h, i, source, n, team, code):  # type: ignore
     group = item.get_group()
     code[0] = ishmem.and_reduce_work_group(a, source, group, team, n)
     code[1] = ishmem.or_reduce_work_group(b, source, group, team, n)
@@ -69,10 +56,8 @@ def reduce_few_by_group(item: kapi.NdItem, f, h, source, n, team, code):  # type
     code[1] = ishmem.sum_exscan_work_group(h, source, group, team, n)
 
 
-ALL = tuple(REDUCTIONS)
 KERNELS = {
-    "single": (reduce_all, kapi.Range(1), ALL),
-    "group": (reduce_all_by_group, kapi.NdRange((24,), (24,)), ALL),
+    **{form: (*given, tuple(REDUCTIONS)) for form, given in forms(reduce_all).items()},
     "few by group": (reduce_few_by_group, kapi.NdRange((24,), (24,)), ("sum_reduce", "sum_exscan")),
     "numbers": (reduce_numbers, kapi.Range(1), ("sum_reduce", "prod_reduce")),
     "reals": (reduce_reals, kapi.Range(1), ("max_reduce", "min_reduce", "sum_reduce", "sum_inscan", "sum_exscan")),
@@ -87,11 +72,6 @@ def values(dtype: str, count: int, *seed: int) -> np.ndarray:
         made[seed[-1] :: 17] = np.nan
         made[seed[-1] + 3 :: 19] = np.inf
     return made
-
-
-def shapes(size: int) -> list[tuple[int, int, int]]:
-    """Return teams: the world, the world in the other order, and one with gaps."""
-    return [(0, 1, size), (size - 1, -1, size), (0, 2, (size + 1) // 2)][: 3 if size > 2 else size]
 
 
 def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
@@ -129,14 +109,11 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
 
 
 # These kernels take long to compile: so not each form on each number of PEs.
-@pytest.mark.ishmem([1, 2, 3])
+@pytest.mark.ishmem([1, 2, 3, 4])
 def test_all() -> None:
-    check_all("int32", "single", (0, 1, 3, 1000, LARGE))
-
-
-@pytest.mark.ishmem([2, 4])
-def test_all_by_group() -> None:
-    check_all("int32", "group", (0, 1, 3, 1000, LARGE) if ishmem.n_pes() < 4 else (1, 1000))
+    n = ishmem.n_pes()
+    for form in {1: ["single"], 2: ["single", "group"], 3: ["single"], 4: ["group"]}[n]:
+        check_all("int32", form, (0, 1, 3, 1000, LARGE) if n < 4 else (1, 1000))
 
 
 @pytest.mark.slow_cases("float32", "2pes-complex64-numbers", "2pes-int64-reals")

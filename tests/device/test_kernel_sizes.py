@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from common import dpex, dpnp, kapi, same
+from common import both_forms, dpex, dpnp, kapi, same
 
 import ishmem
 
@@ -26,34 +24,7 @@ EXPECTED: dict[int, tuple[type[Exception], str]] = {
 }
 
 
-@dpex.kernel
-def call(item: kapi.Item, a, tiles, local, signal, pe, case, n):
-    if case == PUT:
-        ishmem.put(a[4:8], local, pe)
-    if case == NBI:
-        ishmem.put_nbi(a[4:8], local, pe)
-    if case == GET:
-        ishmem.get(local, a[:2], pe)
-    if case == VIEW:
-        ishmem.put(a[:8:2], local, pe)
-    if case == TILE:
-        ishmem.put(tiles[:2, :2], local, pe)
-    if case == SIGNAL:
-        ishmem.put_signal(a[4:8], local, signal, 1, ishmem.SIGNAL_ADD, pe)
-    if case == NELEMS:
-        ishmem.put(a[4:8], local, pe, n)
-    if case == NEGATIVE:
-        ishmem.put(a[4:8], local, pe, n - 8)
-    if case == GET_NELEMS:
-        ishmem.get(local, a, pe, n + 3)
-    if case == STRIDED:
-        ishmem.iput(a[4:8], local, 2, 1, 3, pe)
-    if case == BACKWARD:
-        ishmem.iput(a[8:], local, n - 8, 1, 2, pe)
-
-
-@dpex.kernel
-def call_by_group(item: kapi.NdItem, a, tiles, local, signal, pe, case, n):
+def call(item, a, tiles, local, signal, pe, case, n):
     group = item.get_group()
     if case == PUT:
         ishmem.put_work_group(a[4:8], local, pe, group)
@@ -79,10 +50,14 @@ def call_by_group(item: kapi.NdItem, a, tiles, local, signal, pe, case, n):
         ishmem.iput_work_group(a[8:], local, n - 8, 1, 2, pe, group)
 
 
-def check_sizes(by_group: bool) -> None:
+CALLS = both_forms(call)
+
+
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("by_group", [False, True])
+def test_nothing_moves_where_an_array_is_too_short(by_group: bool) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
-    kernel: Any = call_by_group if by_group else call
-    place = dpex.NdRange((4,), (4,)) if by_group else dpex.Range(1)
+    kernel, place = (CALLS[0], dpex.NdRange((4,), (4,))) if by_group else (CALLS[1], dpex.Range(1))
     a, tiles, signal = ishmem.zeros(16, dtype="i8"), ishmem.zeros((4, 4), dtype="i8"), ishmem.zeros(1, dtype="u8")
     for case, (error, words) in EXPECTED.items():
         local = dpnp.ones(8, dtype="i8")
@@ -95,16 +70,6 @@ def check_sizes(by_group: bool) -> None:
         assert not a.asnumpy().any() and not tiles.asnumpy().any()
         assert (local.asnumpy() == 1).all()
         ishmem.barrier_all()
-
-
-@pytest.mark.ishmem(2)
-def test_nothing_moves_where_an_array_is_too_short() -> None:
-    check_sizes(False)
-
-
-@pytest.mark.ishmem(2)
-def test_nothing_moves_where_an_array_is_too_short_by_a_work_group() -> None:
-    check_sizes(True)
 
 
 @dpex.kernel

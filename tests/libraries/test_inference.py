@@ -350,7 +350,7 @@ def test_a_far_pe(pool_with):
 
 @pytest.mark.slow("test_gather_and_scatter; counts calls")
 def test_calls_of_the_driver():
-    """A call submits one kernel, neither a copy nor a barrier, and allocates nothing: the simulator lists calls."""
+    """Also of experts: a call submits one kernel, no copy, no barrier, and allocates nothing: the simulator says so."""
     traced = {"ISHMEM_DEVICE": "sim", "ISHMEM_SIM_TRACE": "2"}
     done = run_program(program("calls_of_inference"), 1, env=traced, forked=False)
     assert done.returncode == 0, done.stderr
