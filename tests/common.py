@@ -67,11 +67,14 @@ def ring() -> tuple[int, int, int, int]:
     return me, n, (me + 1) % n, (me - 1) % n
 
 
-def one_line(text: str, *names: str) -> Callable[..., Any]:
-    """Return a function, to run on the host or to make a kernel of, with an item and arguments of these names."""
-    scope: dict[str, Any] = {"ishmem": ishmem}
-    exec(f"def function(item, {', '.join(names)}):\n    {text}\n", scope)
-    function: Callable[..., Any] = scope["function"]
+def one_line(text: str, *names: str, called: str = "function") -> Callable[..., Any]:
+    """Return a function, to run on the host or to make a kernel of, with an item and arguments of these names.
+
+    Its statements are separated by semicolons: so calls can be made from a table of routines.
+    """
+    scope: dict[str, Any] = {"ishmem": ishmem, "kapi": kapi}
+    exec(f"def {called}(item, {', '.join(names)}):\n    {text}\n", scope)
+    function: Callable[..., Any] = scope[called]
     return function
 
 

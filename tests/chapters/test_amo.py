@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, edges, kapi, pattern, same, symmetric
+from common import dpex, dpnp, edges, kapi, one_line, pattern, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import ATOMICS, BITWISE, EXTENDED, RMA_TYPES, STANDARD, Atomic, Rmw
@@ -109,66 +109,28 @@ def test_fetch_destinations() -> None:
 # --- in kernels: every routine once per row of a table of old values and operands, each in a cell of its own
 
 
-@dpex.kernel
-def run_standard(item: kapi.Item, dest, old, fetch, cond, value, pe):  # type: ignore
-    row = item.get_id(0)
-    c, v, first = cond[row], value[row], row * 28
-    old[first] = ishmem.atomic_fetch(dest, pe, first)
-    ishmem.atomic_set(dest, v, pe, first + 1)
-    old[first + 2] = ishmem.atomic_swap(dest, v, pe, first + 2)
-    old[first + 3] = ishmem.atomic_compare_swap(dest, c, v, pe, first + 3)
-    ishmem.atomic_inc(dest, pe, first + 4)
-    old[first + 5] = ishmem.atomic_fetch_inc(dest, pe, first + 5)
-    ishmem.atomic_add(dest, v, pe, first + 6)
-    old[first + 7] = ishmem.atomic_fetch_add(dest, v, pe, first + 7)
-    ishmem.atomic_and(dest, v, pe, first + 8)
-    old[first + 9] = ishmem.atomic_fetch_and(dest, v, pe, first + 9)
-    ishmem.atomic_or(dest, v, pe, first + 10)
-    old[first + 11] = ishmem.atomic_fetch_or(dest, v, pe, first + 11)
-    ishmem.atomic_xor(dest, v, pe, first + 12)
-    old[first + 13] = ishmem.atomic_fetch_xor(dest, v, pe, first + 13)
-    ishmem.atomic_min(dest, v, pe, first + 14)
-    old[first + 15] = ishmem.atomic_fetch_min(dest, v, pe, first + 15)
-    ishmem.atomic_max(dest, v, pe, first + 16)
-    old[first + 17] = ishmem.atomic_fetch_max(dest, v, pe, first + 17)
-    ishmem.atomic_fetch_nbi(fetch[first + 18 :], dest, pe, first + 18)
-    ishmem.atomic_swap_nbi(fetch[first + 19 :], dest, v, pe, first + 19)
-    ishmem.atomic_compare_swap_nbi(fetch[first + 20 :], dest, c, v, pe, first + 20)
-    ishmem.atomic_fetch_inc_nbi(fetch[first + 21 :], dest, pe, first + 21)
-    ishmem.atomic_fetch_add_nbi(fetch[first + 22 :], dest, v, pe, first + 22)
-    ishmem.atomic_fetch_and_nbi(fetch[first + 23 :], dest, v, pe, first + 23)
-    ishmem.atomic_fetch_or_nbi(fetch[first + 24 :], dest, v, pe, first + 24)
-    ishmem.atomic_fetch_xor_nbi(fetch[first + 25 :], dest, v, pe, first + 25)
-    ishmem.atomic_fetch_min_nbi(fetch[first + 26 :], dest, v, pe, first + 26)
-    ishmem.atomic_fetch_max_nbi(fetch[first + 27 :], dest, v, pe, first + 27)
-    ishmem.quiet()
-
-
-@dpex.kernel
-def run_extended(item: kapi.Item, dest, old, fetch, cond, value, pe):  # type: ignore
-    row = item.get_id(0)
-    v, first = value[row], row * 14
-    old[first] = ishmem.atomic_fetch(dest, pe, first)
-    ishmem.atomic_set(dest, v, pe, first + 1)
-    old[first + 2] = ishmem.atomic_swap(dest, v, pe, first + 2)
-    ishmem.atomic_add(dest, v, pe, first + 3)
-    old[first + 4] = ishmem.atomic_fetch_add(dest, v, pe, first + 4)
-    ishmem.atomic_min(dest, v, pe, first + 5)
-    old[first + 6] = ishmem.atomic_fetch_min(dest, v, pe, first + 6)
-    ishmem.atomic_max(dest, v, pe, first + 7)
-    old[first + 8] = ishmem.atomic_fetch_max(dest, v, pe, first + 8)
-    ishmem.atomic_fetch_nbi(fetch[first + 9 :], dest, pe, first + 9)
-    ishmem.atomic_swap_nbi(fetch[first + 10 :], dest, v, pe, first + 10)
-    ishmem.atomic_fetch_add_nbi(fetch[first + 11 :], dest, v, pe, first + 11)
-    ishmem.atomic_fetch_min_nbi(fetch[first + 12 :], dest, v, pe, first + 12)
-    ishmem.atomic_fetch_max_nbi(fetch[first + 13 :], dest, v, pe, first + 13)
-    ishmem.quiet()
-
-
-def columns(kind: tuple[str, ...]) -> list[tuple[Atomic, bool]]:
-    """Give the routines in the order of the kernels above, and whether it is the form ``_nbi``."""
-    atomics = [atomic for atomic in ATOMICS.values() if set(kind) & set(atomic.types)]
+def columns(dtype: str) -> list[tuple[Atomic, bool]]:
+    """Give the routines of a dtype, and whether it is the form ``_nbi``."""
+    atomics = [atomic for atomic in ATOMICS.values() if dtype in atomic.types]
     return [(a, False) for a in atomics] + [(a, True) for a in atomics if a.fetches]
+
+
+def every_routine(dtype: str) -> Any:
+    """Return the kernel that calls each routine of a dtype."""
+    calls = []
+    for k, (atomic, is_nbi) in enumerate(columns(dtype)):
+        arguments = ", ".join(["dest", *(f"{name}[row]" for name in atomic.operands), "pe", f"first + {k}"])
+        if is_nbi:
+            calls.append(f"ishmem.{atomic.name}_nbi(fetch[first + {k} :], {arguments})")
+        else:
+            calls.append((f"old[first + {k}] = " if atomic.fetches else "") + f"ishmem.{atomic.name}({arguments})")
+    start = f"row = item.get_id(0); first = row * {len(calls)}"
+    text, names = "; ".join([start, *calls, "ishmem.quiet()"]), ("dest", "old", "fetch", "cond", "value", "pe")
+    return dpex.kernel(one_line(text, *names, called=f"atomics_of_{dtype}"))
+
+
+KERNELS = {True: every_routine("float32"), False: every_routine("int32")}
+"""For floats, and for integers."""
 
 
 @pytest.mark.slow_types
@@ -177,7 +139,7 @@ def columns(kind: tuple[str, ...]) -> list[tuple[Atomic, bool]]:
 @pytest.mark.ishmem([1, 2, 3, 4])
 def test_kernel(dtype: str) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
-    routines = columns((dtype,))
+    routines = columns(dtype)
     values = values_of(dtype)
     rows = [(old, cond, value) for old in values for cond in (old, values[0]) for value in values]
     before = np.repeat(np.array([old for old, _, _ in rows], dtype), len(routines))
@@ -185,8 +147,7 @@ def test_kernel(dtype: str) -> None:
     cond, value = (dpnp.asarray(np.array(column, dtype)) for column in list(zip(*rows))[1:])
     untouched = pattern(dtype, before.size, 99)
     old, fetch = dpnp.asarray(untouched), dpnp.asarray(untouched)
-    kernel = run_extended if dtype in FLOATS else run_standard
-    dpex.call_kernel(kernel, kapi.Range(len(rows)), dest, old, fetch, cond, value, (me + 1) % n)
+    dpex.call_kernel(KERNELS[dtype in FLOATS], kapi.Range(len(rows)), dest, old, fetch, cond, value, (me + 1) % n)
     ishmem.barrier_all()
     after = [model(a, dtype, row[0], *row[3 - len(a.operands) :]) for row in rows for a, _ in routines]
     same(dest, np.array(after, dtype))

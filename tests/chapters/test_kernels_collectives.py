@@ -9,7 +9,7 @@ import halves
 import numpy as np
 import pytest
 from collective_model import DST, SST
-from common import both_forms, dpex, dpnp, kapi, pattern, same, symmetric
+from common import both_forms, dpex, dpnp, kapi, one_line, pattern, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import HALVES, RMA_TYPES
@@ -105,21 +105,15 @@ def test_sizes_of_elements(dtype: str) -> None:
 TYPES = [dtype for dtype in RMA_TYPES if dtype != "float16"]  # arrays of which numba-dpex does not take
 
 
-@dpex.kernel
-def call_each_type(item: kapi.Item, a, b, c, d, e, f, g, h, i, j, k, l, m, root):  # type: ignore  # noqa: E741
-    ishmem.broadcast(a, a, root)
-    ishmem.broadcast(b, b, root)
-    ishmem.broadcast(c, c, root)
-    ishmem.broadcast(d, d, root)
-    ishmem.broadcast(e, e, root)
-    ishmem.broadcast(f, f, root)
-    ishmem.broadcast(g, g, root)
-    ishmem.broadcast(h, h, root)
-    ishmem.broadcast(i, i, root)
-    ishmem.broadcast(j, j, root)
-    ishmem.broadcast(k, k, root)
-    ishmem.broadcast(l, l, root)
-    ishmem.broadcast(m, m, root)
+def of_each_type(call: str, *others: str) -> Any:
+    """Return the kernel that makes a call for an array of each type."""
+    names = [f"array{k}" for k in range(len(TYPES))]
+    text = "; ".join(call.format(name) for name in names)
+    return dpex.kernel(one_line(text, *names, *others, called="call_each_type"))
+
+
+broadcast_each_type = of_each_type("ishmem.broadcast({0}, {0}, root)", "root")
+scatter_each_type = of_each_type("ishmem.scatterv({0}, {0}, counts, root, at)", "counts", "at", "root")
 
 
 @pytest.mark.ishmem(2)
@@ -129,7 +123,7 @@ def test_each_type() -> None:
     for count, root in ((5, 1), (LARGE, 0)):
         arrays = [symmetric(pattern(dtype, count, me)) for dtype in TYPES]
         ishmem.sync_all()
-        dpex.call_kernel(call_each_type, kapi.Range(1), *arrays, root)
+        dpex.call_kernel(broadcast_each_type, kapi.Range(1), *arrays, root)
         for array, dtype in zip(arrays, TYPES):
             same(array, pattern(dtype, count, root))
         ishmem.sync_all()
@@ -287,23 +281,6 @@ def test_unequal() -> None:
         for pe in range(me, 2):
             wanted[at[pe] :][:2] = pe + 1
         same(dest, wanted)
-
-
-@dpex.kernel
-def scatter_each_type(item: kapi.Item, a, b, c, d, e, f, g, h, i, j, k, l, m, counts, at, root):  # type: ignore  # noqa: E741
-    ishmem.scatterv(a, a, counts, root, at)
-    ishmem.scatterv(b, b, counts, root, at)
-    ishmem.scatterv(c, c, counts, root, at)
-    ishmem.scatterv(d, d, counts, root, at)
-    ishmem.scatterv(e, e, counts, root, at)
-    ishmem.scatterv(f, f, counts, root, at)
-    ishmem.scatterv(g, g, counts, root, at)
-    ishmem.scatterv(h, h, counts, root, at)
-    ishmem.scatterv(i, i, counts, root, at)
-    ishmem.scatterv(j, j, counts, root, at)
-    ishmem.scatterv(k, k, counts, root, at)
-    ishmem.scatterv(l, l, counts, root, at)
-    ishmem.scatterv(m, m, counts, root, at)
 
 
 @pytest.mark.ishmem(2)
