@@ -12,6 +12,7 @@ import inspect
 import operator
 import os
 import re
+from collections.abc import Iterable
 from typing import Any, Callable
 
 import numpy as np
@@ -78,15 +79,25 @@ def one_line(text: str, *names: str, called: str = "function") -> Callable[..., 
     return function
 
 
+def one_of(calls: Iterable[str], *names: str, called: str = "function") -> Callable[..., Any]:
+    """Return a function like that of `one_line` that makes the call whose number is its last argument, ``case``."""
+    text = "\n    ".join(f"if case == {number}: {call}" for number, call in enumerate(calls))
+    return one_line(text, *names, "case", called=called)
+
+
+def alone(text: str) -> str:
+    """Return calls of a work-group as those of one work-item; ``group`` stands after the PE or at the end."""
+    return text.replace("_work_group(", "(").replace(", group", "").replace("(group)", "()")
+
+
 def both_forms(by_group: Callable[..., None]) -> tuple[Any, Any]:
     """Return two kernels: one with the calls of a function, whose forms are those of a work-group, and one without.
 
-    The second one runs with one work-item. Its text is that of the function without ``_work_group`` and ``group``,
-    which stands after the PE or at the end, and is set in a line of its own.
+    The second one runs with one work-item. The function sets ``group`` in a line of its own.
     """
     text = re.sub(r"^ +group = item.get_group\(\)\n", "", inspect.getsource(by_group), flags=re.MULTILINE)
     scope = dict(by_group.__globals__)
-    exec(text.replace("_work_group(", "(").replace(", group", "").replace("(group)", "()"), scope)
+    exec(alone(text), scope)
     return dpex.kernel(by_group), dpex.kernel(scope[by_group.__name__])
 
 
