@@ -163,15 +163,10 @@ def test_destroyed() -> None:
     new = WORLD.split_strided(n - 1, -1, n)
     assert new.handle == handle
     assert old != new
-    for call in (old.my_pe, old.n_pes, old.sync, old.destroy, old.get_config):
+    moves = ((old.translate_pe, 0, WORLD), (WORLD.translate_pe, 0, old), (old.split_strided, 0, 1, 1))
+    for call, *arguments in ((old.my_pe,), (old.n_pes,), (old.sync,), (old.destroy,), (old.get_config,), *moves):
         with pytest.raises(ishmem.StateError, match="was destroyed"):
-            call()
-    with pytest.raises(ishmem.StateError, match="was destroyed"):
-        old.translate_pe(0, WORLD)
-    with pytest.raises(ishmem.StateError, match="was destroyed"):
-        WORLD.translate_pe(0, old)
-    with pytest.raises(ishmem.StateError, match="was destroyed"):
-        old.split_strided(0, 1, 1)
+            call(*arguments)
     new.sync()
     with pytest.raises(KeyError), new:
         raise KeyError
