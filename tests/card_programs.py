@@ -1,6 +1,6 @@
 """Programs on an emulated card that test_emulator_machine.py runs, one in a process: python card_programs.py NAME.
 
-Each docstring's last line says what the emulator has to print; ``silent``: nothing.
+What stands below the first line of a docstring is what the emulator has to print; of one line: nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ def _save(register: int, at: int) -> tuple[int, ...]:
 
 
 def stores() -> None:
-    """MI_STORE_DATA_IMM, and the same by PIPE_CONTROL and MI_FLUSH_DW.
-
-    silent
-    """
+    """MI_STORE_DATA_IMM, and the same by PIPE_CONTROL and MI_FLUSH_DW."""
     context = Context()
     post_sync = 0x7A000004, 1 << 14 | 1 << 20, *words(DATA + 16), *words(0x1122334455667788)
     flush = 0x13004003, *words(DATA + 24), *words(0x99AABBCCDDEEFF00)
@@ -36,10 +33,7 @@ def stores() -> None:
 
 
 def timestamps() -> None:
-    """Timestamps of PIPE_CONTROL, MI_FLUSH_DW and the registers of the engine and of its context grow.
-
-    silent
-    """
+    """Timestamps of PIPE_CONTROL, MI_FLUSH_DW and the registers of the engine and of its context grow."""
     context = Context()
     pipe = 0x7A000004, 3 << 14, *words(DATA), 0, 0
     flush = 0x1300C003, *words(DATA + 8), 0, 0
@@ -49,10 +43,7 @@ def timestamps() -> None:
 
 
 def registers() -> None:
-    """MI_LOAD_REGISTER_IMM, _REG and _MEM, MI_STORE_REGISTER_MEM, MI_COPY_MEM_MEM.
-
-    silent
-    """
+    """MI_LOAD_REGISTER_IMM, _REG and _MEM, MI_STORE_REGISTER_MEM, MI_COPY_MEM_MEM."""
     context = Context()
     context.set(64, 77)
     load = 0x11000003, 0x2600, 5, 0x2608, 6
@@ -64,20 +55,14 @@ def registers() -> None:
 
 
 def registers_of_copy_engines() -> None:
-    """A copy engine has its registers at offsets of its own.
-
-    silent
-    """
+    """A copy engine has its registers at offsets of its own."""
     context = Context(COPY)
     assert context.run(0x11020001, 0x22608, 6, *_save(0x22608, DATA)) == 0
     assert context.word(0) == 6
 
 
 def arithmetic_in_memory() -> None:
-    """MI_MATH of words whose addresses are in registers.
-
-    silent
-    """
+    """MI_MATH of words whose addresses are in registers."""
     context = Context()
     context.set(64, 1 << 40 | 7, "Q")
     load = 0x11000007, 0x2600, DATA + 64, 0x2604, 0, 0x2608, DATA + 72, 0x260C, 0
@@ -88,10 +73,7 @@ def arithmetic_in_memory() -> None:
 
 
 def indirect_start() -> None:
-    """MI_BATCH_BUFFER_START goes where a register says, and not where its own words do.
-
-    silent
-    """
+    """MI_BATCH_BUFFER_START goes where a register says, and not where its own words do."""
     context = Context()
     context.batch(STORE, *words(DATA), 5, at=1024)
     place = words(BATCH + 1024)
@@ -111,10 +93,7 @@ def _math(first: int, second: int, operation: int, result: int) -> int:
 
 
 def arithmetic() -> None:
-    """MI_MATH: results and flags.
-
-    silent
-    """
+    """MI_MATH: results and flags."""
     accumulator, zero, carry = 0x31, 0x32, 0x33
     every = (1 << 64) - 1
     assert _math(1 << 40, 5, 0x100, accumulator) == (1 << 40) + 5
@@ -127,10 +106,7 @@ def arithmetic() -> None:
 
 
 def atomics() -> None:
-    """MI_ATOMIC of 32 and 64 bits.
-
-    silent
-    """
+    """MI_ATOMIC of 32 and 64 bits."""
     context = Context()
     context.set(0, 10)
     context.set(8, 1 << 40, "Q")
@@ -142,10 +118,7 @@ def atomics() -> None:
 
 
 def semaphores() -> None:
-    """MI_SEMAPHORE_WAIT ends when the host writes what each comparison waits for.
-
-    silent
-    """
+    """MI_SEMAPHORE_WAIT ends when the host writes what each comparison waits for."""
     context = Context()
     # Greater, at least, less, at most, equal, not equal: of the memory, compared with the packet's data.
     cases = (5, 6), (5, 5), (5, 4), (5, 5), (5, 5), (5, 9)
@@ -162,10 +135,7 @@ def semaphores() -> None:
 
 
 def batches() -> None:
-    """MI_BATCH_BUFFER_START calls a second level and chains; an end returns, or ends.
-
-    silent
-    """
+    """MI_BATCH_BUFFER_START calls a second level and chains; an end returns, or ends."""
     context = Context()
     context.batch(STORE, *words(DATA), 1, at=0x1000)
     context.batch(STORE, *words(DATA + 4), 2, at=0x2000)
@@ -175,10 +145,7 @@ def batches() -> None:
 
 
 def conditions() -> None:
-    """MI_CONDITIONAL_BATCH_BUFFER_END goes on while memory compares; a predicated start is skipped.
-
-    silent
-    """
+    """MI_CONDITIONAL_BATCH_BUFFER_END goes on while memory compares; a predicated start is skipped."""
     context = Context()
     context.set(0, 4)
     end = 0x1B000002 | 1 << 21, 4, *words(DATA)
@@ -195,10 +162,7 @@ def conditions() -> None:
 
 
 def copies() -> None:
-    """MEM_COPY and MEM_SET, in lines and in rectangles, and from one mapping into the next.
-
-    silent
-    """
+    """MEM_COPY and MEM_SET, in lines and in rectangles, and from one mapping into the next."""
     context = Context(COPY)
     context.card.bind(context.space, context.card.create(), DATA + SIZE)
     context.data[:256] = bytes(range(256))
@@ -214,10 +178,7 @@ def copies() -> None:
 
 
 def blits() -> None:
-    """XY_BLOCK_COPY_BLT and XY_FAST_COLOR_BLT of 32-bit pixels.
-
-    silent
-    """
+    """XY_BLOCK_COPY_BLT and XY_FAST_COLOR_BLT of 32-bit pixels."""
     context = Context(COPY)
     context.data[:256] = bytes(range(256))
     copy = 0x50400014 | 2 << 19, 31, 0, 2 << 16 | 3, *words(DATA + 1024), 0, 1 << 16 | 1, 63, *words(DATA), *[0] * 11
@@ -319,10 +280,7 @@ def peer_memory() -> None:
 
 
 def peer_atomics() -> None:
-    """An atomic reaches another card's memory over Xe Link.
-
-    silent
-    """
+    """An atomic reaches another card's memory over Xe Link."""
     context, peer = Context(), Card(1)
     handle = peer.create(placement=2)
     _import(context, peer, handle, 0x400000)
@@ -331,10 +289,7 @@ def peer_atomics() -> None:
 
 
 def other_process() -> None:
-    """A descriptor gives another process the same memory; a fork goes on with the device file.
-
-    silent
-    """
+    """A descriptor gives another process the same memory; a fork goes on with the device file."""
     context = Context()
     handle = context.card.create()
     descriptor = context.card.call("export", handle, 2 | os.O_CLOEXEC, 0)[2]
@@ -353,10 +308,7 @@ def other_process() -> None:
 
 
 def duplicates() -> None:
-    """A duplicate of a descriptor keeps the device file open.
-
-    silent
-    """
+    """A duplicate of a descriptor keeps the device file open."""
     context = Context()
     duplicate = os.dup(context.card.descriptor)
     os.close(context.card.descriptor)
@@ -365,10 +317,7 @@ def duplicates() -> None:
 
 
 def queues_end() -> None:
-    """A queue ends while it waits for a semaphore; others go on meanwhile.
-
-    silent
-    """
+    """A queue ends while it waits for a semaphore; others go on meanwhile."""
     waits, works = Context(), Context()
     waits.batch(0x0E000003 | 1 << 15 | 4 << 12, 1, *words(DATA), 0)
     waits.submit()
@@ -391,10 +340,7 @@ def unknown_calls() -> None:
 
 
 def files() -> None:
-    """What a driver looks for in /dev and /sys.
-
-    silent
-    """
+    """What a driver looks for in /dev and /sys."""
     assert {"renderD128", "renderD129", "renderD130", "by-path"} <= set(os.listdir("/dev/dri"))
     for number, pci in enumerate(("0xe20b", "0xe20b", "0x64a0")):
         node = f"/sys/class/drm/renderD{128 + number}"
@@ -410,10 +356,7 @@ def files() -> None:
 
 
 def tiles() -> None:
-    """A Max 1550 has two tiles, each with four compute engines, copy engines and memory.
-
-    silent
-    """
+    """A Max 1550 has two tiles, each with four compute engines, copy engines and memory."""
     card = Card()
     count = struct.unpack_from("I", card.query(0))[0]
     engines = [struct.unpack_from("HHH", card.query(0), 8 + 32 * at) for at in range(count)]

@@ -8,8 +8,11 @@ set. Those of the simulator stay, which reads them when it compiles the first ke
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import os
+import re
+from collections.abc import Iterable
 from typing import Any, Callable
 
 import numpy as np
@@ -65,12 +68,37 @@ def ring() -> tuple[int, int, int, int]:
     return me, n, (me + 1) % n, (me - 1) % n
 
 
-def one_line(text: str, *names: str) -> Callable[..., Any]:
-    """Return a function, to run on the host or to make a kernel of, with an item and arguments of these names."""
-    scope: dict[str, Any] = {"ishmem": ishmem}
-    exec(f"def function(item, {', '.join(names)}):\n    {text}\n", scope)
-    function: Callable[..., Any] = scope["function"]
+def one_line(text: str, *names: str, called: str = "function") -> Callable[..., Any]:
+    """Return a function, to run on the host or to make a kernel of, with an item and arguments of these names.
+
+    Its statements are separated by semicolons: so calls can be made from a table of routines.
+    """
+    scope: dict[str, Any] = {"ishmem": ishmem, "kapi": kapi}
+    exec(f"def {called}(item, {', '.join(names)}):\n    {text}\n", scope)
+    function: Callable[..., Any] = scope[called]
     return function
+
+
+def one_of(calls: Iterable[str], *names: str, called: str = "function") -> Callable[..., Any]:
+    """Return a function like that of `one_line` that makes the call whose number is its last argument, ``case``."""
+    text = "\n    ".join(f"if case == {number}: {call}" for number, call in enumerate(calls))
+    return one_line(text, *names, "case", called=called)
+
+
+def alone(text: str) -> str:
+    """Return calls of a work-group as those of one work-item; ``group`` stands after the PE or at the end."""
+    return text.replace("_work_group(", "(").replace(", group", "").replace("(group)", "()")
+
+
+def both_forms(by_group: Callable[..., None]) -> tuple[Any, Any]:
+    """Return two kernels: one with the calls of a function, whose forms are those of a work-group, and one without.
+
+    The second one runs with one work-item. The function sets ``group`` in a line of its own.
+    """
+    text = re.sub(r"^ +group = item.get_group\(\)\n", "", inspect.getsource(by_group), flags=re.MULTILINE)
+    scope = dict(by_group.__globals__)
+    exec(alone(text), scope)
+    return dpex.kernel(by_group), dpex.kernel(scope[by_group.__name__])
 
 
 def new_queue(like: Any, *properties: str) -> dpctl.SyclQueue:

@@ -77,8 +77,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m deselects
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items[:] = [item for item in items if not _is_of_two_pes(item)]
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    of_two_pes = [item for item in items if _is_of_two_pes(item)]
+    if of_two_pes:
+        config.hook.pytest_deselected(items=of_two_pes)
+        items[:] = [item for item in items if not _is_of_two_pes(item)]
     for item in items:
         case = item.name.partition("[")[2].removesuffix("]")
         if _is_slow_case(item, case) or _is_slow_type(item, case):

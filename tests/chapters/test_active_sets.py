@@ -44,7 +44,8 @@ def check_sets(rounds: int) -> None:
                 team.sync()
 
 
-def check_collectives() -> None:
+@pytest.mark.ishmem
+def test_collectives() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     count, total = ishmem.array(np.full(3, me + 1)), ishmem.zeros(3, dtype="i8")
     split = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)  # takes its handle between those of the sets
@@ -66,7 +67,8 @@ def check_collectives() -> None:
     split.destroy()
 
 
-def check_refused() -> None:
+@pytest.mark.ishmem
+def test_refused() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for arguments, error, words in (
         ((0, 1, n + 1), ValueError, f"reaches PE {n}; PEs are numbered 0 to {n - 1}"),
@@ -104,8 +106,6 @@ def check_full(limit: int) -> None:
 
 def test_active_sets(pes: Pes) -> None:
     pes.run(check_sets, 3)
-    pes.run(check_collectives)
-    pes.run(check_refused)
     with Pes(pes.n) as alone:  # where no other test has left a team
         alone.run(check_full, 64)
 

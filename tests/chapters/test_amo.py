@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, edges, kapi, pattern, same, symmetric
+from common import dpex, dpnp, edges, kapi, one_line, pattern, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import ATOMICS, BITWISE, EXTENDED, RMA_TYPES, STANDARD, Atomic, Rmw
@@ -109,66 +109,28 @@ def test_fetch_destinations() -> None:
 # --- in kernels: every routine once per row of a table of old values and operands, each in a cell of its own
 
 
-@dpex.kernel
-def run_standard(item: kapi.Item, dest, old, fetch, cond, value, pe):  # type: ignore
-    row = item.get_id(0)
-    c, v, first = cond[row], value[row], row * 28
-    old[first] = ishmem.atomic_fetch(dest, pe, first)
-    ishmem.atomic_set(dest, v, pe, first + 1)
-    old[first + 2] = ishmem.atomic_swap(dest, v, pe, first + 2)
-    old[first + 3] = ishmem.atomic_compare_swap(dest, c, v, pe, first + 3)
-    ishmem.atomic_inc(dest, pe, first + 4)
-    old[first + 5] = ishmem.atomic_fetch_inc(dest, pe, first + 5)
-    ishmem.atomic_add(dest, v, pe, first + 6)
-    old[first + 7] = ishmem.atomic_fetch_add(dest, v, pe, first + 7)
-    ishmem.atomic_and(dest, v, pe, first + 8)
-    old[first + 9] = ishmem.atomic_fetch_and(dest, v, pe, first + 9)
-    ishmem.atomic_or(dest, v, pe, first + 10)
-    old[first + 11] = ishmem.atomic_fetch_or(dest, v, pe, first + 11)
-    ishmem.atomic_xor(dest, v, pe, first + 12)
-    old[first + 13] = ishmem.atomic_fetch_xor(dest, v, pe, first + 13)
-    ishmem.atomic_min(dest, v, pe, first + 14)
-    old[first + 15] = ishmem.atomic_fetch_min(dest, v, pe, first + 15)
-    ishmem.atomic_max(dest, v, pe, first + 16)
-    old[first + 17] = ishmem.atomic_fetch_max(dest, v, pe, first + 17)
-    ishmem.atomic_fetch_nbi(fetch[first + 18 :], dest, pe, first + 18)
-    ishmem.atomic_swap_nbi(fetch[first + 19 :], dest, v, pe, first + 19)
-    ishmem.atomic_compare_swap_nbi(fetch[first + 20 :], dest, c, v, pe, first + 20)
-    ishmem.atomic_fetch_inc_nbi(fetch[first + 21 :], dest, pe, first + 21)
-    ishmem.atomic_fetch_add_nbi(fetch[first + 22 :], dest, v, pe, first + 22)
-    ishmem.atomic_fetch_and_nbi(fetch[first + 23 :], dest, v, pe, first + 23)
-    ishmem.atomic_fetch_or_nbi(fetch[first + 24 :], dest, v, pe, first + 24)
-    ishmem.atomic_fetch_xor_nbi(fetch[first + 25 :], dest, v, pe, first + 25)
-    ishmem.atomic_fetch_min_nbi(fetch[first + 26 :], dest, v, pe, first + 26)
-    ishmem.atomic_fetch_max_nbi(fetch[first + 27 :], dest, v, pe, first + 27)
-    ishmem.quiet()
-
-
-@dpex.kernel
-def run_extended(item: kapi.Item, dest, old, fetch, cond, value, pe):  # type: ignore
-    row = item.get_id(0)
-    v, first = value[row], row * 14
-    old[first] = ishmem.atomic_fetch(dest, pe, first)
-    ishmem.atomic_set(dest, v, pe, first + 1)
-    old[first + 2] = ishmem.atomic_swap(dest, v, pe, first + 2)
-    ishmem.atomic_add(dest, v, pe, first + 3)
-    old[first + 4] = ishmem.atomic_fetch_add(dest, v, pe, first + 4)
-    ishmem.atomic_min(dest, v, pe, first + 5)
-    old[first + 6] = ishmem.atomic_fetch_min(dest, v, pe, first + 6)
-    ishmem.atomic_max(dest, v, pe, first + 7)
-    old[first + 8] = ishmem.atomic_fetch_max(dest, v, pe, first + 8)
-    ishmem.atomic_fetch_nbi(fetch[first + 9 :], dest, pe, first + 9)
-    ishmem.atomic_swap_nbi(fetch[first + 10 :], dest, v, pe, first + 10)
-    ishmem.atomic_fetch_add_nbi(fetch[first + 11 :], dest, v, pe, first + 11)
-    ishmem.atomic_fetch_min_nbi(fetch[first + 12 :], dest, v, pe, first + 12)
-    ishmem.atomic_fetch_max_nbi(fetch[first + 13 :], dest, v, pe, first + 13)
-    ishmem.quiet()
-
-
-def columns(kind: tuple[str, ...]) -> list[tuple[Atomic, bool]]:
-    """Give the routines in the order of the kernels above, and whether it is the form ``_nbi``."""
-    atomics = [atomic for atomic in ATOMICS.values() if set(kind) & set(atomic.types)]
+def columns(dtype: str) -> list[tuple[Atomic, bool]]:
+    """Give the routines of a dtype, and whether it is the form ``_nbi``."""
+    atomics = [atomic for atomic in ATOMICS.values() if dtype in atomic.types]
     return [(a, False) for a in atomics] + [(a, True) for a in atomics if a.fetches]
+
+
+def every_routine(dtype: str) -> Any:
+    """Return the kernel that calls each routine of a dtype."""
+    calls = []
+    for k, (atomic, is_nbi) in enumerate(columns(dtype)):
+        arguments = ", ".join(["dest", *(f"{name}[row]" for name in atomic.operands), "pe", f"first + {k}"])
+        if is_nbi:
+            calls.append(f"ishmem.{atomic.name}_nbi(fetch[first + {k} :], {arguments})")
+        else:
+            calls.append((f"old[first + {k}] = " if atomic.fetches else "") + f"ishmem.{atomic.name}({arguments})")
+    start = f"row = item.get_id(0); first = row * {len(calls)}"
+    text, names = "; ".join([start, *calls, "ishmem.quiet()"]), ("dest", "old", "fetch", "cond", "value", "pe")
+    return dpex.kernel(one_line(text, *names, called=f"atomics_of_{dtype}"))
+
+
+KERNELS = {True: every_routine("float32"), False: every_routine("int32")}
+"""For floats, and for integers."""
 
 
 @pytest.mark.slow_types
@@ -177,7 +139,7 @@ def columns(kind: tuple[str, ...]) -> list[tuple[Atomic, bool]]:
 @pytest.mark.ishmem([1, 2, 3, 4])
 def test_kernel(dtype: str) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
-    routines = columns((dtype,))
+    routines = columns(dtype)
     values = values_of(dtype)
     rows = [(old, cond, value) for old in values for cond in (old, values[0]) for value in values]
     before = np.repeat(np.array([old for old, _, _ in rows], dtype), len(routines))
@@ -185,8 +147,7 @@ def test_kernel(dtype: str) -> None:
     cond, value = (dpnp.asarray(np.array(column, dtype)) for column in list(zip(*rows))[1:])
     untouched = pattern(dtype, before.size, 99)
     old, fetch = dpnp.asarray(untouched), dpnp.asarray(untouched)
-    kernel = run_extended if dtype in FLOATS else run_standard
-    dpex.call_kernel(kernel, kapi.Range(len(rows)), dest, old, fetch, cond, value, (me + 1) % n)
+    dpex.call_kernel(KERNELS[dtype in FLOATS], kapi.Range(len(rows)), dest, old, fetch, cond, value, (me + 1) % n)
     ishmem.barrier_all()
     after = [model(a, dtype, row[0], *row[3 - len(a.operands) :]) for row in rows for a, _ in routines]
     same(dest, np.array(after, dtype))
@@ -230,28 +191,8 @@ ROUNDS = 200
 ITEMS = 64
 
 
-def host_storm(counters: Any, bits: Any, limits: Any, pes: list[int], repeat: int = ROUNDS) -> list[int]:
-    """Count on every PE; give what ``fetch_inc`` saw on PE 0."""
-    me = ishmem.my_pe()
-    seen = []
-    for _ in range(repeat):
-        for pe in pes:
-            ishmem.atomic_inc(counters, pe, 0)
-            ishmem.atomic_add(counters, me + 1, pe, 1)
-            ishmem.atomic_fetch_add(counters, -(me + 1), pe, 2)
-            ticket = ishmem.atomic_fetch_inc(counters, pe, 3)
-            ishmem.atomic_xor(bits, 1 << (3 * me), pe, 0)
-            ishmem.atomic_or(bits, 2 << (3 * me), pe, 1)
-            ishmem.atomic_and(bits, ~(4 << (3 * me)), pe, 2)
-            ishmem.atomic_min(limits, -ticket, pe, 0)
-            ishmem.atomic_max(limits, ticket, pe, 1)
-            if pe == 0:
-                seen.append(ticket)
-    return seen
-
-
-@dpex.kernel
-def kernel_storm(item: kapi.Item, counters, bits, limits, tickets, repeat):  # type: ignore
+def count_all(item, counters, bits, limits, tickets, repeat):  # type: ignore
+    """Count on every PE; note what ``fetch_inc`` saw on PE 0. Hosts and kernels run it."""
     k, me = item.get_id(0), ishmem.my_pe()
     shift = 3 * me
     for r in range(repeat):
@@ -269,6 +210,16 @@ def kernel_storm(item: kapi.Item, counters, bits, limits, tickets, repeat):  # t
                 tickets[k * repeat + r] = ticket
 
 
+kernel_storm = dpex.kernel(count_all)
+
+
+class First:
+    """The item of a function that the host runs."""
+
+    def get_id(self, _axis: int) -> int:
+        return 0
+
+
 def storm(host: bool, kernel: bool, repeat: int) -> tuple[int, list[int]]:
     """Let this PE's host, its kernels or both count on every PE; check this PE's totals."""
     n, share = ishmem.n_pes(), repeat // ITEMS + 1
@@ -284,14 +235,15 @@ def storm(host: bool, kernel: bool, repeat: int) -> tuple[int, list[int]]:
     ishmem.barrier_all()
     event = dpex.call_kernel_async if kernel else None
     pending = event(kernel_storm, kapi.Range(ITEMS), (), counters, bits, limits, tickets, share) if event else ()
-    seen = host_storm(counters, bits, limits, list(range(n)), repeat) if host else []
+    seen = np.zeros(repeat if host else 0, "int64")
+    count_all(First(), counters, bits, limits, seen, seen.size)
     for one in pending:
         one.wait()
     ishmem.barrier_all()
     check_totals(counters.asnumpy(), bits.asnumpy(), mine.asnumpy())
     last = float(mine.asnumpy().sum() - 1)
     same(limits, np.array([-last, last]))
-    return int(mine.asnumpy().sum()), seen + (tickets.asnumpy().tolist() if kernel else [])
+    return int(mine.asnumpy().sum()), seen.tolist() + (tickets.asnumpy().tolist() if kernel else [])
 
 
 def check_totals(counters: np.ndarray, bits: np.ndarray, times: np.ndarray) -> None:
@@ -323,25 +275,8 @@ def check_tickets(results: list[tuple[int, list[int]]]) -> None:
     assert sorted(tickets) == list(range(results[0][0]))
 
 
-@pytest.mark.ishmem
-def test_host_lock() -> None:
-    """compare_swap and set as a lock around ordinary reads and writes of a counter."""
-    me, n, repeat = ishmem.my_pe(), ishmem.n_pes(), 100
-    lock, counter = ishmem.zeros(1, dtype="uint32"), ishmem.zeros(2, dtype="int64")
-    ishmem.barrier_all()
-    for _ in range(repeat):
-        while ishmem.atomic_compare_swap(lock, 0, me + 1, n - 1):
-            pass
-        for k in range(2):
-            ishmem.p(counter, ishmem.g(counter, n - 1, k) + k + 1, n - 1, k)
-        ishmem.quiet()
-        assert ishmem.atomic_swap(lock, 0, n - 1) == me + 1
-    ishmem.barrier_all()
-    same(counter, np.array([1, 2]) * (repeat * n if me == n - 1 else 0))
-
-
-@dpex.kernel
-def count_with_lock(item: kapi.Item, lock, counter, repeat, home):  # type: ignore
+def count_with_lock(item, lock, counter, repeat, home):  # type: ignore
+    """compare_swap and swap as a lock around ordinary reads and writes of a counter."""
     me = ishmem.my_pe()
     for _ in range(repeat):
         while ishmem.atomic_compare_swap(lock, 0, me + 1, home) != 0:
@@ -349,19 +284,27 @@ def count_with_lock(item: kapi.Item, lock, counter, repeat, home):  # type: igno
         for k in range(2):
             ishmem.p(counter, ishmem.g(counter, home, k) + k + 1, home, k)
         ishmem.quiet()
-        ishmem.atomic_set(lock, 0, home)
+        if ishmem.atomic_swap(lock, 0, home) != me + 1:
+            ishmem.p(counter, -1, home, 2)
 
 
-@pytest.mark.ishmem([2, 3])
-def test_kernel_lock() -> None:
-    repeat = 500
-    n = ishmem.n_pes()
-    lock, counter = ishmem.zeros(1, dtype="uint32"), ishmem.zeros(2, dtype="int64")
-    dpex.call_kernel(count_with_lock, kapi.Range(1), lock, counter, 0, n - 1)
+lock_in_kernel = dpex.kernel(count_with_lock)
+
+
+@pytest.mark.ishmem
+@pytest.mark.parametrize("where", ["host", "kernel"])
+def test_lock(where: str) -> None:
+    n, repeat = ishmem.n_pes(), 100 if where == "host" else 500
+    lock, counter = ishmem.zeros(1, dtype="uint32"), ishmem.zeros(3, dtype="int64")
+    if where == "kernel":  # compile before the others start
+        dpex.call_kernel(lock_in_kernel, kapi.Range(1), lock, counter, 0, n - 1)
     ishmem.barrier_all()
-    dpex.call_kernel(count_with_lock, kapi.Range(1), lock, counter, repeat, n - 1)
+    if where == "kernel":
+        dpex.call_kernel(lock_in_kernel, kapi.Range(1), lock, counter, repeat, n - 1)
+    else:
+        count_with_lock(None, lock, counter, repeat, n - 1)
     ishmem.barrier_all()
-    same(counter, np.array([1, 2]) * (repeat * n if ishmem.my_pe() == n - 1 else 0))
+    same(counter, np.array([1, 2, 0]) * (repeat * n if ishmem.my_pe() == n - 1 else 0))
 
 
 # --- host atomics done by kernels

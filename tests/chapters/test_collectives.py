@@ -205,7 +205,9 @@ def test_default_sizes() -> None:
     same(small, rows[me, 0])
 
 
-def check_in_place(count: int) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("count", [5, 5001])
+def test_in_place(count: int) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     sources = [np.arange(count) + 1000 * j for j in range(n)]
     whole = np.concatenate(sources)
@@ -227,35 +229,25 @@ def check_in_place(count: int) -> None:
     calls.reset()
 
 
-@pytest.mark.ishmem
-def test_in_place() -> None:
-    check_in_place(5)
-    check_in_place(5001)
-
-
 def shapes(n: int) -> list[tuple[int, int, int]]:
     """Give teams with gaps, with negative strides, of one PE, and of all but one."""
     candidates = [(0, 2, (n + 1) // 2), (n - 1, -1, n), (n - 1, -2, (n + 1) // 2), (n - 1, 1, 1), (0, 1, max(n - 1, 1))]
     return [*candidates, *([(1, 1, n - 1)] if n > 1 else [])]
 
 
-def check_teams(routines: list[str], count: int) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("count", [4, 1500])
+def test_teams(count: int) -> None:
     n = ishmem.n_pes()
     teams = [WORLD.split_strided(*shape) for shape in shapes(n)]
-    pairs = {routine: calls.arrays(routine, "int32", n, count) for routine in routines}
-    for seed, routine in enumerate(routines):
+    pairs = {routine: calls.arrays(routine, "int32", n, count) for routine in COLLECTIVES}
+    for seed, (routine, pair) in enumerate(pairs.items()):
         for team in filter(None, teams):
             for root in range(team.n_pes()) if routine in model.ROOTED else [0]:
-                calls.compare(routine, *pairs[routine], team, count, root, seed)
+                calls.compare(routine, *pair, team, count, root, seed)
         ishmem.barrier_all()
     for team in teams:
         team.destroy()
-
-
-@pytest.mark.ishmem
-def test_teams() -> None:
-    check_teams(list(COLLECTIVES), 4)
-    check_teams(list(COLLECTIVES), 1500)
 
 
 @pytest.mark.ishmem
@@ -316,23 +308,20 @@ def test_statics() -> None:
     calls.reset()
 
 
-def check_back_to_back(routine: str, count: int, algorithm: str, rounds: int) -> None:
-    """Calls on the same buffers without barriers, with a different PE late each time."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    dest, source = calls.arrays(routine, "int64", n, count)
-    calls.force(algorithm)
-    for seed in range(rounds):
-        if (seed * 7 + me) % 5 == 0:
-            time.sleep(0.0002 * (seed % 4))
-        calls.compare(routine, dest, source, WORLD, count, seed % n, seed)
-    calls.reset()
-
-
 @pytest.mark.ishmem
 @pytest.mark.parametrize("routine", COLLECTIVES)
 def test_back_to_back(routine: str) -> None:
+    """Calls on the same buffers without barriers, with a different PE late each time."""
+    me, n = ishmem.my_pe(), ishmem.n_pes()
     for algorithm in calls.algorithms_of(routine)[:3]:
-        check_back_to_back(routine, 3 if algorithm == "slot" else 700, algorithm, 34)
+        count = 3 if algorithm == "slot" else 700
+        dest, source = calls.arrays(routine, "int64", n, count)
+        calls.force(algorithm)
+        for seed in range(34):
+            if (seed * 7 + me) % 5 == 0:
+                time.sleep(0.0002 * (seed % 4))
+            calls.compare(routine, dest, source, WORLD, count, seed % n, seed)
+    calls.reset()
 
 
 STEP = st.tuples(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import KERNEL_TYPES, dpex, dpnp, kapi, pattern, same, symmetric
+from common import KERNEL_TYPES, both_forms, dpex, dpnp, kapi, pattern, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
@@ -52,39 +52,26 @@ def on_host(put: Any, got: Any, source: Any, table: Any, indices: Any, mask: Any
     ishmem.ixget(got, table, indices, pe, mask)
 
 
-@dpex.kernel
-def alone(item: kapi.Item, put, got, source, table, indices, mask, pe):  # type: ignore
-    ishmem.ixput(put, source, indices, pe, mask)
-    ishmem.ixget(got, table, indices, pe, mask=mask)
-    ishmem.quiet()
-
-
-@dpex.kernel
-def alone_without(item: kapi.Item, put, got, source, table, indices, pe):  # type: ignore
-    ishmem.ixput(put, source, indices, pe)
-    ishmem.ixget(got, table, indices, pe)
-    ishmem.quiet()
-
-
-@dpex.kernel
-def by_group(item: kapi.NdItem, put, got, source, table, indices, mask, pe):  # type: ignore
+def move_masked(item, put, got, source, table, indices, mask, pe):  # type: ignore
     group = item.get_group()
     ishmem.ixput_work_group(put, source, indices, pe, group, mask)
-    ishmem.ixget_work_group(got, table, indices, pe, group, mask)
+    ishmem.ixget_work_group(got, table, indices, pe, group, mask=mask)
     ishmem.quiet_work_group(group)
 
 
-@dpex.kernel
-def by_group_without(item: kapi.NdItem, put, got, source, table, indices, pe):  # type: ignore
+def move(item, put, got, source, table, indices, pe):  # type: ignore
     group = item.get_group()
     ishmem.ixput_work_group(put, source, indices, pe, group)
     ishmem.ixget_work_group(got, table, indices, pe, group)
     ishmem.quiet_work_group(group)
 
 
+KERNELS = [both_forms(move), both_forms(move_masked)]
+
+
 def in_kernel(where: str, put: Any, got: Any, source: Any, table: Any, indices: Any, mask: Any, pe: int) -> None:
     group = where == "group"
-    kernel = ((alone_without, alone), (by_group_without, by_group))[group][mask is not None]
+    kernel = KERNELS[mask is not None][not group]
     span = kapi.NdRange((16,), (16,)) if group else kapi.Range(1)
     arrays = [put, got, *(dpnp.asarray(each) for each in (source, table, indices, mask) if each is not None)]
     arrays[3] = table
@@ -160,13 +147,13 @@ def test_errors() -> None:
         ishmem.ixput_work_group(a, host, indices, 0, None)
     ishmem.ixput(a, host, np.array([0, 99, 1]), 0, np.array([1, 0, 1]))  # an index that is masked out
     for kernel, arguments, words in (
-        (alone_without, (a, a, a, a, dpnp.zeros(3)), "indices has dtype float64"),
-        (alone, (a, a, a, a, dpnp.arange(3), dpnp.zeros(3)), "mask has dtype float64"),
-        (alone_without, (a.reshape(2, 3), a, a, a, dpnp.arange(3)), "dest has one dimension"),
+        (KERNELS[0][1], (a, a, a, a, dpnp.zeros(3)), "indices has dtype float64"),
+        (KERNELS[1][1], (a, a, a, a, dpnp.arange(3), dpnp.zeros(3)), "mask has dtype float64"),
+        (KERNELS[0][1], (a.reshape(2, 3), a, a, a, dpnp.arange(3)), "dest has one dimension"),
     ):
         with pytest.raises(Exception, match=words):
             dpex.call_kernel(kernel, kapi.Range(1), *arguments, 0)
-    dpex.call_kernel(alone_without, kapi.Range(1), a, a, a[:2], a, dpnp.arange(3), 0)
+    dpex.call_kernel(KERNELS[0][1], kapi.Range(1), a, a, a[:2], a, dpnp.arange(3), 0)
     with pytest.raises((ValueError, IndexError), match="ixput in a kernel"):
         ishmem.quiet()
 

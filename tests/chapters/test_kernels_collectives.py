@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable
+
 import collective_model as model
 import halves
 import numpy as np
 import pytest
 from collective_model import DST, SST
-from common import dpex, dpnp, kapi, pattern, same, symmetric
+from common import both_forms, dpex, dpnp, kapi, one_line, pattern, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import HALVES, RMA_TYPES
@@ -18,19 +20,7 @@ LARGE = 4099
 """Elements of a block that do not fit into a slot, whatever the dtype, and divide by nothing."""
 
 
-@dpex.kernel
-def call_all(item: kapi.Item, b, f, c, a, s, g, t, source, n, root, team, code):  # type: ignore
-    code[0] = ishmem.broadcast(b, source, root, team, n)
-    code[1] = ishmem.fcollect(f, source, team, n)
-    code[2] = ishmem.collect(c, source, team, n + ishmem.team_my_pe(team))
-    code[3] = ishmem.alltoall(a, source, team, n)
-    code[4] = ishmem.alltoalls(s, source, DST, SST, n, team)
-    code[5] = ishmem.gather(g, source, root, team=team, nelems=n)
-    code[6] = ishmem.scatter(t, source, root, team, nelems=n)
-
-
-@dpex.kernel
-def call_all_by_group(item: kapi.NdItem, b, f, c, a, s, g, t, source, n, root, team, code):  # type: ignore
+def call_all(item, b, f, c, a, s, g, t, source, n, root, team, code):  # type: ignore
     group = item.get_group()
     code[0] = ishmem.broadcast_work_group(b, source, root, group, team, n)
     code[1] = ishmem.fcollect_work_group(f, source, group, team, n)
@@ -41,7 +31,15 @@ def call_all_by_group(item: kapi.NdItem, b, f, c, a, s, g, t, source, n, root, t
     code[6] = ishmem.scatter_work_group(t, source, root, group, team, n)
 
 
-FORMS = {"single": (call_all, kapi.Range(1)), "group": (call_all_by_group, kapi.NdRange((24,), (24,)))}
+SPACES = {"group": kapi.NdRange((24,), (24,)), "single": kapi.Range(1)}
+
+
+def forms(function: Callable[..., None]) -> dict[str, tuple[Any, Any]]:
+    """Return kernel and index space of each form."""
+    return {name: (kernel, SPACES[name]) for name, kernel in zip(SPACES, both_forms(function))}
+
+
+FORMS = forms(call_all)
 
 
 def shapes(size: int) -> list[tuple[int, int, int]]:
@@ -85,16 +83,17 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
         team.destroy()
 
 
-@pytest.mark.ishmem(2)
-@pytest.mark.parametrize("form", FORMS)
-def test_all(form: str) -> None:
-    check_all("int32", form, (0, 1, 3, 1000, LARGE))
+MANY = (0, 1, 3, 1000, LARGE)
+FEW = {1: (0, 1, 1000), 2: MANY, 3: (0, 1, 1000), 4: (1, 1000)}
+"""Sizes of blocks, by the number of PEs."""
 
 
-@pytest.mark.ishmem([1, 3, 4])
-def test_other_numbers_of_pes() -> None:
-    form = list(FORMS)[ishmem.n_pes() % 2]  # one of them: the kernel takes long to compile, for each number of PEs
-    check_all("int32", form, (0, 1, 1000) if ishmem.n_pes() < 4 else (1, 1000))
+# On other numbers of PEs than 2 one form of each: the kernels take long to compile, for each number of PEs.
+@pytest.mark.ishmem([1, 2, 3, 4])
+def test_all() -> None:
+    n = ishmem.n_pes()
+    for form in FORMS if n == 2 else [list(SPACES)[1 - n % 2]]:
+        check_all("int32", form, FEW[n])
 
 
 @pytest.mark.ishmem(2)
@@ -103,24 +102,18 @@ def test_sizes_of_elements(dtype: str) -> None:
     check_all(dtype, "single", (1, 7, LARGE))
 
 
-KERNEL_TYPES = [dtype for dtype in RMA_TYPES if dtype != "float16"]  # arrays of which numba-dpex does not take
+TYPES = [dtype for dtype in RMA_TYPES if dtype != "float16"]  # arrays of which numba-dpex does not take
 
 
-@dpex.kernel
-def call_each_type(item: kapi.Item, a, b, c, d, e, f, g, h, i, j, k, l, m, root):  # type: ignore  # noqa: E741
-    ishmem.broadcast(a, a, root)
-    ishmem.broadcast(b, b, root)
-    ishmem.broadcast(c, c, root)
-    ishmem.broadcast(d, d, root)
-    ishmem.broadcast(e, e, root)
-    ishmem.broadcast(f, f, root)
-    ishmem.broadcast(g, g, root)
-    ishmem.broadcast(h, h, root)
-    ishmem.broadcast(i, i, root)
-    ishmem.broadcast(j, j, root)
-    ishmem.broadcast(k, k, root)
-    ishmem.broadcast(l, l, root)
-    ishmem.broadcast(m, m, root)
+def of_each_type(call: str, *others: str) -> Any:
+    """Return the kernel that makes a call for an array of each type."""
+    names = [f"array{k}" for k in range(len(TYPES))]
+    text = "; ".join(call.format(name) for name in names)
+    return dpex.kernel(one_line(text, *names, *others, called="call_each_type"))
+
+
+broadcast_each_type = of_each_type("ishmem.broadcast({0}, {0}, root)", "root")
+scatter_each_type = of_each_type("ishmem.scatterv({0}, {0}, counts, root, at)", "counts", "at", "root")
 
 
 @pytest.mark.ishmem(2)
@@ -128,10 +121,10 @@ def test_each_type() -> None:
     """In place, too."""
     me = ishmem.my_pe()
     for count, root in ((5, 1), (LARGE, 0)):
-        arrays = [symmetric(pattern(dtype, count, me)) for dtype in KERNEL_TYPES]
+        arrays = [symmetric(pattern(dtype, count, me)) for dtype in TYPES]
         ishmem.sync_all()
-        dpex.call_kernel(call_each_type, kapi.Range(1), *arrays, root)
-        for array, dtype in zip(arrays, KERNEL_TYPES):
+        dpex.call_kernel(broadcast_each_type, kapi.Range(1), *arrays, root)
+        for array, dtype in zip(arrays, TYPES):
             same(array, pattern(dtype, count, root))
         ishmem.sync_all()
 
@@ -210,21 +203,8 @@ def test_back_to_back() -> None:
 COUNTED = ("gatherv", "scatterv", "alltoallv")
 
 
-@dpex.kernel
-def call_counted(item: kapi.Item, g, s, a, x, y, z, source, counts, at, to, to_at, of, of_at, root, team, code):  # type: ignore
+def call_counted(item, g, s, a, x, y, z, source, counts, at, to, to_at, of, of_at, root, team, code):  # type: ignore
     """With places, and without."""
-    code[0] = ishmem.gatherv(g, source, counts, root, at, team)
-    code[1] = ishmem.scatterv(s, source, counts, root, at, team)
-    code[2] = ishmem.alltoallv(a, source, to, of, to_at, of_at, team)
-    code[3] = ishmem.gatherv(x, source, counts, root, team=team)
-    code[4] = ishmem.scatterv(y, source, counts, root, None, team)
-    code[5] = ishmem.alltoallv(z, source, to, of, team=team)
-
-
-@dpex.kernel
-def call_counted_by_group(  # type: ignore
-    item: kapi.NdItem, g, s, a, x, y, z, source, counts, at, to, to_at, of, of_at, root, team, code
-):
     group = item.get_group()
     code[0] = ishmem.gatherv_work_group(g, source, counts, root, group, at, team)
     code[1] = ishmem.scatterv_work_group(s, source, counts, root, group, at, team)
@@ -235,9 +215,7 @@ def call_counted_by_group(  # type: ignore
 
 
 COUNTED_TYPES = [("single", "int32"), ("group", "complex128")]
-COUNTED_FORMS = {"single": (call_counted, FORMS["single"][1]), "group": (call_counted_by_group, FORMS["group"][1])}
-
-
+COUNTED_FORMS = forms(call_counted)
 def backwards(counts: np.ndarray) -> np.ndarray:
     """Return places with gaps, the last block first."""
     return model.places_of(counts[::-1])[::-1]
@@ -281,16 +259,11 @@ def check_counted(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
         team.destroy()
 
 
-@pytest.mark.ishmem(2)
-@pytest.mark.parametrize(("form", "dtype"), COUNTED_TYPES)
-def test_counted(form: str, dtype: str) -> None:
-    check_counted(dtype, form, (0, 1, 3, 1000, LARGE))
-
-
-@pytest.mark.ishmem([1, 3, 4])
-def test_counted_on_other_numbers_of_pes() -> None:
-    form, dtype = COUNTED_TYPES[ishmem.n_pes() % 2]
-    check_counted(dtype, form, (0, 1, 1000) if ishmem.n_pes() < 4 else (1, 1000))
+@pytest.mark.ishmem([1, 2, 3, 4])
+def test_counted() -> None:
+    n = ishmem.n_pes()
+    for form, dtype in COUNTED_TYPES if n == 2 else [COUNTED_TYPES[n % 2]]:
+        check_counted(dtype, form, FEW[n])
 
 
 @pytest.mark.ishmem(2, exact=True)
@@ -310,23 +283,6 @@ def test_unequal() -> None:
         same(dest, wanted)
 
 
-@dpex.kernel
-def scatter_each_type(item: kapi.Item, a, b, c, d, e, f, g, h, i, j, k, l, m, counts, at, root):  # type: ignore  # noqa: E741
-    ishmem.scatterv(a, a, counts, root, at)
-    ishmem.scatterv(b, b, counts, root, at)
-    ishmem.scatterv(c, c, counts, root, at)
-    ishmem.scatterv(d, d, counts, root, at)
-    ishmem.scatterv(e, e, counts, root, at)
-    ishmem.scatterv(f, f, counts, root, at)
-    ishmem.scatterv(g, g, counts, root, at)
-    ishmem.scatterv(h, h, counts, root, at)
-    ishmem.scatterv(i, i, counts, root, at)
-    ishmem.scatterv(j, j, counts, root, at)
-    ishmem.scatterv(k, k, counts, root, at)
-    ishmem.scatterv(l, l, counts, root, at)
-    ishmem.scatterv(m, m, counts, root, at)
-
-
 @pytest.mark.ishmem(2)
 def test_counted_each_type() -> None:
     """From another part of the same array."""
@@ -334,11 +290,11 @@ def test_counted_each_type() -> None:
     n = ishmem.n_pes()
     for counts, at, root in (([5, 3, 1, 0], [8, 5, 13, 0], 1), ([0, 301, 7, 70], [400, 301, 640, 610], 0)):
         counts, at = counts[:n], at[:n]
-        arrays = [symmetric(pattern(dtype, 700, me)) for dtype in KERNEL_TYPES]
+        arrays = [symmetric(pattern(dtype, 700, me)) for dtype in TYPES]
         lists = [dpnp.asarray(given, dtype="i8") for given in (counts, at)]
         ishmem.sync_all()
         dpex.call_kernel(scatter_each_type, kapi.Range(1), *arrays, *lists, root)
-        for array, dtype in zip(arrays, KERNEL_TYPES):
+        for array, dtype in zip(arrays, TYPES):
             wanted = pattern(dtype, 700, me)
             wanted[: counts[me]] = pattern(dtype, 700, root)[at[me] :][: counts[me]]
             same(array, wanted)

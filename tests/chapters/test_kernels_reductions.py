@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Iterable
+from typing import Any
 
 import collective_calls as calls
 import collective_model as model
 import halves
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, pattern, same, symmetric
+from common import dpex, dpnp, kapi, one_line, pattern, same, symmetric
+from test_kernels_collectives import SPACES, shapes
 
 import ishmem
 from ishmem.common.layout import RENDEZVOUS_SLOT, RendezvousSlot
@@ -20,62 +22,26 @@ LARGE = 4099
 GUARD = 3
 
 
-@dpex.kernel
-def reduce_all(item: kapi.Item, a, b, c, d, e, f, g, h, i, source, n, team, code):  # type: ignore
-    code[0] = ishmem.and_reduce(a, source, team, n)
-    code[1] = ishmem.or_reduce(b, source, team, n)
-    code[2] = ishmem.xor_reduce(c, source, team, n)
-    code[3] = ishmem.max_reduce(d, source, team, n)
-    code[4] = ishmem.min_reduce(e, source, team, n)
-    code[5] = ishmem.sum_reduce(f, source, team, n)
-    code[6] = ishmem.prod_reduce(g, source, team, n)
-    code[7] = ishmem.sum_inscan(h, source, team, n)
-    code[8] = ishmem.sum_exscan(i, source, team, n)
+def reducer(name: str, routines: Iterable[str], form: str, view: str = "") -> tuple[Any, Any, tuple[str, ...]]:
+    """Return the kernel that calls each of some routines, for an array of its own, its index space and the routines."""
+    ending, group = ("_work_group", "item.get_group(), ") if form == "group" else ("", "")
+    calls = [
+        f"code[{k}] = ishmem.{routine}{ending}(dest{k}{view}, source{view}, {group}team, n)"
+        for k, routine in enumerate(routines)
+    ]
+    names = [f"dest{k}" for k in range(len(calls))]
+    function = one_line("; ".join(calls), *names, "source", "n", "team", "code", called=f"reduce_{name}")
+    return dpex.kernel(function), SPACES[form], tuple(routines)
 
 
-@dpex.kernel
-def reduce_all_by_group(item: kapi.NdItem, a, b, c, d, e, f, g, h, i, source, n, team, code):  # type: ignore
-    group = item.get_group()
-    code[0] = ishmem.and_reduce_work_group(a, source, group, team, n)
-    code[1] = ishmem.or_reduce_work_group(b, source, group, team, n)
-    code[2] = ishmem.xor_reduce_work_group(c, source, group, team, n)
-    code[3] = ishmem.max_reduce_work_group(d, source, group, team, n)
-    code[4] = ishmem.min_reduce_work_group(e, source, group, team, n)
-    code[5] = ishmem.sum_reduce_work_group(f, source, group, team, n)
-    code[6] = ishmem.prod_reduce_work_group(g, source, group, team, n)
-    code[7] = ishmem.sum_inscan_work_group(h, source, group, team, n)
-    code[8] = ishmem.sum_exscan_work_group(i, source, group, team, n)
-
-
-@dpex.kernel
-def reduce_numbers(item: kapi.Item, f, g, source, n, team, code):  # type: ignore
-    code[0] = ishmem.sum_reduce(f, source, team, n)
-    code[1] = ishmem.prod_reduce(g, source, team, n)
-
-
-@dpex.kernel
-def reduce_reals(item: kapi.Item, d, e, f, h, i, source, n, team, code):  # type: ignore
-    code[0] = ishmem.max_reduce(d, source, team, n)
-    code[1] = ishmem.min_reduce(e, source, team, n)
-    code[2] = ishmem.sum_reduce(f, source, team, n)
-    code[3] = ishmem.sum_inscan(h, source, team, n)
-    code[4] = ishmem.sum_exscan(i, source, team, n)
-
-
-@dpex.kernel
-def reduce_few_by_group(item: kapi.NdItem, f, h, source, n, team, code):  # type: ignore
-    group = item.get_group()
-    code[0] = ishmem.sum_reduce_work_group(f, source, group, team, n)
-    code[1] = ishmem.sum_exscan_work_group(h, source, group, team, n)
-
-
-ALL = tuple(REDUCTIONS)
 KERNELS = {
-    "single": (reduce_all, kapi.Range(1), ALL),
-    "group": (reduce_all_by_group, kapi.NdRange((24,), (24,)), ALL),
-    "few by group": (reduce_few_by_group, kapi.NdRange((24,), (24,)), ("sum_reduce", "sum_exscan")),
-    "numbers": (reduce_numbers, kapi.Range(1), ("sum_reduce", "prod_reduce")),
-    "reals": (reduce_reals, kapi.Range(1), ("max_reduce", "min_reduce", "sum_reduce", "sum_inscan", "sum_exscan")),
+    "single": reducer("single", REDUCTIONS, "single"),
+    "group": reducer("group", REDUCTIONS, "group"),
+    "few by group": reducer("few_by_group", ("sum_reduce", "sum_exscan"), "group"),
+    "numbers": reducer("numbers", ("sum_reduce", "prod_reduce"), "single"),
+    "reals": reducer("reals", ("max_reduce", "min_reduce", "sum_reduce", "sum_inscan", "sum_exscan"), "single"),
+    "float16": reducer("float16", halves.ROUTINES, "group"),
+    "bfloat16": reducer("bfloat16", halves.ROUTINES, "single", ".view(kapi.bfloat16)"),
 }
 
 
@@ -87,11 +53,6 @@ def values(dtype: str, count: int, *seed: int) -> np.ndarray:
         made[seed[-1] :: 17] = np.nan
         made[seed[-1] + 3 :: 19] = np.inf
     return made
-
-
-def shapes(size: int) -> list[tuple[int, int, int]]:
-    """Return teams: the world, the world in the other order, and one with gaps."""
-    return [(0, 1, size), (size - 1, -1, size), (0, 2, (size + 1) // 2)][: 3 if size > 2 else size]
 
 
 def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
@@ -129,14 +90,11 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
 
 
 # These kernels take long to compile: so not each form on each number of PEs.
-@pytest.mark.ishmem([1, 2, 3])
+@pytest.mark.ishmem([1, 2, 3, 4])
 def test_all() -> None:
-    check_all("int32", "single", (0, 1, 3, 1000, LARGE))
-
-
-@pytest.mark.ishmem([2, 4])
-def test_all_by_group() -> None:
-    check_all("int32", "group", (0, 1, 3, 1000, LARGE) if ishmem.n_pes() < 4 else (1, 1000))
+    n = ishmem.n_pes()
+    for form in {1: ["single"], 2: ["single", "group"], 3: ["single"], 4: ["group"]}[n]:
+        check_all("int32", form, (0, 1, 3, 1000, LARGE) if n < 4 else (1, 1000))
 
 
 @pytest.mark.slow_cases("float32", "2pes-complex64-numbers", "2pes-int64-reals")
@@ -151,42 +109,18 @@ def test_types(dtype: str, form: str) -> None:
     check_all(dtype, form, (1, 33, LARGE))
 
 
-@dpex.kernel
-def reduce_halves(item: kapi.NdItem, d, e, f, g, h, i, source, n, team):  # type: ignore
-    group = item.get_group()
-    ishmem.max_reduce_work_group(d, source, group, team, n)
-    ishmem.min_reduce_work_group(e, source, group, team, n)
-    ishmem.sum_reduce_work_group(f, source, group, team, n)
-    ishmem.prod_reduce_work_group(g, source, group, team, n)
-    ishmem.sum_inscan_work_group(h, source, group, team, n)
-    ishmem.sum_exscan_work_group(i, source, group, team, n)
-
-
-@dpex.kernel
-def reduce_bfloat16(item: kapi.Item, d, e, f, g, h, i, source, n, team):  # type: ignore
-    ishmem.max_reduce(d.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
-    ishmem.min_reduce(e.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
-    ishmem.sum_reduce(f.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
-    ishmem.prod_reduce(g.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
-    ishmem.sum_inscan(h.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
-    ishmem.sum_exscan(i.view(kapi.bfloat16), source.view(kapi.bfloat16), team, n)
-
-
 def check_halves(dtype: str, sizes: tuple[int, ...]) -> None:
     """Combined in float32 and rounded once, by a group or by one work-item, at unaligned offsets."""
     me, size, room = ishmem.my_pe(), ishmem.n_pes(), max(sizes) + 2 * GUARD
-    routines = ("max_reduce", "min_reduce", "sum_reduce", "prod_reduce", "sum_inscan", "sum_exscan")
-    assert set(routines) == set(halves.ROUTINES)
-    arrays = [ishmem.zeros(room, dtype=halves.storage(dtype)) for _ in range(7)]
-    is_single = dtype == "bfloat16"
-    kernel, space = (reduce_bfloat16, kapi.Range(1)) if is_single else (reduce_halves, kapi.NdRange((24,), (24,)))
+    kernel, space, routines = KERNELS[dtype]
+    arrays, code = [ishmem.zeros(room, dtype=halves.storage(dtype)) for _ in range(7)], dpnp.zeros(6, dtype="i8")
     for n in sizes:
         sources, before = [halves.values(dtype, room, n, pe) for pe in range(size)], halves.values(dtype, room, n, 99)
         for array in arrays:
             ishmem.put(array, sources[me] if array is arrays[-1] else before, me)
         ishmem.sync_all()
         moved = [array[k % GUARD :] for k, array in enumerate(arrays[:-1])]
-        dpex.call_kernel(kernel, space, *moved, arrays[-1][1:], n, 0)
+        dpex.call_kernel(kernel, space, *moved, arrays[-1][1:], n, 0, code)
         ishmem.sync_all()
         for k, routine in enumerate(routines):
             wanted, members = before.copy(), [source[1 : n + 1] for source in sources]
@@ -203,17 +137,12 @@ def test_halves(dtype: str) -> None:
     check_halves(dtype, (0, 1, 33, 1000, LARGE))
 
 
-OTHERS = ("int8", "int16", "uint8", "uint16", "uint32", "uint64")
-
-
-@dpex.kernel
-def each_type(item: kapi.Item, a, b, c, d, e, f):  # type: ignore
-    ishmem.sum_reduce(a, a)
-    ishmem.sum_reduce(b, b)
-    ishmem.sum_reduce(c, c)
-    ishmem.prod_reduce(d, d)
-    ishmem.min_reduce(e, e)
-    ishmem.max_reduce(f, f)
+OTHERS = {
+    "int8": "sum_reduce", "int16": "sum_reduce", "uint8": "sum_reduce", "uint16": "prod_reduce",
+    "uint32": "min_reduce", "uint64": "max_reduce",
+}  # fmt: skip
+OF_OTHERS = one_line("; ".join(f"ishmem.{routine}({dtype}, {dtype})" for dtype, routine in OTHERS.items()), *OTHERS)
+each_type = dpex.kernel(OF_OTHERS)
 
 
 @pytest.mark.ishmem(2)
@@ -224,9 +153,8 @@ def test_other_types() -> None:
         arrays = [symmetric(pattern(dtype, count, me)) for dtype in OTHERS]
         ishmem.sync_all()
         dpex.call_kernel(each_type, kapi.Range(1), *arrays)
-        operations = (np.add, np.add, np.add, np.multiply, np.minimum, np.maximum)
-        for array, dtype, operation in zip(arrays, OTHERS, operations):
-            same(array, reduce(operation, [pattern(dtype, count, pe) for pe in range(size)]))
+        for array, (dtype, routine) in zip(arrays, OTHERS.items()):
+            same(array, model.combined(routine, [pattern(dtype, count, pe) for pe in range(size)], me))
         ishmem.sync_all()
 
 
@@ -247,7 +175,7 @@ def check_bits() -> list[bytes]:
         dpex.call_kernel(scan_in_place, kapi.Range(1), a, b)
         np.testing.assert_allclose(a.asnumpy(), model.combined("sum_inscan", sources, me), rtol=1e-14, atol=1e-14)
         np.testing.assert_allclose(b.asnumpy(), model.combined("sum_exscan", sources, me), rtol=1e-14, atol=1e-14)
-        dpex.call_kernel(reduce_numbers, kapi.Range(1), c, a, c, count, 0, dpnp.zeros(2, dtype="i8"))
+        dpex.call_kernel(*KERNELS["numbers"][:2], c, a, c, count, 0, dpnp.zeros(2, dtype="i8"))
         total = model.combined_by_nodes("sum_reduce", sources, calls.nodes_of(), count > 10)
         np.testing.assert_array_equal(c.asnumpy(), total)
         ishmem.sync_all()

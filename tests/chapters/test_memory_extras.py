@@ -22,7 +22,8 @@ def live() -> int:
 # ---- realloc
 
 
-def check_realloc_arrays() -> None:
+@pytest.mark.ishmem
+def test_realloc_of_arrays() -> None:
     me, n, right, left = ring()
     for dtype, order in (("i4", "C"), ("c16", "F"), ("?", "C")):
         values = pattern(dtype, 60, me).reshape(5, 12)
@@ -45,7 +46,8 @@ def check_realloc_arrays() -> None:
         ishmem.free(a)
 
 
-def check_realloc_memory() -> None:
+@pytest.mark.ishmem
+def test_realloc_of_memory() -> None:
     me = ishmem.my_pe()
     memory = ishmem.realloc(None, 100)
     assert memory is not None and memory.nbytes == 100
@@ -62,7 +64,8 @@ def check_realloc_memory() -> None:
     assert live() == before - 1
 
 
-def check_realloc_errors() -> None:
+@pytest.mark.ishmem
+def test_realloc_errors() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a = ishmem.full(8, me, dtype="i4")
     before = live()
@@ -85,13 +88,6 @@ def check_realloc_errors() -> None:
             ishmem.realloc("no" if me == n - 1 else a, 16)
     assert live() == before
     same(a, np.full(8, me, "i4"))
-
-
-@pytest.mark.ishmem
-def test_realloc() -> None:
-    check_realloc_arrays()
-    check_realloc_memory()
-    check_realloc_errors()
 
 
 # ---- hints

@@ -6,16 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpctl, dpex, dpnp, kapi, pattern, same, symmetric
+from common import dpctl, dpex, dpnp, kapi, new_queue, pattern, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import REDUCTIONS
 
 READY = dpctl.SyclEvent()
-
-
-def new_queue(like: Any) -> dpctl.SyclQueue:
-    return dpctl.SyclQueue(like.sycl_context, like.sycl_device)
 
 
 def calls(n: int, size: int, me: int) -> dict[str, tuple[Any, ...]]:

@@ -17,7 +17,10 @@ from ishmem.runtime import job
 WORLD = ishmem.TEAM_WORLD
 
 
-def check_reduction(routine: str, counts: tuple[int, ...], dtype: str) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize(("dtype", "counts"), [("int32", (0, 1, 3, 1000)), ("int64", ((1 << 17) + 3,))])
+@pytest.mark.parametrize("routine", REDUCTIONS)  # also sum_exscan
+def test_reduction(routine: str, dtype: str, counts: tuple[int, ...]) -> None:
     """Every algorithm and size."""
     dest, source = calls.arrays(routine, dtype, ishmem.n_pes(), max(counts))
     for algorithm in calls.algorithms_of(routine):
@@ -25,18 +28,6 @@ def check_reduction(routine: str, counts: tuple[int, ...], dtype: str) -> None:
         for seed, count in enumerate(counts):
             calls.compare(routine, dest, source, WORLD, count, 0, seed)
     calls.reset()
-
-
-@pytest.mark.ishmem
-@pytest.mark.parametrize("routine", REDUCTIONS)  # also sum_exscan
-def test_reduction(routine: str) -> None:
-    check_reduction(routine, (0, 1, 3, 1000), "int32")
-
-
-@pytest.mark.ishmem([2, 3])
-@pytest.mark.parametrize("routine", REDUCTIONS)
-def test_large_reduction(routine: str) -> None:
-    check_reduction(routine, ((1 << 17) + 3,), "int64")
 
 
 @pytest.mark.ishmem(2)
@@ -102,7 +93,9 @@ def test_dtype_argument() -> None:
     ishmem.sum_reduce(whole, whole, dtype="bfloat16")
 
 
-def check_in_place(count: int) -> None:
+@pytest.mark.ishmem
+@pytest.mark.parametrize("count", [6, 3000])
+def test_in_place(count: int) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for routine in REDUCTIONS:
         sources = [np.arange(count) * (j + 2) + j for j in range(n)]
@@ -116,12 +109,8 @@ def check_in_place(count: int) -> None:
 
 
 @pytest.mark.ishmem
-def test_in_place() -> None:
-    check_in_place(6)
-    check_in_place(3000)
-
-
-def check_bits(dtype: str, count: int) -> None:
+@pytest.mark.parametrize(("dtype", "count"), [("float32", 100), ("float64", 5000)])
+def test_bits(dtype: str, count: int) -> None:
     """Sums of numbers of very different sizes have the same bits on every PE, every time."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     random = np.random.default_rng(5)
@@ -148,12 +137,8 @@ def check_bits(dtype: str, count: int) -> None:
 
 
 @pytest.mark.ishmem
-def test_bits() -> None:
-    check_bits("float32", 100)
-    check_bits("float64", 5000)
-
-
-def check_nan(dtype: str) -> None:
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nan(dtype: str) -> None:
     """The largest and smallest of numbers and NaN are NaN, whichever PE has it."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     values = np.zeros((n, 40), dtype)
@@ -170,9 +155,3 @@ def check_nan(dtype: str) -> None:
         ishmem.min_reduce(dest, source)
         np.testing.assert_array_equal(calls.read(dest), np.minimum.reduce(values), err_msg=algorithm)
     calls.reset()
-
-
-@pytest.mark.ishmem
-def test_nan() -> None:
-    check_nan("float32")
-    check_nan("float64")

@@ -223,10 +223,11 @@ def check_kernel(dtype: str, rounds: int, kind: str = "uint64") -> None:
     same(signals, np.array([rounds, 2 * rounds, rounds, top], kind))
 
 
-@pytest.mark.parametrize("dtype", ["int8", "float64", "complex128"])
-@pytest.mark.ishmem(2)
-def test_kernel_types(dtype: str) -> None:
-    check_kernel(dtype, 100)
+@pytest.mark.one_type("int32")
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float64", "complex128"])
+@pytest.mark.ishmem
+def test_kernel(dtype: str) -> None:
+    check_kernel(dtype, {1: 2000, 2: 500, 3: 20, 4: 10}[ishmem.n_pes()] if dtype == "int32" else 100)
 
 
 @pytest.mark.slow_types
@@ -235,11 +236,6 @@ def test_kernel_types(dtype: str) -> None:
 def test_kernel_signal_types(kind: str) -> None:
     check_kernel("int16", 20, kind)
     check_group(5, kind, (6,))
-
-
-@pytest.mark.ishmem
-def test_kernel() -> None:
-    check_kernel("int32", {1: 2000, 2: 500, 3: 20, 4: 10}[ishmem.n_pes()])
 
 
 def check_group(rounds: int, kind: str, *groups: tuple[int, ...]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import KERNEL_TYPES, dpex, dpnp, kapi, pattern, ring, same, symmetric
+from common import KERNEL_TYPES, both_forms, dpex, dpnp, kapi, pattern, ring, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
@@ -234,9 +234,9 @@ def test_errors() -> None:
 # --- in kernels
 
 
-@dpex.kernel
-def move_cases(item: kapi.NdItem, put, get, source, cases, width):  # type: ignore
-    me, n_cases, group = ishmem.my_pe(), cases.shape[0], item.get_group()
+def move_cases(item, put, get, source, cases, width):  # type: ignore
+    group = item.get_group()
+    me, n_cases = ishmem.my_pe(), cases.shape[0]
     for pe in range(ishmem.n_pes()):
         for c in range(n_cases):
             dst, sst, size, count = cases[c, 0], cases[c, 1], cases[c, 2], cases[c, 3]
@@ -252,22 +252,7 @@ def move_cases(item: kapi.NdItem, put, get, source, cases, width):  # type: igno
     ishmem.quiet_work_group(group)
 
 
-@dpex.kernel
-def move_cases_alone(item: kapi.Item, put, get, source, cases, width):  # type: ignore
-    me, n_cases = ishmem.my_pe(), cases.shape[0]
-    for pe in range(ishmem.n_pes()):
-        for c in range(n_cases):
-            dst, sst, size, count = cases[c, 0], cases[c, 1], cases[c, 2], cases[c, 3]
-            there = put[(me * n_cases + c) * width + cases[c, 4] :]
-            here = get[(pe * n_cases + c) * width + cases[c, 4] :]
-            origin = source[cases[c, 5] :]
-            if size == 1:
-                ishmem.iput(there, origin, dst, sst, count, pe)
-                ishmem.iget(here, origin, dst, sst, count, pe)
-            else:
-                ishmem.ibput(there, origin, dst, sst, size, count, pe)
-                ishmem.ibget(here, origin, dst, sst, size, count, pe)
-    ishmem.quiet()
+MOVE_CASES = both_forms(move_cases)
 
 
 def check_kernel(dtype: str, *groups: tuple[int, ...]) -> None:
@@ -275,8 +260,7 @@ def check_kernel(dtype: str, *groups: tuple[int, ...]) -> None:
     cases = dpnp.asarray(np.array(CASES))
     for group in (None, *groups):
         put, get = symmetric(c.guard), symmetric(c.guard)
-        kernel = move_cases if group else move_cases_alone
-        span = kapi.NdRange(group, group) if group else kapi.Range(1)
+        kernel, span = (MOVE_CASES[0], kapi.NdRange(group, group)) if group else (MOVE_CASES[1], kapi.Range(1))
         dpex.call_kernel(kernel, span, put, get, c.source, cases, WIDTH)
         ishmem.barrier_all()
         for result in (put, get):
@@ -299,19 +283,14 @@ def test_kernel_dimensions(group: tuple[int, ...]) -> None:
     check_kernel({1: "complex128", 2: "uint8", 3: "int16"}[len(group)], group)
 
 
-@dpex.kernel
-def move_transposed(item: kapi.Item, put, get, source, pe):  # type: ignore
-    ishmem.put(put, source, pe)
-    ishmem.get(get, source, pe)
-    ishmem.quiet()
-
-
-@dpex.kernel
-def move_transposed_by_group(item: kapi.NdItem, put, get, source, pe):  # type: ignore
+def move_transposed(item, put, get, source, pe):  # type: ignore
     group = item.get_group()
     ishmem.put_work_group(put, source, pe, group)
     ishmem.get_work_group(get, source, pe, group)
     ishmem.quiet_work_group(group)
+
+
+MOVE_TRANSPOSED = both_forms(move_transposed)
 
 
 @pytest.mark.slow_cases("float64", "1pes-uint8")
@@ -322,7 +301,7 @@ def test_transposed(dtype: str) -> None:
     """Elements go to the same indices between arrays in C and in Fortran order."""
     me, n, right, left = ring()
     values = [pattern(dtype, 15, pe).reshape(5, 3) for pe in range(n)]
-    for kernel, span in ((move_transposed, kapi.Range(1)), (move_transposed_by_group, kapi.NdRange((4,), (4,)))):
+    for kernel, span in zip(MOVE_TRANSPOSED, (kapi.NdRange((4,), (4,)), kapi.Range(1))):
         for to_c, from_c in ((False, True), (True, False), (False, False)):
             source = symmetric(values[me]) if from_c else symmetric(np.ascontiguousarray(values[me].T)).T
             put, get = (symmetric(pattern(dtype, 15, 99).reshape((5, 3) if to_c else (3, 5))) for _ in range(2))

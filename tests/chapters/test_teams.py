@@ -46,14 +46,16 @@ def check_numbers(team, members: list[int]) -> None:
         assert ishmem.team_translate_pe(WORLD, pe, team) == (members.index(pe) if pe in members else -1)
 
 
-def check_strided() -> None:
+@pytest.mark.ishmem
+def test_strided() -> None:
     for start, stride, count in splits(ishmem.n_pes()):
         team = WORLD.split_strided(start, stride, count)
         check_numbers(team, [start + stride * k for k in range(count)])
         team.destroy()
 
 
-def check_nested() -> None:
+@pytest.mark.ishmem
+def test_nested() -> None:
     """Splits of a split one; those not in it get TEAM_INVALID without calling anything."""
     n = ishmem.n_pes()
     with WORLD.split_strided(n - 1, -1, n) as parent:
@@ -71,7 +73,8 @@ def check_nested() -> None:
                 ishmem.team_destroy(inner)
 
 
-def check_2d() -> None:
+@pytest.mark.ishmem
+def test_2d() -> None:
     n, me = ishmem.n_pes(), ishmem.my_pe()
     for reverse in (False, True):
         parent = WORLD.split_strided(n - 1, -1, n) if reverse else WORLD
@@ -92,13 +95,7 @@ def check_2d() -> None:
 
 
 @pytest.mark.ishmem
-def test_splits() -> None:
-    check_strided()
-    check_nested()
-    check_2d()
-
-
-def check_predefined() -> None:
+def test_predefined() -> None:
     everyone, near = list(range(ishmem.n_pes())), list(job.current().node.pes)
     teams = (WORLD, "WORLD", everyone), (ishmem.TEAM_SHARED, "SHARED", near), (ishmem.TEAM_NODE, "NODE", near)
     for team, name, members in teams:
@@ -124,7 +121,8 @@ def check_predefined() -> None:
         ishmem.team_sync_work_group(0, None)
 
 
-def check_refused() -> None:
+@pytest.mark.ishmem
+def test_refused() -> None:
     """Wrong arguments on one PE or on all raise on every PE, and the next split works."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for arguments, error, words in (
@@ -153,10 +151,11 @@ def check_refused() -> None:
                 WORLD.split_strided(*differing)
         with pytest.raises(ishmem.SymmetryError, match="split_2d: the PEs disagree"):
             WORLD.split_2d(1 + me)
-    check_strided()
+    test_strided()
 
 
-def check_destroyed() -> None:
+@pytest.mark.ishmem
+def test_destroyed() -> None:
     n = ishmem.n_pes()
     old = WORLD.split_strided(0, 1, n)
     handle = old.handle
@@ -164,15 +163,10 @@ def check_destroyed() -> None:
     new = WORLD.split_strided(n - 1, -1, n)
     assert new.handle == handle
     assert old != new
-    for call in (old.my_pe, old.n_pes, old.sync, old.destroy, old.get_config):
+    moves = ((old.translate_pe, 0, WORLD), (WORLD.translate_pe, 0, old), (old.split_strided, 0, 1, 1))
+    for call, *arguments in ((old.my_pe,), (old.n_pes,), (old.sync,), (old.destroy,), (old.get_config,), *moves):
         with pytest.raises(ishmem.StateError, match="was destroyed"):
-            call()
-    with pytest.raises(ishmem.StateError, match="was destroyed"):
-        old.translate_pe(0, WORLD)
-    with pytest.raises(ishmem.StateError, match="was destroyed"):
-        WORLD.translate_pe(0, old)
-    with pytest.raises(ishmem.StateError, match="was destroyed"):
-        old.split_strided(0, 1, 1)
+            call(*arguments)
     new.sync()
     with pytest.raises(KeyError), new:
         raise KeyError
@@ -202,10 +196,7 @@ def check_limit(limit: int) -> None:
     x.destroy(), y.destroy()
 
 
-def test_life(pes: Pes) -> None:
-    pes.run(check_predefined)
-    pes.run(check_refused)
-    pes.run(check_destroyed)
+def test_limit(pes: Pes) -> None:
     with Pes(pes.n) as alone:  # where no other test has left a team
         alone.run(check_limit, 64)
 

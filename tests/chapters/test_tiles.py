@@ -10,9 +10,9 @@ import collective_model as model
 import halves
 import numpy as np
 import pytest
-from common import CHECKING, dpctl, dpex, dpnp, kapi, pattern, same
-from test_kernels_collectives import KERNEL_TYPES
-from test_kernels_reductions import shapes, values
+from common import CHECKING, KERNEL_TYPES, dpctl, dpex, dpnp, kapi, pattern, same
+from test_kernels_collectives import forms, shapes
+from test_kernels_reductions import values
 from test_registered_memory import registered_arrays
 
 import ishmem
@@ -30,34 +30,19 @@ def add_one(item: kapi.Item, a):
     a[1:4, 2:7][item.get_id(0), item.get_id(1)] += 1
 
 
-@dpex.kernel
-def move(item: kapi.Item, dest, gathered, source, root, team, code):  # type: ignore
-    code[0] = ishmem.broadcast(dest, source, root, team)
-    code[1] = ishmem.fcollect(gathered, source, team)
-
-
-@dpex.kernel
-def move_by_group(item: kapi.NdItem, dest, gathered, source, root, team, code):  # type: ignore
+def move(item, dest, gathered, source, root, team, code):  # type: ignore
     group = item.get_group()
     code[0] = ishmem.broadcast_work_group(dest, source, root, group, team)
     code[1] = ishmem.fcollect_work_group(gathered, source, group, team)
 
 
-@dpex.kernel
-def sum_up(item: kapi.Item, dest, in_place, source, root, team, code):  # type: ignore
-    code[0] = ishmem.sum_reduce(dest, source, team)
-    code[1] = ishmem.max_reduce(in_place, in_place, team)
-
-
-@dpex.kernel
-def sum_up_by_group(item: kapi.NdItem, dest, in_place, source, root, team, code):  # type: ignore
+def sum_up(item, dest, in_place, source, root, team, code):  # type: ignore
     group = item.get_group()
     code[0] = ishmem.sum_reduce_work_group(dest, source, group, team)
     code[1] = ishmem.max_reduce_work_group(in_place, in_place, group, team)
 
 
-GROUP = kapi.NdRange((24,), (24,))
-FORMS = {"single": (kapi.Range(1), move, sum_up), "group": (GROUP, move_by_group, sum_up_by_group)}
+MOVES, SUMS = forms(move), forms(sum_up)
 
 
 def parts(rows: int, columns: int, shape: tuple[int, int, int], dtype: str, seed: int) -> tuple[Any, ...]:
@@ -94,7 +79,7 @@ def check_shape(dtype: str, rows: int, columns: int, shape: tuple[int, int, int]
         ishmem.fcollect(gathered[blocks], source[at], team)
     elif form != "host":
         arguments = dest[to], gathered[blocks], source[at], root, team.handle, code
-        dpex.call_kernel(FORMS[form][1], FORMS[form][0], *arguments)
+        dpex.call_kernel(*MOVES[form], *arguments)
         same(code, np.full(2, 0 if team else -1))
     if team:
         wanted[1][to], wanted[2][blocks] = tiles[root], np.concatenate(tiles)
@@ -103,7 +88,7 @@ def check_shape(dtype: str, rows: int, columns: int, shape: tuple[int, int, int]
         ishmem.sum_reduce(dest[to], source[at], team)
         ishmem.max_reduce(twice[own], twice[own], team)
     elif reduces and form != "host":
-        dpex.call_kernel(FORMS[form][2], FORMS[form][0], dest[to], twice[own], source[at], root, team.handle, code)
+        dpex.call_kernel(*SUMS[form], dest[to], twice[own], source[at], root, team.handle, code)
         same(code, np.full(2, 0 if team else -1))
     if reduces and team:
         wanted[1][to] = model.combined("sum_reduce", tiles, 0)
@@ -122,7 +107,7 @@ def check_all(dtype: str, form: str, sizes: list[tuple[int, int]] = SIZES) -> No
 
 @pytest.mark.slow_cases("the same by a work-group", "1pes-single")
 @pytest.mark.ishmem([1, 2, 3, 4])
-@pytest.mark.parametrize("form", ["host", *FORMS])
+@pytest.mark.parametrize("form", ["host", *MOVES])
 def test_all(form: str) -> None:
     check_all("int32", form)
 

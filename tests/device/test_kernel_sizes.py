@@ -2,91 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from common import dpex, dpnp, kapi, same
+from common import alone, dpex, dpnp, kapi, one_of, same
 
 import ishmem
 
-PUT, NBI, GET, VIEW, TILE, SIGNAL, NELEMS, NEGATIVE, GET_NELEMS, STRIDED, BACKWARD = range(11)
+EIGHT_TO_4 = "put in a kernel on PE {me}: dest has 4 elements and source has 8"
+BLOCKS = "iput or ibput in a kernel on PE {me}: "
 
-EXPECTED: dict[int, tuple[type[Exception], str]] = {
-    PUT: (ValueError, "put in a kernel on PE {me}: dest has 4 elements and source has 8; pass equal slices"),
-    NBI: (ValueError, "put in a kernel on PE {me}: dest has 4 elements and source has 8"),
-    GET: (ValueError, "get in a kernel on PE {me}: dest has 8 elements and source has 2"),
-    VIEW: (ValueError, "put in a kernel on PE {me}: dest has 4 elements and source has 8"),
-    TILE: (ValueError, "put in a kernel on PE {me}: dest has 4 elements and source has 8"),
-    SIGNAL: (ValueError, "put in a kernel on PE {me}: dest has 4 elements and source has 8"),
-    NELEMS: (ValueError, "put in a kernel on PE {me}: nelems is 6; dest has 4 elements and source has 8"),
-    NEGATIVE: (ValueError, "put in a kernel on PE {me}: nelems is -2; dest has 4 elements and source has 8"),
-    GET_NELEMS: (ValueError, "get in a kernel on PE {me}: nelems is 9; dest has 8 elements and source has 16"),
-    STRIDED: (IndexError, "iput or ibput in a kernel on PE {me}: 5 elements from element 0 on are not all in"),
-    BACKWARD: (ValueError, "iput or ibput in a kernel on PE {me}: dst is -2 and sst is 1; strides are at least 1"),
+# Calls, where n is 6, their errors and the words of these.
+CASES: list[tuple[str, type[Exception], str]] = [
+    ("ishmem.put_work_group(a[4:8], local, pe, group)", ValueError, EIGHT_TO_4 + "; pass equal slices"),
+    ("ishmem.put_nbi_work_group(a[4:8], local, pe, group)", ValueError, EIGHT_TO_4),
+    ("ishmem.get_work_group(local, a[:2], pe, group)", ValueError,
+     "get in a kernel on PE {me}: dest has 8 elements and source has 2"),
+    ("ishmem.put_work_group(a[:8:2], local, pe, group)", ValueError, EIGHT_TO_4),
+    ("ishmem.put_work_group(tiles[:2, :2], local, pe, group)", ValueError, EIGHT_TO_4),
+    ("ishmem.put_signal_work_group(a[4:8], local, signal, 1, ishmem.SIGNAL_ADD, pe, group)", ValueError, EIGHT_TO_4),
+    ("ishmem.put_work_group(a[4:8], local, pe, group, n)", ValueError,
+     "put in a kernel on PE {me}: nelems is 6; dest has 4 elements and source has 8"),
+    ("ishmem.put_work_group(a[4:8], local, pe, group, n - 8)", ValueError,
+     "put in a kernel on PE {me}: nelems is -2; dest has 4 elements and source has 8"),
+    ("ishmem.get_work_group(local, a, pe, group, n + 3)", ValueError,
+     "get in a kernel on PE {me}: nelems is 9; dest has 8 elements and source has 16"),
+    ("ishmem.iput_work_group(a[4:8], local, 2, 1, 3, pe, group)", IndexError,
+     BLOCKS + "5 elements from element 0 on are not all in"),
+    ("ishmem.iput_work_group(a[8:], local, n - 8, 1, 2, pe, group)", ValueError,
+     BLOCKS + "dst is -2 and sst is 1; strides are at least 1"),
+]  # fmt: skip
+NAMES = ("a", "tiles", "local", "signal", "pe", "n")
+CALLS = {
+    True: dpex.kernel(one_of([call.replace(", group", ", item.get_group()") for call, _, _ in CASES], *NAMES)),
+    False: dpex.kernel(one_of([alone(call) for call, _, _ in CASES], *NAMES)),
 }
 
 
-@dpex.kernel
-def call(item: kapi.Item, a, tiles, local, signal, pe, case, n):
-    if case == PUT:
-        ishmem.put(a[4:8], local, pe)
-    if case == NBI:
-        ishmem.put_nbi(a[4:8], local, pe)
-    if case == GET:
-        ishmem.get(local, a[:2], pe)
-    if case == VIEW:
-        ishmem.put(a[:8:2], local, pe)
-    if case == TILE:
-        ishmem.put(tiles[:2, :2], local, pe)
-    if case == SIGNAL:
-        ishmem.put_signal(a[4:8], local, signal, 1, ishmem.SIGNAL_ADD, pe)
-    if case == NELEMS:
-        ishmem.put(a[4:8], local, pe, n)
-    if case == NEGATIVE:
-        ishmem.put(a[4:8], local, pe, n - 8)
-    if case == GET_NELEMS:
-        ishmem.get(local, a, pe, n + 3)
-    if case == STRIDED:
-        ishmem.iput(a[4:8], local, 2, 1, 3, pe)
-    if case == BACKWARD:
-        ishmem.iput(a[8:], local, n - 8, 1, 2, pe)
-
-
-@dpex.kernel
-def call_by_group(item: kapi.NdItem, a, tiles, local, signal, pe, case, n):
-    group = item.get_group()
-    if case == PUT:
-        ishmem.put_work_group(a[4:8], local, pe, group)
-    if case == NBI:
-        ishmem.put_nbi_work_group(a[4:8], local, pe, group)
-    if case == GET:
-        ishmem.get_work_group(local, a[:2], pe, group)
-    if case == VIEW:
-        ishmem.put_work_group(a[:8:2], local, pe, group)
-    if case == TILE:
-        ishmem.put_work_group(tiles[:2, :2], local, pe, group)
-    if case == SIGNAL:
-        ishmem.put_signal_work_group(a[4:8], local, signal, 1, ishmem.SIGNAL_ADD, pe, group)
-    if case == NELEMS:
-        ishmem.put_work_group(a[4:8], local, pe, group, n)
-    if case == NEGATIVE:
-        ishmem.put_work_group(a[4:8], local, pe, group, n - 8)
-    if case == GET_NELEMS:
-        ishmem.get_work_group(local, a, pe, group, n + 3)
-    if case == STRIDED:
-        ishmem.iput_work_group(a[4:8], local, 2, 1, 3, pe, group)
-    if case == BACKWARD:
-        ishmem.iput_work_group(a[8:], local, n - 8, 1, 2, pe, group)
-
-
-def check_sizes(by_group: bool) -> None:
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize("by_group", [False, True])
+def test_nothing_moves_where_an_array_is_too_short(by_group: bool) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
-    kernel: Any = call_by_group if by_group else call
     place = dpex.NdRange((4,), (4,)) if by_group else dpex.Range(1)
     a, tiles, signal = ishmem.zeros(16, dtype="i8"), ishmem.zeros((4, 4), dtype="i8"), ishmem.zeros(1, dtype="u8")
-    for case, (error, words) in EXPECTED.items():
+    for case, (_, error, words) in enumerate(CASES):
         local = dpnp.ones(8, dtype="i8")
-        dpex.call_kernel(kernel, place, a, tiles, local, signal, (me + 1) % n, case, 6)
+        dpex.call_kernel(CALLS[by_group], place, a, tiles, local, signal, (me + 1) % n, 6, case)
         with pytest.raises(error) as caught:
             ishmem.quiet() if case % 2 else ishmem.barrier_all()
         assert words.format(me=me) in str(caught.value)
@@ -95,16 +54,6 @@ def check_sizes(by_group: bool) -> None:
         assert not a.asnumpy().any() and not tiles.asnumpy().any()
         assert (local.asnumpy() == 1).all()
         ishmem.barrier_all()
-
-
-@pytest.mark.ishmem(2)
-def test_nothing_moves_where_an_array_is_too_short() -> None:
-    check_sizes(False)
-
-
-@pytest.mark.ishmem(2)
-def test_nothing_moves_where_an_array_is_too_short_by_a_work_group() -> None:
-    check_sizes(True)
 
 
 @dpex.kernel

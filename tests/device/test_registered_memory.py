@@ -23,7 +23,7 @@ from common import CHECKING, dpex, dpnp, kapi, same
 
 import ishmem
 
-ALL = [dtype for dtype in test_kernels_collectives.KERNEL_TYPES if dtype != "bool"]
+ALL = [dtype for dtype in test_kernels_collectives.TYPES if dtype != "bool"]
 CHECKS = {
     "rma": (test_rma.check_kernel_cases, ("int32", test_rma.SAMPLE)),
     "rma by group": (test_rma.check_group_cases, ("uint8", test_rma.SAMPLE, (24,))),

@@ -72,7 +72,7 @@ CALLS = {
     "barriers": "ishmem.barrier_all(); ishmem.sync_all()",
     "set_lock": "ishmem.set_lock(a); ishmem.clear_lock(a)",
 }  # fmt: skip
-ORDINARY = {name: dpex.kernel(one_line(text, "a", "b", "out", "pe")) for name, text in CALLS.items()}
+ORDINARY = {name: dpex.kernel(one_line(text, "a", "b", "out", "pe", called=name)) for name, text in CALLS.items()}
 KERNELS: dict[str, Callable[..., Any]] = {"rma": rma, **ORDINARY, "collectives": collectives}
 
 

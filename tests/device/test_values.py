@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from common import CHECKING, COMPARE, dpex, dpnp, kapi
+from common import CHECKING, COMPARE, dpex, dpnp, kapi, one_of
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES, WAIT_TYPES
@@ -69,55 +69,34 @@ def test_whole_values(wide: str) -> None:
     check_swaps("uint32", wide)
 
 
-@dpex.kernel
-def store(item: kapi.Item, a, value, pe, how):
-    if how == 0:
-        ishmem.p(a, value, pe)
-    if how == 1:
-        ishmem.put(a, value, pe)
-
-
-@dpex.kernel
-def store_atomically(item: kapi.Item, a, value, pe, how):
-    if how == 0:
-        ishmem.atomic_set(a, value, pe)
-    if how == 1:
-        ishmem.atomic_add(a, value, pe)
-    if how == 2:
-        ishmem.atomic_compare_swap(a, 0, value, pe)
-    if how == 3:
-        ishmem.atomic_max(a, value, pe)
-
-
-@dpex.kernel
-def choose(item: kapi.Item, a, signal, number, pe, how):
-    if how == 0:
-        ishmem.put_signal(a, a, signal, 1, number, pe)
-    if how == 1:
-        ishmem.wait_until(a, number, 1)
-    if how == 2:
-        a[0] = ishmem.test(a, number, 0)
-    if how == 3:
-        ishmem.wait_until_any(a, number, 1)
-    if how == 4:
-        a[0] = ishmem.test_all(a, number, 0)
-    if how == 5:
-        ishmem.signal_wait_until(signal, number, 1)
-
-
-ATOMICS = ("atomic_set", "atomic_add", "atomic_compare_swap", "atomic_max")
 """In the order of `store_atomically`."""
 
 
-def check_stores(names: tuple[str, ...], dtype: str, wide: str) -> None:
-    kernel = store if names[0] == "p" else store_atomically
+STORES = {
+    "p": ("ishmem.p(a, value, pe)", "ishmem.put(a, value, pe)"),
+    "atomic": (
+        "ishmem.atomic_set(a, value, pe)", "ishmem.atomic_add(a, value, pe)",
+        "ishmem.atomic_compare_swap(a, 0, value, pe)", "ishmem.atomic_max(a, value, pe)",
+    ),
+}  # fmt: skip
+KERNELS = {kind: dpex.kernel(one_of(calls, "a", "value", "pe")) for kind, calls in STORES.items()}
+CHOICES = (
+    "ishmem.put_signal(a, a, signal, 1, number, pe)", "ishmem.wait_until(a, number, 1)",
+    "a[0] = ishmem.test(a, number, 0)", "ishmem.wait_until_any(a, number, 1)",
+    "a[0] = ishmem.test_all(a, number, 0)", "ishmem.signal_wait_until(signal, number, 1)",
+)  # fmt: skip
+choose = dpex.kernel(one_of(CHOICES, "a", "signal", "number", "pe", called="choose"))
+
+
+def check_stores(kind: str, dtype: str, wide: str) -> None:
     a, info = ishmem.zeros(1, dtype=dtype), np.iinfo(dtype)
     peer = (ishmem.my_pe() + 1) % ishmem.n_pes()
-    for how, name in enumerate(names):
+    for how, call in enumerate(STORES[kind]):
+        name = "p" if kind == "p" else call[len("ishmem.") : call.index("(")]
         for value in edges(wide):
             a[:] = 0
             ishmem.barrier_all()
-            dpex.call_kernel(kernel, kapi.Range(1), a, np.dtype(wide).type(value), peer, how)
+            dpex.call_kernel(KERNELS[kind], kapi.Range(1), a, np.dtype(wide).type(value), peer, how)
             if info.min <= value <= info.max:
                 ishmem.barrier_all()
                 assert int(a.asnumpy()[0]) == (max(0, value) if name == "atomic_max" else value)
@@ -136,9 +115,9 @@ def check_stores(names: tuple[str, ...], dtype: str, wide: str) -> None:
 def test_stored_values_are_checked(wide: str) -> None:
     for dtype in RMA_TYPES:
         if np.dtype(dtype).kind in "iu":
-            check_stores(("p", "p"), dtype, wide)
+            check_stores("p", dtype, wide)
     for dtype in ("int32", "uint32", "uint64"):
-        check_stores(ATOMICS, dtype, wide)
+        check_stores("atomic", dtype, wide)
 
 
 @CHECKING
@@ -151,5 +130,5 @@ def test_values_of_constants_are_checked() -> None:
         dpex.call_kernel(choose, kapi.Range(1), a, signal, 9, me, how)
         with pytest.raises(ValueError, match=words) as caught:
             ishmem.quiet()
-        assert "(choose, test_values.py:" in str(caught.value)
+        assert "(choose, " in str(caught.value)
     assert a.asnumpy()[0] == signal.asnumpy()[0] == 0

@@ -6,8 +6,7 @@ The memory of the simulator is taken only where it is touched.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ import test_chapters_on_nodes
 from common import dpex, kapi
 
 import ishmem
-from ishmem.testing import Pes
 
 LAYOUTS = pytest.mark.parametrize("pool", ["2", "1+1"], indirect=True)
 FAR = (1 << 31) + 1, (1 << 32) + 1
@@ -29,24 +27,17 @@ pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason
 
 
 @pytest.fixture
-def pool(request: pytest.FixtureRequest) -> Iterator[Pes]:
+def pool(request: pytest.FixtureRequest, pool_with: Any) -> Any:
     """Two PEs on one node or two, with heaps that no card has."""
     env = {"ISHMEM_SYMMETRIC_SIZE": "64G", "ISHMEM_SIM_MEMORY": "256G"}
-    with Pes(2, env, nodes=[1, 1] if request.param == "1+1" else None) as pes:
-        yield pes
+    return pool_with(2, env, nodes=[1, 1] if request.param == "1+1" else None)
 
 
 def check_chapters() -> None:
+    """All addresses are more than 4 GiB from the start of the heap."""
     ishmem.malloc((9 << 29) + 3 * 64)
     for function, arguments in test_chapters_on_nodes.CHAPTERS.values():
         function(*arguments)
-
-
-@pytest.mark.slow("test_far_elements")
-@LAYOUTS
-def test_chapters(pool: Pes) -> None:
-    """All addresses are more than 4 GiB from the start of the heap."""
-    pool.run(check_chapters, timeout=600)
 
 
 @dpex.kernel
@@ -89,7 +80,7 @@ def check_far_elements() -> None:
 
 @pytest.mark.slow_cases("one node", "1+1")
 @LAYOUTS
-def test_far_elements(pool: Pes) -> None:
+def test_far_elements(pool) -> None:
     pool.run(check_far_elements)
 
 
@@ -114,12 +105,6 @@ def check_one_transfer() -> None:
         seen = [ishmem.g(block, receiver, place) for place in (*places, nbytes)]
         assert seen == [*(10 * call + number for number in range(len(places))), 10 * call + len(places) + 100], name
         ishmem.barrier_all()
-
-
-@pytest.mark.slow("test_far_elements")
-@LAYOUTS
-def test_one_transfer_beyond_4_gib(pool: Pes) -> None:
-    pool.run(check_one_transfer, timeout=600)
 
 
 @dpex.kernel
@@ -149,12 +134,8 @@ def check_blocks() -> None:
     blocks = Blocks()
     dest, source, left = blocks.dest, blocks.source, [10 * blocks.right + number for number in range(len(MARKED))]
     moves: dict[str, Any] = {
-        "put": lambda: ishmem.put(dest, source, blocks.right),
         "get_nbi": lambda: (ishmem.get_nbi(dest, source, blocks.right), ishmem.quiet()),
         "put_on_queue": lambda: (ishmem.put_on_queue(dest, source, blocks.right).wait(), ishmem.quiet()),
-        "put_work_group": lambda: dpex.call_kernel(
-            put_all, kapi.NdRange((64,), (64,)), dest, source, blocks.right, COUNT
-        ),
     }
     for name, move in moves.items():
         move()
@@ -171,6 +152,7 @@ def check_blocks() -> None:
 
 @pytest.mark.slow("test_far_elements")
 @LAYOUTS
-def test_large_blocks(pool: Pes) -> None:
+@pytest.mark.parametrize("check", [check_chapters, check_one_transfer, check_blocks], ids=lambda check: check.__name__)
+def test_beyond_4_gib(pool, check: Callable[[], None]) -> None:
     """The two blocks of each PE take 9 GiB together."""
-    pool.run(check_blocks, timeout=600)
+    pool.run(check, timeout=600)

@@ -24,21 +24,6 @@ def python(code, **env):
     )
 
 
-@pytest.fixture
-def drm(monkeypatch, tmp_path):
-    """A machine with no GPU; ``drm(vendor)`` adds one."""
-    monkeypatch.setattr(stack, "_DRM", tmp_path)
-    monkeypatch.setattr(stack, "loaded_loader", lambda: None)
-    monkeypatch.delenv("ISHMEM_DEVICE", raising=False)
-
-    def add(vendor):
-        device = tmp_path / "renderD128" / "device"
-        device.mkdir(parents=True)
-        (device / "vendor").write_text(vendor + "\n")
-
-    return add
-
-
 @pytest.mark.slow("test_load_when_needed")
 def test_load_in_plain_python():
     code = """
@@ -151,47 +136,40 @@ def test_environment_by_kind(monkeypatch):
     assert str(stack.simulator().parent) not in real.get("LD_LIBRARY_PATH", "").split(":")
 
 
-def test_choose_without_gpu(drm, monkeypatch):
-    assert stack.choose() == "sim"
-    monkeypatch.setenv("ISHMEM_DEVICE", "gpu")
-    with pytest.raises(IshmemError, match="no Intel GPU is visible"):
-        stack.choose()
+INTEL, OTHER, MISSING = "0x8086", "0x10de", "libthere_is_none.so.1"
+CHOICES = [
+    # The vendor of the machine's GPU, the loader, whether the simulator is loaded, ISHMEM_DEVICE, and what is chosen.
+    (None, "libc.so.6", False, None, "sim"),
+    (None, "libc.so.6", False, "gpu", "no Intel GPU is visible"),
+    (OTHER, "libc.so.6", False, None, "sim"),
+    (INTEL, MISSING, False, None, "sim"),
+    (INTEL, MISSING, False, "gpu", "is not installed"),
+    (INTEL, "libc.so.6", False, None, "gpu"),
+    (INTEL, "libc.so.6", False, "sim", "sim"),
+    (INTEL, "libc.so.6", False, "tpu", "ISHMEM_DEVICE: got 'tpu', allowed: auto, gpu or sim"),
+    (None, "libc.so.6", True, None, "sim"),
+    (None, "libc.so.6", True, "gpu", "has already loaded"),
+]
 
 
-def test_choose_with_another_vendors_gpu(drm):
-    drm("0x10de")
-    assert stack.choose() == "sim"
-
-
-def test_choose_with_gpu_but_no_loader(drm, monkeypatch):
-    drm("0x8086")
-    monkeypatch.setattr(stack, "LOADER", "libthere_is_none.so.1")
-    assert stack.choose() == "sim"
-    monkeypatch.setenv("ISHMEM_DEVICE", "gpu")
-    with pytest.raises(IshmemError, match="is not installed"):
-        stack.choose()
-
-
-def test_choose_with_gpu(drm, monkeypatch):
-    drm("0x8086")
-    monkeypatch.setattr(stack, "LOADER", "libc.so.6")
-    assert stack.choose() == "gpu"
-    monkeypatch.setenv("ISHMEM_DEVICE", "sim")
-    assert stack.choose() == "sim"
-
-
-def test_choose_refuses_junk(drm, monkeypatch):
-    monkeypatch.setenv("ISHMEM_DEVICE", "tpu")
-    with pytest.raises(ValueError, match="ISHMEM_DEVICE: got 'tpu', allowed: auto, gpu or sim"):
-        stack.choose()
-
-
-def test_a_loaded_simulator_decides(drm, monkeypatch):
-    monkeypatch.setattr(stack, "loaded_loader", lambda: str(stack.simulator()))
-    assert stack.choose() == "sim"
-    monkeypatch.setenv("ISHMEM_DEVICE", "gpu")
-    with pytest.raises(IshmemError, match="has already loaded"):
-        stack.choose()
+@pytest.mark.parametrize(("vendor", "loader", "loaded", "asked", "chosen"), CHOICES)
+def test_choose(monkeypatch, tmp_path, vendor, loader, loaded, asked, chosen):
+    simulator = str(stack.simulator())
+    monkeypatch.setattr(stack, "_DRM", tmp_path)
+    monkeypatch.setattr(stack, "LOADER", loader)
+    monkeypatch.setattr(stack, "loaded_loader", lambda: simulator if loaded else None)
+    monkeypatch.delenv("ISHMEM_DEVICE", raising=False)
+    if asked:
+        monkeypatch.setenv("ISHMEM_DEVICE", asked)
+    if vendor:
+        device = tmp_path / "renderD128" / "device"
+        device.mkdir(parents=True)
+        (device / "vendor").write_text(vendor + "\n")
+    if chosen in ("sim", "gpu"):
+        assert stack.choose() == chosen
+    else:
+        with pytest.raises((IshmemError, ValueError), match=chosen):
+            stack.choose()
 
 
 @pytest.mark.skipif(not pinned_libraries.apply(), reason="the wheels of this stack find their libraries")

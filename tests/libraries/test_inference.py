@@ -263,38 +263,29 @@ def test_teams() -> None:
 @pytest.mark.ishmem(2)
 @pytest.mark.one_node
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="nbytes is 0; allowed are positive sizes"):
-        Communicator(0)
-    with pytest.raises(TypeError, match="nbytes is an integer, got float"):
-        Communicator(1.5)
     tp = Communicator(64)
-    x, ints = dpnp.zeros(16, dtype="f4"), dpnp.zeros(16, dtype="i2")
-    with pytest.raises(TypeError, match=r"Communicator.*int16"):
-        tp.all_reduce(ints)
-    with pytest.raises(TypeError, match="dtype is 'int8'; allowed are float32, float16, bfloat16"):
-        tp.all_reduce(ints, dtype="int8")
-    with pytest.raises(TypeError, match="x is in host memory; it must be a dpnp array"):
-        tp.all_reduce(np.zeros(4, "f4"))
-    with pytest.raises(ValueError, match="x has 68 bytes; this communicator takes 64"):
-        tp.all_reduce(dpnp.zeros(17, dtype="f4"))
-    with pytest.raises(ValueError, match="x is not C-contiguous"):
-        tp.all_reduce(x[::2])
-    with pytest.raises(ValueError, match="out has 15 elements; it needs 16"):
-        tp.all_reduce(x, dpnp.zeros(15, dtype="f4"))
-    with pytest.raises(TypeError, match="out has dtype float16 and x has dtype float32"):
-        tp.all_reduce(x, dpnp.zeros(16, dtype="f2"))
-    with pytest.raises(ValueError, match="out has 16 elements; it needs 32"):
-        tp.all_gather(x, x)
-    with pytest.raises(ValueError, match="x has 16 elements; it needs 30"):
-        tp.reduce_scatter(x, x[:15])
-    half = dpnp.zeros((2, 5), dtype="f2")
-    with pytest.raises(ValueError, match="a row of x has 5 elements, 10 bytes; allowed are multiples of 4"):
-        tp.all_reduce_add_rms_norm(half, dpnp.zeros_like(half), half[0])
+    x, ints, half = dpnp.zeros(16, dtype="f4"), dpnp.zeros(16, dtype="i2"), dpnp.zeros((2, 5), dtype="f2")
+    for kind, words, call, *arguments in (
+        (ValueError, "nbytes is 0; allowed are positive sizes", Communicator, 0),
+        (TypeError, "nbytes is an integer, got float", Communicator, 1.5),
+        (TypeError, r"Communicator.*int16", tp.all_reduce, ints),
+        (TypeError, "dtype is 'int8'; allowed are float32, float16", lambda: tp.all_reduce(ints, dtype="int8")),
+        (TypeError, "x is in host memory; it must be a dpnp array", tp.all_reduce, np.zeros(4, "f4")),
+        (ValueError, "x has 68 bytes; this communicator takes 64", tp.all_reduce, dpnp.zeros(17, dtype="f4")),
+        (ValueError, "x is not C-contiguous", tp.all_reduce, x[::2]),
+        (ValueError, "out has 15 elements; it needs 16", tp.all_reduce, x, dpnp.zeros(15, dtype="f4")),
+        (TypeError, "out has dtype float16 and x has dtype float32", tp.all_reduce, x, dpnp.zeros(16, dtype="f2")),
+        (ValueError, "out has 16 elements; it needs 32", tp.all_gather, x, x),
+        (ValueError, "x has 16 elements; it needs 30", tp.reduce_scatter, x, x[:15]),
+        (ValueError, "a row of x has 5 elements, 10 bytes; allowed are multiples of 4",
+         tp.all_reduce_add_rms_norm, half, dpnp.zeros_like(half), half[0]),
+    ):  # fmt: skip
+        with pytest.raises(kind, match=words):
+            call(*arguments)
     tp.free()
-    with pytest.raises(ishmem.StateError, match="the communicator was freed"):
-        tp.all_reduce(x)
-    with pytest.raises(ishmem.StateError, match="the communicator was freed"):
-        tp.free()
+    for call, *arguments in ((tp.all_reduce, x), (tp.free,)):
+        with pytest.raises(ishmem.StateError, match="the communicator was freed"):
+            call(*arguments)
 
 
 @pytest.mark.slow("test_values.py, test_runtime_checks.py")
@@ -350,7 +341,7 @@ def test_a_far_pe(pool_with):
 
 @pytest.mark.slow("test_gather_and_scatter; counts calls")
 def test_calls_of_the_driver():
-    """A call submits one kernel, neither a copy nor a barrier, and allocates nothing: the simulator lists calls."""
+    """Also of experts: a call submits one kernel, no copy, no barrier, and allocates nothing: the simulator says so."""
     traced = {"ISHMEM_DEVICE": "sim", "ISHMEM_SIM_TRACE": "2"}
     done = run_program(program("calls_of_inference"), 1, env=traced, forked=False)
     assert done.returncode == 0, done.stderr

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 
 import numpy as np
 import pytest
 from common import CHECKING, dpnp, ring
 from halves import as_bits, as_numbers, named
-from subprocesses import program, run_program
 
 import ishmem
 from ishmem.moe import Buffer
@@ -298,7 +296,7 @@ def test_normal_float8(tokens) -> None:
         assert recv_scales.shape == (tokens, 3) and (recv_scales.asnumpy() == before / 2).all()
         assert (recv_weights.asnumpy() == before).all() and not chosen.asnumpy().any()
         assert handle.layout.asnumpy()[0, before].tolist() == [0, tokens]
-        assert handle.origins.asnumpy().tolist() == [list(range(tokens))]
+        assert handle.origins.asnumpy()[0, :tokens].tolist() == list(range(tokens))
 
 
 def check_sizes():
@@ -409,14 +407,3 @@ def test_on_two_nodes(pool_with):
 @pytest.mark.parametrize("settings", [{"ISHMEM_SIM_ORDER": "late:3"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
 def test_by_the_proxy(pool_with, settings):
     pool_with(2, settings).run(check_layers, "float32", ("random", "random", "one expert"))
-
-
-@pytest.mark.slow("test_layers; counts calls")
-def test_calls_of_the_driver():
-    """Each of both calls submits one kernel, and neither a copy nor a barrier. The simulator writes them down."""
-    done = run_program(program("calls_of_moe"), 1, env={"ISHMEM_DEVICE": "sim", "ISHMEM_SIM_TRACE": "2"}, forked=False)
-    assert done.returncode == 0, done.stderr
-    said = done.stdout + done.stderr
-    calls = re.findall(r"\] (ze[A-Z]\w+)", said[said.index("begin") : said.index("end\n")])
-    submitted = [call for call in calls if "Append" in call or "Execute" in call]
-    assert submitted == ["zeCommandListAppendLaunchKernel"] * 2, calls

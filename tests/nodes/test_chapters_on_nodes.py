@@ -52,7 +52,7 @@ CHAPTERS: dict[str, Check] = {
     "wait_sets": (test_wait_sets.check_few, ()),
     "order": (test_order.check_order, ("kernel", "host", 200)),
     "teams": (test_teams.check_kernel, (3,)),
-    "active_sets": (test_active_sets.check_collectives, ()),
+    "active_sets": (test_active_sets.test_collectives, ()),
     "locks": (test_locks.check_host, (12, 0)),
     "memory_extras": (test_memory_extras.test_static_sync, ("int32",)),
     "on_queue": (test_on_queue.check_chain, (3,)),

@@ -11,7 +11,7 @@ from ishmem.common.errors import IshmemError
 from ishmem.environment import card
 from ishmem.runtime import late_delivery
 
-from . import host, in_kernels  # noqa: F401
+from . import calls, static  # noqa: F401
 from .arrays import Arrays, Program, programs
 
 BROKEN_SEEDS = 10
