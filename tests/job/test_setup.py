@@ -175,15 +175,6 @@ def test_failure(how: str, status: int) -> None:
         assert "SystemError: mine" in result.stderr
 
 
-def test_uid() -> None:
-    """Processes that were started without ishmem run join by a unique id."""
-    uids = {ishmem.get_uniqueid() for _ in range(3)}
-    assert len(uids) == 3
-    command = [sys.executable, str(program("join_by_unique_id")), uids.pop()]
-    done = run_at_once([([*command, str(rank), "3"], dict(os.environ)) for rank in range(3)], timeout=60)
-    assert [(each.returncode, each.stdout) for each in done] == [(0, f"{rank} 3 6\n") for rank in range(3)], done
-
-
 def test_missing_pe() -> None:
     """A PE that never calls init is named after the timeout."""
     command = [sys.executable, str(program("join_by_unique_id")), ishmem.get_uniqueid(), "0", "3"]
