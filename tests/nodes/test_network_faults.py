@@ -81,7 +81,7 @@ def test_mpi_of_the_program(tmp_path: Path, name: str, sizes: list[int], argumen
     assert len(list(tmp_path.iterdir())) == sum(sizes), output
 
 
-@pytest.mark.slow("test_network.py::test_places")
+@pytest.mark.slow("test_network.py::test_operations[check_places]")
 @pytest.mark.parametrize(("name", "n"), [("irregular_placement", 4), ("collectives_on_interleaved_nodes", 5)])
 def test_placement(tmp_path: Path, name: str, n: int) -> None:
     """PEs of a node without a common stride, which form no team, and members of a node that are dealt out in turn."""
