@@ -23,10 +23,10 @@ CALL = "dpex.call_kernel({kernel}, {shape}, dest, source, pe, count)"
 
 def _names(w: Ishmem, dest: Any, source: Any, *kernels: str) -> dict[str, Any]:
     from ishmem import dpex
-    from ishmem.benchmarks import kernels as module
+    from ishmem.benchmarks.kernels import KERNELS
 
     names = {"dpex": dpex, "kapi": dpex.kernel_api, "dest": dest, "source": source, "pe": w.right}
-    names.update({name: getattr(module, name) for name in kernels})
+    names.update({name: KERNELS[name] for name in kernels})
     return names
 
 

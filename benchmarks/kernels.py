@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
@@ -12,168 +14,45 @@ from ishmem.dpex import kernel_api as kapi
 WORDS = 1024
 """Elements that the loops of single-element operations cycle through."""
 
-
-@dpex.kernel
-def p(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        for k in range(WORDS):
-            ishmem.p(dest, source[k], pe, k)
-
-
-@dpex.kernel
-def g(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        for k in range(WORDS):
-            dest[k] = ishmem.g(source, pe, k)
-
-
-@dpex.kernel
-def put_words(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        for k in range(WORDS):
-            ishmem.put(dest[k : k + 1], source[k : k + 1], pe)
-
-
-@dpex.kernel
-def put_quiet(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        ishmem.put(dest, source, pe)
-        ishmem.quiet()
-
-
-@dpex.kernel
-def get_words(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        for k in range(WORDS):
-            ishmem.get(dest[k : k + 1], source[k : k + 1], pe)
+_BY_ITEMS = "for k in range(item.get_local_id(0), {}.size, item.get_local_range(0)): "
+_BARRIER = "kapi.group_barrier(item.get_group())"
+LOOPS: dict[str, tuple[str, ...]] = {
+    "p": ("for k in range(WORDS): ishmem.p(dest, source[k], pe, k)",),
+    "g": ("for k in range(WORDS): dest[k] = ishmem.g(source, pe, k)",),
+    "put_words": ("for k in range(WORDS): ishmem.put(dest[k : k + 1], source[k : k + 1], pe)",),
+    "get_words": ("for k in range(WORDS): ishmem.get(dest[k : k + 1], source[k : k + 1], pe)",),
+    "put": ("ishmem.put(dest, source, pe)",),
+    "get": ("ishmem.get(dest, source, pe)",),
+    "put_quiet": ("ishmem.put(dest, source, pe)", "ishmem.quiet()"),
+    "put_work_group": ("ishmem.put_work_group(dest, source, pe, item.get_group())",),
+    "get_work_group": ("ishmem.get_work_group(dest, source, pe, item.get_group())",),
+    "iput": ("ishmem.iput(dest, source, 4, 4, source.size // 4, pe)",),
+    "atomic_fetch_add": ("source[0] = ishmem.atomic_fetch_add(dest, 1, pe)",),
+    "atomic_add": ("ishmem.atomic_add(dest, 1, pe)",),
+    "quiet": ("ishmem.quiet()",),
+    "fence": ("ishmem.fence()",),
+    "store_words": ("for k in range(WORDS): at_dest[k] = source[k]",),
+    "load_words": ("for k in range(WORDS): dest[k] = at_source[k]",),
+    "copy_to": ("for k in range(source.size): at_dest[k] = source[k]",),
+    "copy_from": ("for k in range(dest.size): dest[k] = at_source[k]",),
+    "copy_to_by_group": (_BY_ITEMS.format("source") + "at_dest[k] = source[k]", _BARRIER),
+    "copy_from_by_group": (_BY_ITEMS.format("dest") + "dest[k] = at_source[k]", _BARRIER),
+    "strided_store": ("for k in range(source.size // 4): at_dest[4 * k] = source[4 * k]",),
+    "reference_add": ("source[0] = kapi.AtomicRef(at_dest, index=1).fetch_add(1)",),
+    "bare_fence": ("kapi.atomic_fence(kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.SYSTEM)",),
+}
+"""The body of the loop of each kernel ``(item, dest, source, pe, count)``; ``at_dest`` is ``ptr(dest, pe)``."""
 
 
-@dpex.kernel
-def store_words(item: kapi.Item, dest, source, pe, count):
-    there = ishmem.ptr(dest, pe)
-    for _ in range(count):
-        for k in range(WORDS):
-            there[k] = source[k]
-
-
-@dpex.kernel
-def load_words(item: kapi.Item, dest, source, pe, count):
-    there = ishmem.ptr(source, pe)
-    for _ in range(count):
-        for k in range(WORDS):
-            dest[k] = there[k]
-
-
-@dpex.kernel
-def put(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        ishmem.put(dest, source, pe)
-
-
-@dpex.kernel
-def get(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        ishmem.get(dest, source, pe)
-
-
-@dpex.kernel
-def copy_to(item: kapi.Item, dest, source, pe, count):
-    there = ishmem.ptr(dest, pe)
-    for _ in range(count):
-        for k in range(source.size):
-            there[k] = source[k]
-
-
-@dpex.kernel
-def copy_from(item: kapi.Item, dest, source, pe, count):
-    there = ishmem.ptr(source, pe)
-    for _ in range(count):
-        for k in range(dest.size):
-            dest[k] = there[k]
-
-
-@dpex.kernel
-def put_work_group(item: kapi.NdItem, dest, source, pe, count):
-    group = item.get_group()
-    for _ in range(count):
-        ishmem.put_work_group(dest, source, pe, group)
-
-
-@dpex.kernel
-def get_work_group(item: kapi.NdItem, dest, source, pe, count):
-    group = item.get_group()
-    for _ in range(count):
-        ishmem.get_work_group(dest, source, pe, group)
-
-
-@dpex.kernel
-def copy_to_by_group(item: kapi.NdItem, dest, source, pe, count):
-    there = ishmem.ptr(dest, pe)
-    for _ in range(count):
-        for k in range(item.get_local_id(0), source.size, item.get_local_range(0)):
-            there[k] = source[k]
-        kapi.group_barrier(item.get_group())
-
-
-@dpex.kernel
-def copy_from_by_group(item: kapi.NdItem, dest, source, pe, count):
-    there = ishmem.ptr(source, pe)
-    for _ in range(count):
-        for k in range(item.get_local_id(0), dest.size, item.get_local_range(0)):
-            dest[k] = there[k]
-        kapi.group_barrier(item.get_group())
-
-
-@dpex.kernel
-def atomic_fetch_add(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        source[0] = ishmem.atomic_fetch_add(dest, 1, pe)
-
-
-@dpex.kernel
-def atomic_add(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        ishmem.atomic_add(dest, 1, pe)
-
-
-@dpex.kernel
-def reference_add(item: kapi.Item, dest, source, pe, count):
-    there = ishmem.ptr(dest, pe)
-    for _ in range(count):
-        counter = kapi.AtomicRef(there, index=1)
-        source[0] = counter.fetch_add(1)
-
-
-@dpex.kernel
-def quiet(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        ishmem.quiet()
-
-
-@dpex.kernel
-def fence(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        ishmem.fence()
-
-
-@dpex.kernel
-def bare_fence(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        kapi.atomic_fence(kapi.MemoryOrder.SEQ_CST, kapi.MemoryScope.SYSTEM)
-
-
-@dpex.kernel
-def iput(item: kapi.Item, dest, source, pe, count):
-    for _ in range(count):
-        ishmem.iput(dest, source, 4, 4, source.size // 4, pe)
-
-
-@dpex.kernel
-def strided_store(item: kapi.Item, dest, source, pe, count):
-    there = ishmem.ptr(dest, pe)
-    for _ in range(count):
-        for k in range(source.size // 4):
-            there[4 * k] = source[4 * k]
+def _loop(name: str) -> Any:
+    body = LOOPS[name]
+    views = [array for array in ("dest", "source") if f"at_{array}" in "".join(body)]
+    lines = [f"def {name}(item, dest, source, pe, count):"]
+    lines += [f"    at_{array} = ishmem.ptr({array}, pe)" for array in views]
+    lines += ["    for _ in range(count):", *(f"        {line}" for line in body)]
+    names = {"ishmem": ishmem, "kapi": kapi, "WORDS": WORDS}
+    exec("\n".join(lines), names)
+    return dpex.kernel(names[name])
 
 
 @dpex.kernel
@@ -196,3 +75,10 @@ def ping_pong(item: kapi.Item, flag, pe, first, start, count):
 def barrier_all(item: kapi.Item, dest, count):
     for _ in range(count):
         ishmem.barrier_all()
+
+
+KERNELS: dict[str, Any] = {
+    **{name: _loop(name) for name in LOOPS},
+    "put_signal": put_signal, "ping_pong": ping_pong, "barrier_all": barrier_all,
+}
+"""All kernels, by name."""

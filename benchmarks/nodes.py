@@ -122,10 +122,11 @@ def _(w: Mpi) -> Plan:
 def put_in_kernel(w: Ishmem) -> Plan:
     import ishmem
     from ishmem import dpex
-    from ishmem.benchmarks.kernels import put_quiet
+    from ishmem.benchmarks.kernels import KERNELS
 
     here, there = w.filled(8), w.blank(8)
-    names = {"ishmem": ishmem, "here": here, "there": there, "pe": w.right, "dpex": dpex, "put_quiet": put_quiet}
+    names = {"ishmem": ishmem, "here": here, "there": there, "pe": w.right, "dpex": dpex}
+    names["put_quiet"] = KERNELS["put_quiet"]
     call = "dpex.call_kernel(put_quiet, dpex.kernel_api.Range(1), there, here, pe, count)"
     by_host = "for _ in range(count):\n    ishmem.put(there, here, pe); ishmem.quiet()"
     check = _copied(w, True, here, there, 8)

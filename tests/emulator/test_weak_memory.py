@@ -22,23 +22,20 @@ Not those of host calls, which store from the host. Not those of kernels in whic
 which a thread accesses one word twice, or whose ``put_nbi`` or ``get_nbi`` has read its source when it returns.
 """
 
+MODULES = ("plain_flags", "order_programs.runner")
+
 
 def on_card(card: str, *command: str) -> subprocess.CompletedProcess[str]:
     whole = (sys.executable, "-m", "ishmem", "run", "--card", card, "-n", "2", sys.executable, *command)
     return run(*whole, PYTHONPATH=str(Path(__file__).parents[1]))
 
 
-@pytest.mark.slow_cases("fewer seeds", "b580-50", "max1550-50")
+@pytest.mark.slow_cases("fewer seeds", *(f"{card}-50-{module}" for card in SHOWN for module in MODULES))
+@pytest.mark.parametrize("module", MODULES)
 @pytest.mark.parametrize(("card", "seeds"), [("b580", 2), ("b580", 50), ("max1550", 50)])
-def test_plain_flags(card: str, seeds: int) -> None:
-    done = on_card(card, "-m", "plain_flags", str(seeds))
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.slow_cases("fewer seeds", "b580-50", "max1550-50")
-@pytest.mark.parametrize(("card", "seeds"), [("b580", 2), ("b580", 50), ("max1550", 50)])
-def test_order_programs(card: str, seeds: int) -> None:
-    done = on_card(card, "-m", "order_programs.runner", str(seeds), *SHOWN[card])
+def test_programs(card: str, seeds: int, module: str) -> None:
+    names = SHOWN[card] if module == "order_programs.runner" else ()
+    done = on_card(card, "-m", module, str(seeds), *names)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -31,21 +31,25 @@ def said(result: subprocess.CompletedProcess[str]) -> list[str]:
     return sorted(line.split("] ", 1)[1] for line in result.stdout.splitlines())
 
 
-@pytest.mark.parametrize("n", [1, 2])
-def test_states(n: int) -> None:
-    result = run(program("routines_before_and_after_init"), n)
-    assert (result.returncode, said(result)) == (0, ["good"] * n), result
-
-
-@pytest.mark.parametrize("n", [1, 3])
-def test_repeated_init(n: int) -> None:
-    result = run(program("repeated_init"), n)
-    assert (result.returncode, said(result)) == (0, ["good"] * n), result
-
-
-def test_the_end_of_a_program_finalises_whatever_the_number_of_inits() -> None:
-    result = run(program("more_inits_than_finalizes"), 2)
-    assert (result.returncode, said(result)) == (0, ["good"] * 2), result
+@pytest.mark.parametrize(
+    ("name", "n", "line"),
+    [
+        ("routines_before_and_after_init", 1, "good"),
+        ("routines_before_and_after_init", 2, "good"),
+        ("repeated_init", 1, "good"),
+        ("repeated_init", 3, "good"),
+        ("more_inits_than_finalizes", 2, "good"),
+        ("exit_without_finalize", 3, "end"),
+        pytest.param(
+            "restart_with_check", 1, "True",
+            marks=pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="a process is a PE only once"),
+        ),
+    ],
+)  # fmt: skip
+def test_states(name: str, n: int, line: str) -> None:
+    """Calls before, after and twice; the end of a program finalises, whatever the number of calls of init."""
+    result = run(program(name), n)
+    assert (result.returncode, said(result)) == (0, [line] * n), result
 
 
 @pytest.mark.slow_cases(
@@ -65,12 +69,6 @@ def test_restart(variables: dict[str, str]) -> None:
 def test_no_restart_with_numba_dpex() -> None:
     result = run("import ishmem\nishmem.init()\nishmem.finalize()\nishmem.init()", 1)
     assert result.returncode == 1 and "with numba-dpex" in result.stderr, result
-
-
-@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="a process is a PE only once")
-def test_restart_with_other_settings_of_kernels() -> None:
-    result = run(program("restart_with_check"), 1)
-    assert (result.returncode, said(result)) == (0, ["True"]), result
 
 
 def test_one_pe_without_launcher() -> None:
@@ -158,11 +156,6 @@ def test_what_is_loaded() -> None:
     assert (result.returncode, said(result)) == (0, wanted), result
 
 
-def test_exit_without_finalize() -> None:
-    result = run(program("exit_without_finalize"), 3)
-    assert (result.returncode, said(result)) == (0, ["end"] * 3), result
-
-
 @pytest.mark.parametrize(
     ("how", "status"), [("error", 1), ("sys.exit", 7), ("os._exit", 7), ("SIGKILL", 128 + signal.SIGKILL)]
 )
@@ -173,15 +166,6 @@ def test_failure(how: str, status: int) -> None:
     assert result.returncode == status, result
     if how == "error":
         assert "SystemError: mine" in result.stderr
-
-
-def test_uid() -> None:
-    """Processes that were started without ishmem run join by a unique id."""
-    uids = {ishmem.get_uniqueid() for _ in range(3)}
-    assert len(uids) == 3
-    command = [sys.executable, str(program("join_by_unique_id")), uids.pop()]
-    done = run_at_once([([*command, str(rank), "3"], dict(os.environ)) for rank in range(3)], timeout=60)
-    assert [(each.returncode, each.stdout) for each in done] == [(0, f"{rank} 3 6\n") for rank in range(3)], done
 
 
 def test_missing_pe() -> None:

@@ -239,6 +239,7 @@ def start_processes(name: str, n: int, first: str, *last: str) -> list[tuple[int
 @pytest.mark.slow_cases("the same on 1 PE; test_communicator", "3")
 @pytest.mark.parametrize("n", [1, 3])
 def test_unique_id(n: int) -> None:
+    assert len({ishmem.get_uniqueid() for _ in range(3)}) == 3
     for status, out, err in start_processes("put_to_all_by_unique_id", n, ishmem.get_uniqueid()):
         assert status == 0 and out == "good\n", err
 

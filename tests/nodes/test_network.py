@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import dpctl
@@ -58,11 +58,6 @@ def check_places() -> None:
         team.sync()
 
 
-@pytest.mark.slow_cases("the same on 2 + 2 PEs", "1+3")
-def test_places(spread: Pes) -> None:
-    spread.run(check_places)
-
-
 def check_flag_after_data(nbytes: int, how: str) -> None:
     """A flag never arrives before the data that it announces."""
     before, after = neighbours()
@@ -92,9 +87,9 @@ def test_flag_after_data(spread: Pes, how: str) -> None:
         spread.run(check_flag_after_data, nbytes, how)
 
 
-def check_burst(count: int) -> None:
+def check_burst() -> None:
     """All PEs send to all others, more requests than may be in flight."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
+    me, n, count = ishmem.my_pe(), ishmem.n_pes(), 10_000
     dest, counters = ishmem.zeros((n, 64), dtype="i8"), ishmem.zeros(1, dtype="i8")
     for i in range(count):
         ishmem.p(dest, i, i % n, 64 * me + i // n % 64)
@@ -105,11 +100,6 @@ def check_burst(count: int) -> None:
     for pe in range(n):
         last = {i // n % 64: i for i in range(count) if i % n == me}
         assert all(seen[pe, place] == value for place, value in last.items())
-
-
-@pytest.mark.slow_cases("the same on 2 + 2 PEs", "1+3")
-def test_burst(spread: Pes) -> None:
-    spread.run(check_burst, 10_000)
 
 
 def check_kernel_completes_host_puts(how: str) -> None:
@@ -222,10 +212,6 @@ def check_long_bursts() -> None:
     ishmem.barrier_all()
 
 
-def test_long_bursts(spread: Pes) -> None:
-    spread.run(check_long_bursts)
-
-
 def payloads_so_far() -> np.ndarray:
     """Return how many payloads this PE has sent or received by device address, and how many it has staged."""
     return np.array([_core.direct_payloads(), _core.staged_payloads()])
@@ -292,7 +278,7 @@ CARDS = {"ISHMEM_SIM_HOST_ATOMICS": "0"}
 """Devices whose memory the host reads over PCIe."""
 
 
-@pytest.mark.slow("test_burst")
+@pytest.mark.slow("test_operations[check_burst]")
 @pytest.mark.parametrize("device_memory", ["on", "off"])
 def test_payloads(device_memory: str) -> None:
     """By device addresses, or staged by the copy engine, from a card's memory.
@@ -376,11 +362,6 @@ def check_counter() -> None:
         assert int(counter[0]) == n * times * (1 + items)
 
 
-@pytest.mark.slow_cases("the same on 2 + 2 PEs", "1+3")
-def test_counter(spread: Pes) -> None:
-    spread.run(check_counter, timeout=120)
-
-
 def check_busy_target(how: str) -> None:
     """Operations complete while their target sleeps, computes, waits in MPI or runs a kernel."""
     from common import dpex, kapi
@@ -419,14 +400,17 @@ def check_busy_target(how: str) -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.slow("test_burst")
+@pytest.mark.slow("test_operations[check_burst]")
 @pytest.mark.parametrize("how", ["sleeps", "computes", "MPI", "kernel"])
 def test_busy_target(spread: Pes, how: str) -> None:
     spread.run(check_busy_target, how)
 
 
 def check_wakes_kernel() -> None:
-    """A waiting kernel sees a store by a host on another node, and the kernel's put wakes that host."""
+    """A waiting kernel sees a store by a host on another node, and the kernel's put wakes that host.
+
+    It fails only by a time-out: the host or the kernel is not woken.
+    """
     from common import dpex, kapi
 
     @dpex.kernel
@@ -443,11 +427,6 @@ def check_wakes_kernel() -> None:
         ishmem.p(question, 5, n - 1)
         ishmem.wait_until(reply, ishmem.CMP_EQ, 5)
     ishmem.barrier_all()
-
-
-def test_wakes_kernel(spread: Pes) -> None:
-    """Fails only by a time-out: the host or the kernel is not woken."""
-    spread.run(check_wakes_kernel, timeout=120)
 
 
 def check_kernel_beside_wait() -> None:
@@ -473,8 +452,14 @@ def check_kernel_beside_wait() -> None:
     assert _core.barrier_all() == _core.SATISFIED
 
 
-def test_kernel_beside_wait(spread: Pes) -> None:
-    spread.run(check_kernel_beside_wait, timeout=120)
+@pytest.mark.slow_cases("the same on 2 + 2 PEs", "1+3-check_places", "1+3-check_burst", "1+3-check_counter")
+@pytest.mark.parametrize(
+    "check",
+    [check_places, check_burst, check_long_bursts, check_counter, check_wakes_kernel, check_kernel_beside_wait],
+    ids=lambda check: check.__name__,
+)
+def test_operations(spread: Pes, check: Callable[[], None]) -> None:
+    spread.run(check, timeout=120)
 
 
 def run_on_nodes(name: str, sizes: list[int], *args: str, timeout: float = 90, **env: str) -> tuple[int, str]:
@@ -492,7 +477,7 @@ def test_restart() -> None:
     assert (status, output.count("good")) == (0, 3), output
 
 
-@pytest.mark.slow("test_burst")
+@pytest.mark.slow("test_operations[check_burst]")
 def test_pieces() -> None:
     """Payloads larger than one MPI message are split."""
     status, output = run_on_nodes("put_in_pieces", [1, 1])

@@ -70,19 +70,31 @@ def test_a_staged_copy_fails() -> None:
 
 
 @pytest.mark.slow_cases("the same without ishmem.finalize", "finalize")
-@pytest.mark.parametrize("then", ["finalize", "nothing"])
-def test_mpi_finalize_first(tmp_path: Path, then: str) -> None:
-    """MPI_Finalize finalises ishmem, whether or not the program calls ``ishmem.finalize`` afterwards."""
-    status, output = run_on_nodes("mpi_finalize_first", [1, 2], str(tmp_path), then, ISHMEM_LEAKS="ignore")
+@pytest.mark.parametrize(
+    ("name", "sizes", "arguments"),
+    [
+        ("mpi_finalize_first", [1, 2], ["finalize"]),
+        ("mpi_finalize_first", [1, 2], ["nothing"]),
+        ("thread_level_of_mpi", [1, 1], []),
+    ],
+    ids=["finalize", "nothing", "thread level"],
+)
+def test_mpi_of_the_program(tmp_path: Path, name: str, sizes: list[int], arguments: list[str]) -> None:
+    """MPI_Finalize finalises ishmem, also where the program calls ``ishmem.finalize`` afterwards; MPI that only one
+    thread may call is an error on every PE of a job on several nodes.
+    """
+    status, output = run_on_nodes(name, sizes, str(tmp_path), *arguments, ISHMEM_LEAKS="ignore")
     assert status == 0, output
-    assert len(list(tmp_path.iterdir())) == 3, output
+    assert len(list(tmp_path.iterdir())) == sum(sizes), output
 
 
-def test_thread_level(tmp_path: Path) -> None:
-    """A job on several nodes with MPI that only one thread may call is an error on every PE."""
-    status, output = run_on_nodes("thread_level_of_mpi", [1, 1], str(tmp_path))
+@pytest.mark.slow("test_network.py::test_operations[check_places]")
+@pytest.mark.parametrize(("name", "n"), [("irregular_placement", 4), ("collectives_on_interleaved_nodes", 5)])
+def test_placement(tmp_path: Path, name: str, n: int) -> None:
+    """PEs of a node without a common stride, which form no team, and members of a node that are dealt out in turn."""
+    status, output = run_by_mpi(n, name, str(tmp_path), timeout=200)
     assert status == 0, output
-    assert len(list(tmp_path.iterdir())) == 2, output
+    assert len(list(tmp_path.iterdir())) == n
 
 
 @pytest.mark.parametrize(
@@ -98,22 +110,6 @@ def test_mpi_state(state: str) -> None:
     done = run_command([sys.executable, str(program("mpi_state")), state])
     assert done.returncode == 1
     assert re.search(f"IshmemError: ishmem.init.. needs MPI, which is {state}", done.stderr), done.stderr
-
-
-@pytest.mark.slow("test_network.py::test_places")
-def test_irregular_placement(tmp_path: Path) -> None:
-    """PEs of a node without a common stride form no team: using it is an error."""
-    status, output = run_by_mpi(4, "irregular_placement", str(tmp_path))
-    assert status == 0, output
-    assert len(list(tmp_path.iterdir())) == 4
-
-
-@pytest.mark.slow("test_network.py::test_places")
-def test_collectives_on_interleaved_nodes(tmp_path: Path) -> None:
-    """The members of a node do not have consecutive numbers, as when PEs are dealt out to the nodes in turn."""
-    status, output = run_by_mpi(5, "collectives_on_interleaved_nodes", str(tmp_path), timeout=200)
-    assert status == 0, output
-    assert len(list(tmp_path.iterdir())) == 5
 
 
 @pytest.mark.parametrize(("how", "status"), [("exit", 7), ("end", 0), ("error", 1), ("exit in C", 7)])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-import test_kernels_collectives
-import test_kernels_reductions
 import test_order_programs as on_one_node
 from common import dpex, kapi
 from order_programs import runner
@@ -155,33 +152,10 @@ def test_collectives_of_kernels_on_unequal_nodes(nodes: str, settings: str) -> N
         pool.stop()
 
 
-@pytest.mark.slow("test_collectives_of_kernels_on_unequal_nodes")
-@UNEQUAL
-def test_chapters_of_kernels_on_unequal_nodes(nodes: str) -> None:
-    sizes = [int(size) for size in nodes.split("+")]
-    pool = Pes(sum(sizes), env={"ISHMEM_SIM_ORDER": "late:1", "ISHMEM_TIMEOUT": "120"}, nodes=sizes)
-    try:
-        for form in ("group", "single"):
-            pool.run(test_kernels_collectives.check_all, "int32", form, (1, 1000))
-        pool.run(test_kernels_reductions.check_all, "float64", "few by group", (3, 700))
-    finally:
-        pool.stop()
-
-
 def run_apart(name: str, seed: int) -> Any:
     """Run one of `tests/programs` on two PEs, each alone on its node."""
     command = emulated.launcher([1, 1], [sys.executable, str(program(name))], preloaded=True)
     return run_command(command, env={"ISHMEM_SIM_ORDER": f"late:{seed}"})
-
-
-@pytest.mark.slow("test_order.py")
-def test_names_what_was_overtaken() -> None:
-    done = run_apart("flag_without_fence", 1)
-    assert done.returncode and "the data are not there" in done.stderr
-    put, flag = (place("flag_without_fence", mark) for mark in ("the put", "the flag"))
-    overtaken = rf"put at \S*{put} to PE ([01]), elements \d to \d of the array from \S*, was on its way"
-    found = re.search(rf"{overtaken} when atomic at \S*{flag} to PE ([01]), element 0 of", done.stderr)
-    assert found and found[1] == found[2], done.stderr
 
 
 def test_names_a_changed_source() -> None:

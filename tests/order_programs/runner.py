@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import ishmem
 from ishmem.common.errors import IshmemError
@@ -34,10 +36,15 @@ def is_good(run: Program, the: Arrays, seed: int, whole: bool) -> bool:
             raise
         good = False
     ishmem.barrier_all()
+    return on_all(good)
+
+
+def on_all(good: bool) -> bool:
+    """Return whether something holds on all PEs. Collective."""
     bad = ishmem.array([0 if good else 1], dtype="i8")
     total = ishmem.zeros(1, dtype="i8")
     ishmem.sum_reduce(total, bad)
-    failed = int(ishmem.g(total, the.me))
+    failed = int(ishmem.g(total, ishmem.my_pe()))
     ishmem.free(total)
     ishmem.free(bad)
     return not failed
@@ -52,19 +59,22 @@ def seeds_that_fail(name: str, seeds: int, enough: int = BROKEN_SEEDS) -> tuple[
     return wrong, list(itertools.islice(caught, enough))
 
 
-def main(seeds: int, names: list[str]) -> bool:
-    """Run programs; return whether all are as they should be."""
-    good = True
-    for name in names or programs:
-        wrong, caught = seeds_that_fail(name, seeds)
-        good = good and not wrong and bool(caught)
-        if ishmem.my_pe() == 0:
-            print(f"{name}: {programs[name].__doc__} Right: fails with {wrong}; without it: fails with {caught}")
-        ishmem.free_all()
-    return good
+def main(table: dict[str, Any], fail: Callable[[str, int], tuple[list[int], list[int]]]) -> None:
+    """Run the programs of a table that the arguments name, and end the process with 1 unless all are as they should be.
+
+    ``fail`` returns the seeds with which a program fails, and those that show its missing call.
+    """
+    good, seeds = True, int(sys.argv[1])
+    with ishmem.init():
+        for name in sys.argv[2:] or table:
+            wrong, caught = fail(name, seeds)
+            good = good and not wrong and bool(caught)
+            if ishmem.my_pe() == 0:
+                said = f"Right: fails with {wrong}; without it: fails with {caught}"
+                print(f"{name}: {table[name].__doc__} {said}", flush=True)
+            ishmem.free_all()
+    sys.exit(not good)
 
 
 if __name__ == "__main__":
-    with ishmem.init():
-        status = 0 if main(int(sys.argv[1]), sys.argv[2:]) else 1
-    sys.exit(status)
+    main(programs, seeds_that_fail)

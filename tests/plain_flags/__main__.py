@@ -3,43 +3,26 @@
 from __future__ import annotations
 
 import os
-import sys
 
-import ishmem
+from order_programs import runner
 
 from .kernels import Arrays, Program, programs
-
-BROKEN_SEEDS = 10
 
 
 def is_good(run: Program, the: Arrays, seed: int, whole: bool) -> bool:
     """Run a program with a seed; return whether every PE has seen what it should. Collective."""
     os.environ["ISHMEM_CARD_MEMORY"] = f"weak:{seed}"
     the.clear()
-    bad = ishmem.array([0 if run(the, whole) else 1], dtype="i8")
-    total = ishmem.zeros(1, dtype="i8")
-    ishmem.sum_reduce(total, bad)
-    failed = int(total.asnumpy()[0])
-    ishmem.free(total)
-    ishmem.free(bad)
-    return not failed
+    return runner.on_all(run(the, whole))
 
 
-def main(seeds: int, names: list[str]) -> bool:
-    """Run programs; return whether all are as they should be."""
-    the, good = Arrays.make(), True
-    for name in names or programs:
-        wrong = [seed for seed in range(seeds) if not is_good(programs[name], the, seed, whole=True)]
-        broken = (seed for seed in range(BROKEN_SEEDS) if not is_good(programs[name], the, seed, whole=False))
-        caught = next(broken, None)
-        good = good and not wrong and caught is not None
-        if ishmem.my_pe() == 0:
-            found = f"Right: fails with {wrong}; without it: {caught} shows it"
-            print(f"{name}: {programs[name].__doc__} {found}", flush=True)
-    return good
+def seeds_that_fail(name: str, seeds: int) -> tuple[list[int], list[int]]:
+    """Return the seeds with which a program fails, and one that shows its missing fence. Collective."""
+    run, the = programs[name], Arrays.make()
+    wrong = [seed for seed in range(seeds) if not is_good(run, the, seed, whole=True)]
+    broken = (seed for seed in range(runner.BROKEN_SEEDS) if not is_good(run, the, seed, whole=False))
+    return wrong, [seed for seed in (next(broken, None),) if seed is not None]
 
 
 if __name__ == "__main__":
-    with ishmem.init():
-        status = 0 if main(int(sys.argv[1]), sys.argv[2:]) else 1
-    sys.exit(status)
+    runner.main(programs, seeds_that_fail)

@@ -454,13 +454,6 @@ def test_memory_that_is_freed_while_it_is_used(ze, in_order, policy):
     pyze.zeEventPoolDestroy(pool)
 
 
-def test_exported_descriptor_is_the_drivers(ze):
-    """One descriptor per allocation; a caller that closes it hears about it."""
-    out, err = run(program("closed_descriptor_of_a_handle"))
-    assert out == "b'zzz' b'z\\x00'\n"
-    assert "the application closed descriptor" in err
-
-
 @pytest.mark.slow_cases("checks the simulator only", "opaque-", "pool-", "tiles-")
 @pytest.mark.parametrize(
     ("mode", "patched", "unpatched"),
@@ -518,38 +511,39 @@ def test_trace():
     assert run(code, ONEAPI_DEVICE_SELECTOR="level_zero:*")[1] == ""
 
 
-def test_strict_mode_guards_device_memory():
-    """A host access ends the process; copies, kernels and the application's own mapping work."""
-    out, _ = run(program("access_by_the_host"), status=-signal.SIGSEGV, ISHMEM_SIM_STRICT="1")
-    assert out.split() == ["107", "107"]
+LOST_THREE_TIMES = ["ZE_RESULT_ERROR_DEVICE_LOST"] * 3
+SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"]
+SLOW = pytest.mark.slow("checks the simulator only")
+STRICT = {"ISHMEM_SIM_STRICT": "1"}
 
 
-def test_inline_work():
-    out, _ = run(program("store_by_a_kernel"), ISHMEM_SIM_INLINE="1")
-    assert out.split() == ["107"]
-
-
-@pytest.mark.slow("checks the simulator only")
-@pytest.mark.parametrize("taken", [False, True])
-def test_signal_of_running_kernels(taken):
-    """Kernels take a signal, with which their thread yields, only when the application has not."""
-    out, _ = run(program("signal_of_running_kernels"), *(["taken"] if taken else []))
-    assert out.split() == ["107", *(["mine"] if taken else []), "alive"]
-
-
-@pytest.mark.slow("checks the simulator only")
-def test_failed_launch_is_final():
-    """Local memory that no device has: the launch fails, and everything after it."""
-    out, err = run(program("failed_launch"))
-    assert out.split() == ["ZE_RESULT_ERROR_DEVICE_LOST"] * 3
-    assert "the device is lost" in err
-
-
-def test_failed_launch_is_an_error_in_python():
-    """The launch raises, and so does the next kernel of dpnp; dpctl's copies to the host swallow errors."""
-    out, err = run(program("failed_launch_in_python"))
-    assert out.split() == ["refused"] * 3
-    assert "the device is lost" in err
+@pytest.mark.parametrize(
+    ("words", "printed", "said", "status", "settings"),
+    [
+        # One descriptor per allocation; a caller that closes it hears about it.
+        ("closed_descriptor_of_a_handle", ["b'zzz'", r"b'z\x00'"], "the application closed descriptor", 0, {}),
+        # A host access ends the process; copies, kernels and the application's own mapping work.
+        ("access_by_the_host", ["107", "107"], "", -signal.SIGSEGV, STRICT),
+        ("store_by_a_kernel", ["107"], "", 0, {"ISHMEM_SIM_INLINE": "1"}),
+        # Kernels take a signal, with which their thread yields, only when the application has not.
+        pytest.param("signal_of_running_kernels", ["107", "alive"], "", 0, {}, marks=SLOW),
+        pytest.param("signal_of_running_kernels taken", ["107", "mine", "alive"], "", 0, {}, marks=SLOW),
+        # Local memory that no device has: the launch fails, and everything after it.
+        pytest.param("failed_launch", LOST_THREE_TIMES, "the device is lost", 0, {}, marks=SLOW),
+        # The launch raises, and so does the next kernel of dpnp; dpctl's copies to the host swallow errors.
+        ("failed_launch_in_python", ["refused"] * 3, "the device is lost", 0, {}),
+        # The LLVM in the OpenCL runtime installs its own when it starts.
+        pytest.param("signal_handlers", SIGNALS * 2, "", 0, {}, marks=SLOW),
+        # Two queues of one device: each kernel needs the other's stores to go on.
+        pytest.param("kernels_on_two_queues", ["[1000", "1000]"], "", 0, {}, marks=SLOW),
+    ],
+    ids=str,
+)
+def test_program(words: str, printed: list[str], said: str, status: int, settings: dict[str, str]) -> None:
+    name, *arguments = words.split()
+    out, err = run(program(name), *arguments, status=status, **settings)
+    assert out.split() == printed
+    assert said in err
 
 
 @pytest.mark.slow("checks the simulator only")
@@ -612,13 +606,6 @@ def test_inline_work_that_does_not_end():
 
 
 # ---- SYCL, dpctl, dpnp, numba-dpex
-
-
-@pytest.mark.slow("checks the simulator only")
-def test_signal_handlers_of_the_program_stay():
-    """The LLVM in the OpenCL runtime installs its own when it starts."""
-    out, _ = run(program("signal_handlers"))
-    assert out.split() == ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] * 2
 
 
 def test_dpctl_shows_the_devices():
@@ -736,10 +723,3 @@ def test_stack_asynchronous_kernels():
     host.wait()
     assert (a.asnumpy() == 20).all()
     assert event.execution_status.name == "complete"
-
-
-@pytest.mark.slow("checks the simulator only")
-def test_kernels_of_one_process_wait_for_each_other():
-    """Two queues of one device: each kernel needs the other's stores to go on."""
-    out, _ = run(program("kernels_on_two_queues"))
-    assert out == "[1000 1000]\n"

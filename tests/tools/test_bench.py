@@ -105,7 +105,7 @@ def check_faults(cases: list[tuple[str, dict[str, Any]]]) -> list[bool]:
     return noticed
 
 
-@pytest.mark.ishmem([1, 3])  # `measured` runs them on 2
+@pytest.mark.ishmem([1, 3])  # `test_results_of_a_run` runs them on 2
 def test_every_case_of_the_host_runs(ishmem_npes: int) -> None:
     cases = points(ishmem_npes, "host", "queue")
     cases = [each for each in cases if ishmem_npes > 1 or "ping_pong" not in each[0]]
@@ -268,19 +268,13 @@ def test_list() -> None:
     assert listed == {(one.name, one.side) for one in CASES.values() if not one.name.startswith("tune ")}
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Results of all host cases beside mpi4py, and what the command printed."""
-    folder = tmp_path_factory.mktemp("bench")
-    files = ["--json", str(folder / "r.json"), "--csv", str(folder / "r.csv")]
+@pytest.mark.slow("test_what_goes_wrong_is_shown_and_the_rest_is_measured")
+def test_results_of_a_run(tmp_path: Path) -> None:
+    """All host cases beside mpi4py."""
+    files = ["--json", str(tmp_path / "r.json"), "--csv", str(tmp_path / "r.csv")]
     done = bench("--side", "host", "--size", "8,4K", "--pes", "2", *QUICK, *files)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder, done.stdout
-
-
-@pytest.mark.slow("test_what_goes_wrong_is_shown_and_the_rest_is_measured")
-def test_results_of_a_run(measured: tuple[Path, str]) -> None:
-    head, rows = results.read(measured[0] / "r.json")
+    head, rows = results.read(tmp_path / "r.json")
     assert head["complete"]
     assert {"date", "cpu", "cores", "device", "commit", "versions", "settings"} <= set(head["environment"])
     assert {row.status for row in rows} <= {"ok", "skipped"}
@@ -291,8 +285,8 @@ def test_results_of_a_run(measured: tuple[Path, str]) -> None:
     found = [row for row in rows if row.contender == "mpi4py"]
     assert found
     assert {(row.status, row.reason) for row in found} == {("skipped", reason) if reason else ("ok", "")}
-    assert len(measured[1].splitlines()) == 1 + len(own)
-    csv = (measured[0] / "r.csv").read_text().splitlines()
+    assert len(done.stdout.splitlines()) == 1 + len(own)
+    csv = (tmp_path / "r.csv").read_text().splitlines()
     assert len(csv) == 1 + len(rows)
     assert csv[0].startswith("op,side,axes,pes,contender,status,median")
 

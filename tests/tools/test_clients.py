@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,6 @@ SPEC.loader.exec_module(program)
 
 pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
 
-FILES = [
-    "numba_dpex/tests/kernel_api/test_range_kernel_launch.py",
-    "numba_dpex/tests/kernel_tests/test_barriers.py",
-    "dpctl/tests/test_sycl_queue_memcpy.py",
-]
 TESTS = """
 import ctypes, pytest
 def test_good(): pass
@@ -34,13 +28,6 @@ def test_left_out(): pass
 @pytest.mark.parametrize("n", [1, 2])
 def test_after_the_crash(n): pass
 """
-
-
-@pytest.mark.slow("test_a_crash_ends_one_test_only; make test-clients")
-def test_some_files_of_the_clients() -> None:
-    done = subprocess.run([sys.executable, str(PROGRAM), *FILES], capture_output=True, text=True, timeout=280)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "[  3/3]" in done.stdout and "passed" in done.stdout and "FAILED" not in done.stdout
 
 
 def test_a_crash_ends_one_test_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,17 +26,6 @@ def test_the_stub_of_a_build_is_that_of_the_package(tmp_path: Path) -> None:
     assert Path(ishmem._core.__file__).with_name(stub.name).exists()
 
 
-def test_every_public_name_exists() -> None:
-    assert not [name for name in ishmem.__all__ if not hasattr(ishmem, name)]
-
-
-def test_every_public_name_of_a_chapter_is_in_the_package() -> None:
-    chapters = {function.__module__ for name in ishmem.__all__ if inspect.isfunction(function := getattr(ishmem, name))}
-    assert len(chapters) > 10
-    listed = [(each, name) for each in chapters for name in getattr(importlib.import_module(each), "__all__", ())]
-    assert not [pair for pair in listed if pair[1] not in ishmem.__all__]
-
-
 @pytest.mark.parametrize("routine", DERIVED, ids=lambda routine: routine.__name__)
 def test_a_derived_routine_has_the_parameters_of_its_base(routine) -> None:
     assert getattr(importlib.import_module(routine.__module__), routine.__name__) is routine

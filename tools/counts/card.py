@@ -108,9 +108,11 @@ class Bench:
         counts = Counts()
         with self._file.open() as file:
             file.seek(before)
-            for line in map(json.loads, file):
-                if line["pid"] == os.getpid():
-                    counts.update({"instructions": line["instructions"], **line["messages"]})
+            # Another process may be writing the last line.
+            whole = [json.loads(line) for line in file if line.endswith("\n")]
+        for line in whole:
+            if line["pid"] == os.getpid():
+                counts.update({"instructions": line["instructions"], **line["messages"]})
         return counts
 
     def least(self, launch: Launch, n: int) -> Counts:
@@ -175,9 +177,9 @@ def of_one_item(bench: Bench) -> Iterator[tuple[str, Case]]:
     a, b = ishmem.zeros(MANY, dtype="i8"), dpnp.zeros(MANY, dtype="i8")
     there = address(ishmem.ptr(a, PEER))
     for name, private in {"p": b, "g": b, "fence": b, "quiet": distances(a, bench.pes)}.items():
-        yield name, Case(bench.own(getattr(kernels, name), a, b, PEER), bench.bare(name, there, a, private))
+        yield name, Case(bench.own(kernels.loop(name), a, b, PEER), bench.bare(name, there, a, private))
     if bench.direct:  # else the host does it
-        own = bench.own(kernels.atomic_fetch_add, a, b, PEER)
+        own = bench.own(kernels.loop("atomic_fetch_add"), a, b, PEER)
         yield "atomic_fetch_add", Case(own, bench.bare("atomic_fetch_add", there, a, b))
 
 
@@ -186,7 +188,7 @@ def puts(bench: Bench) -> Iterator[tuple[str, Case]]:
     for name, items in (("put", 1), ("put_sub_group", SUB_GROUP), ("put_work_group", GROUP)):
         for elements in (1, 8, 512):
             a, b = ishmem.zeros(elements, dtype="i8"), dpnp.zeros(elements, dtype="i8")
-            own = bench.own(kernels.put_by(name, elements), a, b, PEER, items=items)
+            own = bench.own(kernels.loop(name, elements), a, b, PEER, items=items)
             there = address(ishmem.ptr(a, PEER))
             bare = bench.bare(f"{name}_{8 * elements}", there, a, b, items=items)
             yield f"{name}, {8 * elements} bytes", Case(own, bare)
@@ -206,7 +208,7 @@ def collectives(bench: Bench) -> Iterator[tuple[str, Case]]:
     for name, pes in (("barrier_all", (2, 4)), ("sum_reduce", (2,))):
         if bench.pes in pes:
             bare = bench.bare(name, address(there), lines, own)
-            yield f"{name}, {bench.pes} PEs", Case(bench.own(getattr(kernels, name), a, b, PEER), bare, 0, 1, 1, True)
+            yield f"{name}, {bench.pes} PEs", Case(bench.own(kernels.loop(name), a, b, PEER), bare, 0, 1, 1, True)
 
 
 def words(bench: Bench) -> Iterator[tuple[str, Case]]:
