@@ -6,7 +6,7 @@ SHELL := bash
 .DELETE_ON_ERROR:
 # Without bytecode, each PE compiles the modules that it imports, and pytest rewrites the assertions of each test file.
 export PYTHONDONTWRITEBYTECODE :=
-.PHONY: help demo test test-slow test-card test-numba-dpex test-torch test-clients test-mpi order gpu-compile sanitize prove \
+.PHONY: help demo test test-slow test-card test-numba-dpex test-numba test-torch test-clients test-mpi order gpu-compile sanitize prove \
   bench bench-hosts bench-collectives bench-apps lint docs dist clean
 
 # The compiler of kernels, and with it the SYCL stack: dpex (ishmem.dpex) with the versions of today, or numba-dpex with
@@ -34,6 +34,7 @@ help:
 	echo "make test-slow   the tests marked slow, which check the same again on more PEs, nodes, settings and sizes"
 	echo "make test-card   the tests of the chapters on emulated cards, below Intel's driver; CARD=max1550 for others than b580, MEMORY=weak:7 for weak memory"
 	echo "make test-numba-dpex   the tests of the chapters, and of what is special to it, with numba-dpex"
+	echo "make test-numba   tests of the compiler of kernels with each release of numba that is allowed, which pip installs"
 	echo "make test-torch   the tests with torch, which it installs in build/torch-pypi (0.6 GB to download)"
 	echo "make test-clients   the tests of numba-dpex and dpctl on the simulated GPU; ARGS=FILE runs some of them"
 	echo "make order   programs that lack a fence, quiet, wait or barrier, with $(SEEDS) seeds of late delivery (2 minutes)"
@@ -90,6 +91,11 @@ OF_NUMBA_DPEX := tests/of_numba_dpex $(CHAPTERS:%=tests/chapters/test_%.py) test
 # On 2 PEs, where a test does not name its number: what depends on the number is the same with both compilers.
 test-numba-dpex:
 	@$(MAKE) --no-print-directory STACK=numba-dpex test ARGS="-o ishmem_npes=2 $(OF_NUMBA_DPEX) $(ARGS)"
+
+# Those that depend most on numba.
+OF_NUMBA := $(foreach name,language closures empty_blocks duplicate_returns function_code messages,tests/dpex/test_$(name).py)
+test-numba: $(VENV)/.installed
+	@.ci/numba-releases $(VENV)/bin/python $(OF_NUMBA) $(ARGS)
 
 # Downloads 0.6 GB, for 1.1 GB in build/torch-pypi.
 test-torch: $(VENV)/.installed

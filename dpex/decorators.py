@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any, Callable
 
 from .cache import kernel_cache, key
-from .compile.code import Code
+from .cache.kernel_cache import Code
 from .errors import call_refused
 from .extension import installed
 from .launch import call_arguments

@@ -6,13 +6,26 @@ It holds SPIR-V whose constants that differ between processes are set when a ker
 from __future__ import annotations
 
 import logging
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
-from ..compile.code import Code
 from ..extension import installed
 from . import key as keys, store
 
 log = logging.getLogger(__package__)
+
+
+class Code(NamedTuple):
+    """A kernel for the driver.
+
+    Attributes:
+        name: The name of the kernel in the module.
+        spirv: The module.
+        llvm: The optimised LLVM code, if it was asked for.
+    """
+
+    name: str
+    spirv: bytes
+    llvm: str = ""
 
 
 Make = Callable[[tuple[Any, ...]], Code]

@@ -9,16 +9,16 @@ from numba.core import sigutils, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError, NumbaTypeError
 
+from ..cache.kernel_cache import Code
 from ..errors import (
     InvalidKernelSpecializationError,
     KernelBuildError,
     KernelHasReturnValueError,
     MissingSpecializationError,
 )
-from . import compile_errors, constructs, typeof
-from .code import Code
+from . import compile_errors, constructs
 from .spirv_module import TranslationError, start_worker, translate
-from .types import IndexSpaceType, USMNdArray, numba_type
+from .types import IndexSpaceType, USMNdArray, numba_type, register_arrays
 
 
 @global_compiler_lock  # type: ignore[untyped-decorator, unused-ignore]
@@ -31,7 +31,7 @@ def compiled(kernel: Any, kinds: tuple[Any, ...]) -> Code:
         MissingSpecializationError: It was compiled for given signatures only, and not for these types.
         KernelBuildError: LLVM fails.
     """
-    typeof.register()
+    register_arrays()
     start_worker()
     result = _result(kernel, tuple(map(numba_type, kinds)))
     if isinstance(result.signature.return_type, types.Generator):

@@ -9,7 +9,7 @@ import weakref
 from types import CodeType
 from typing import Any, Callable
 
-from numba.core import compiler, sigutils
+from numba.core import sigutils
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
@@ -26,12 +26,11 @@ from numba.core.typed_passes import (
 from numba.core.untyped_passes import InlineClosureLikes, ReconstructSSA
 
 from ..language import everything  # noqa: F401  # what kernels may call
-from ..language.attributes import ConstantAttributes
 from . import compile_errors, keyword_only
 from .duplicate_returns import share_ends
-from .empty_blocks import EmptyBlocks
 from .library import DeviceFunctions
 from .lowering import DeviceLowering
+from .passes import ConstantAttributes, EmptyBlocks
 from .target import TARGET, TypingContext, target
 from .typeinfer import DeviceTypeInference
 
@@ -165,10 +164,3 @@ _OF_HOST = "_nrt", "locals"
 
 dispatcher_registry[target_registry[TARGET]] = DeviceDispatcher
 jit_registry[target_registry[TARGET]] = _jit
-
-
-def flags_of(options: dict[str, Any]) -> Any:
-    """Return numba's flags for the options of a decorator."""
-    flags = compiler.Flags()
-    target.options.parse_as_flags(flags, options)
-    return flags

@@ -1,4 +1,4 @@
-"""Functions of numba that are wrong for kernels, replaced: one assumes one address space, one loses ``:=``.
+"""Functions of numba that are wrong or slow for kernels: one assumes one address space, one loses ``:=``.
 
 ``docs/upstream.md`` has the text of a report to numba for each.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.core import cgutils, ir
+from numba.core import cgutils, ir, types
 from numba.core.interpreter import Interpreter
+from numba.core.typing import npydecl
+from numba.core.typing.templates import Registry
 
 
 def pointer_add(builder: Any, ptr: Any, offset: Any, return_type: Any = None) -> Any:
@@ -45,3 +47,29 @@ def install() -> None:
     """Replace the functions."""
     cgutils.pointer_add = pointer_add
     Interpreter._remove_unused_temporaries = remove_unused_temporaries
+
+
+class _OfArrays:
+    """Looks for an array before numba looks for a loop of the ufunc that takes the types."""
+
+    def generic(self, args: Any, kws: Any) -> Any:
+        """Return the signature for these arguments; None if none of them is an array."""
+        certain = (each.type if isinstance(each, types.Optional) else each for each in args)
+        is_array = any(isinstance(each, types.ArrayCompatible) for each in certain)
+        return super().generic(args, kws) if is_array else None  # type: ignore[misc]
+
+
+def _asked_later(kind: Any) -> Any:
+    template = kind.templates[0] if isinstance(kind, types.Function) else None
+    if template is None or not issubclass(template, npydecl.NumpyRulesArrayOperator):
+        return kind
+    return types.Function(type(template.__name__, (_OfArrays, template), {"key": template.key}))
+
+
+numpy_registry = Registry()
+"""What numba knows of numpy's functions, with types of operators on whole arrays that take no time for numbers.
+
+Kernels have no memory for the result, so these only serve an error that says so.
+"""
+numpy_registry.functions, numpy_registry.attributes = npydecl.registry.functions, npydecl.registry.attributes
+numpy_registry.globals = [(value, _asked_later(kind)) for value, kind in npydecl.registry.globals]

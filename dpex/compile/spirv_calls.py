@@ -12,8 +12,6 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from .mangling import mangle
-
 SPIR_FUNC, SPIR_KERNEL = "spir_func", "spir_kernel"
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 VOID = ir.VoidType()
@@ -23,6 +21,40 @@ CROSS_DEVICE, DEVICE, WORK_GROUP, SUB_GROUP, INVOCATION = range(5)
 
 SUBGROUP_MEMORY, WORKGROUP_MEMORY, CROSS_WORKGROUP_MEMORY = 0x80, 0x100, 0x200
 """Storage classes in the memory semantics of SPIR-V."""
+
+
+_CODES = {
+    types.boolean: "b", types.int8: "a", types.uint8: "h", types.int16: "s", types.uint16: "t", types.int32: "i",
+    types.uint32: "j", types.int64: "l", types.uint64: "m", types.float16: "Dh", types.float32: "f",
+    types.float64: "d", types.void: "v",
+}  # fmt: skip
+
+
+def mangle(name: str, kinds: Any) -> str:
+    """Return the symbol of a function with parameters of these types.
+
+    Args:
+        name: Its name, such as ``__spirv_AtomicLoad``.
+        kinds: Types of numba: numbers, booleans, and pointers to them (``CPointer`` with an address space).
+    """
+    known: list[str] = []
+    return f"_Z{len(name)}{name}" + ("".join(_code(kind, known) for kind in kinds) or "v")
+
+
+def _code(kind: Any, known: list[str]) -> str:
+    if not isinstance(kind, types.CPointer):
+        return _CODES[kind]
+    element = _CODES[kind.dtype]
+    qualified = f"U3AS{kind.addrspace}{element}" if kind.addrspace else element
+    code = f"P{qualified}"
+    if code in known:
+        return _substitution(known.index(code))
+    known += [code] if qualified == element else [qualified, code]
+    return code
+
+
+def _substitution(number: int) -> str:
+    return "S_" if number == 0 else f"S{'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'[number - 1]}_"
 
 
 def call(

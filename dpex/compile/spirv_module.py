@@ -12,9 +12,9 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.core import types
 
+from ..cache.kernel_cache import Code
 from ..language import mathematics
 from . import line_tables, worker
-from .code import Code
 from .library import new_machine
 from .spirv_calls import SPIR_FUNC, SPIR_KERNEL
 from .target import target

@@ -17,7 +17,7 @@ from numba.core.typing import cmathdecl, enumdecl, mathdecl
 from numba.core.typing.templates import Registry as TypingRegistry
 
 from ..extension import is_of_library
-from ..language import array_operators, integer_types
+from ..language import integer_types
 from . import closures, compile_errors, numba_fixes
 from .failures import CallConvention
 from .library import DeviceCodegen
@@ -83,7 +83,7 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
 
     def load_additional_registries(self) -> None:
         """Add enumerations, mathematics and the device's own functions."""
-        numbas = enumdecl.registry, mathdecl.registry, cmathdecl.registry, array_operators.registry
+        numbas = enumdecl.registry, mathdecl.registry, cmathdecl.registry, numba_fixes.numpy_registry
         for each in (typing_registry, *numbas):
             self.install_registry(each)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import sys
+from typing import Any, TypeVar
 
 import numpy as np
 from numba.core import datamodel, types
 from numba.core.datamodel import models
+from numba.extending import typeof_impl
 from numba.np.numpy_support import from_dtype
 
 from ..launch.kinds import ArrayKind, ItemKind, LocalKind, TupleKind
@@ -219,3 +222,34 @@ def device_models() -> Any:
         manager.register(space, _EmptyModel)
     manager.register(AtomicRefType, _AtomicRefModel)
     return manager
+
+
+Kind = TypeVar("Kind", bound=USMNdArray)
+
+
+def register_arrays() -> None:
+    """Let numba know arrays, if the program has imported dpnp: its import takes long."""
+    if "dpnp" in sys.modules:
+        _register()
+
+
+@functools.cache
+def _register() -> None:
+    import dpnp
+
+    @typeof_impl.register(dpnp.ndarray)  # type: ignore[untyped-decorator, unused-ignore]
+    def _of_dpnp(array: Any, _context: Any) -> DpnpNdArray:
+        return _type(array.get_array(), DpnpNdArray)
+
+    @typeof_impl.register(dpnp.tensor.usm_ndarray)  # type: ignore[untyped-decorator, unused-ignore]
+    def _of_usm(array: Any, _context: Any) -> USMNdArray:
+        return _type(array, USMNdArray)
+
+
+def _type(array: Any, family: type[Kind]) -> Kind:
+    layout = "C" if array.flags.c_contiguous else "F" if array.flags.f_contiguous else "A"
+    dtype = from_dtype(array.dtype)
+    return family(array.ndim, dtype, layout, readonly=not array.flags.writable)
+
+
+register_arrays()

@@ -9,7 +9,7 @@ from typing import Any
 from numba.core import types
 
 from .. import NdRange, Range, call_kernel, call_kernel_async, device_func, kernel, kernel_api
-from ..compile import mangling
+from ..compile import spirv_calls
 from ..compile.spirv_calls import I32, SPIR_FUNC, built_in as component
 from ..compile.target import TARGET
 from ..compile.types import (
@@ -50,7 +50,7 @@ def sub_group_place(builder: Any) -> tuple[Any, Any]:
 
 def mangle(name: str, kinds: Sequence[Any]) -> str:
     """Return the symbol of a SPIR-V function; types that are strings are SPIR-V's enumerations."""
-    return mangling.mangle(name, [types.int32 if isinstance(kind, str) else kind for kind in kinds])
+    return spirv_calls.mangle(name, [types.int32 if isinstance(kind, str) else kind for kind in kinds])
 
 
 def install() -> None:

@@ -1,10 +1,8 @@
 """What kernels may call: importing this module makes it known to numba."""
 
-from ..compile import typeof
 from . import (
     atomics,
     barriers,
-    comparisons,
     flags,
     halves,
     index_spaces,
@@ -15,7 +13,6 @@ from . import (
     printing,
     private_arrays,
     reductions,
-    reshapes,
     rounding,
     scalars,
     slices,
@@ -26,7 +23,7 @@ from . import (
 )
 
 __all__ = [
-    "atomics", "barriers", "comparisons", "flags", "halves", "index_spaces", "indexing", "integers", "mathematics",
-    "powers", "printing", "private_arrays", "reductions", "reshapes", "rounding", "scalars", "slices", "sub_groups",
-    "tuples", "typeof", "ufuncs", "views",
+    "atomics", "barriers", "flags", "halves", "index_spaces", "indexing", "integers", "mathematics",
+    "powers", "printing", "private_arrays", "reductions", "rounding", "scalars", "slices", "sub_groups",
+    "tuples", "ufuncs", "views",
 ]  # fmt: skip

@@ -1,7 +1,8 @@
 """Operators on integers and booleans, by the values of Python; `dpex.language.integer_types` has the types of results.
 
 numba computes an uint64 with an int64 as float64, an unsigned difference modulo 2**64, and takes overflow for
-undefined. An operation that no type can hold is refused when the kernel compiles.
+undefined. It compares an uint64 with an int64 as float64, too, which is not exact, and which not every device has. An
+operation that no type can hold is refused when the kernel compiles.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import NumbaTypeError
 from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate
+from numba.cpython import numbers
 
 from ..compile.spirv_calls import I64
-from ..compile.target import overrides, target
+from ..compile.target import overrides, registry, target, typing_registry
 from . import integer_code as code
 from .integer_types import NoTypeError, Range, conversions, named, range_of, result
 
@@ -25,6 +28,7 @@ _SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "and_": "&", "or_": "|", "xor": "^",
     "lshift": "<<", "rshift": ">>", "pow": "**",
 }  # fmt: skip
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
 def with_in_place(name: str) -> list[Any]:
@@ -234,6 +238,27 @@ def _emit_shift(is_left: bool) -> Any:
     return emit
 
 
+def _is_signed(kind: Any) -> bool:
+    return isinstance(kind, types.Integer) and bool(kind.signed)
+
+
+def _compared(_self: Any, arguments: Any, _named: Any) -> Any:
+    """Return the signature for an integer of each kind; None for other arguments."""
+    kinds = tuple(map(types.unliteral, arguments))
+    if len(kinds) == 2 and types.uint64 in kinds and any(map(_is_signed, kinds)):
+        return signature(types.boolean, *(types.int64 if _is_signed(kind) else kind for kind in kinds))
+    return None
+
+
+def _register_comparisons() -> None:
+    for name, symbol in _COMPARISONS.items():
+        function = getattr(operator, name)
+        template = type(f"mixed_{name}", (AbstractTemplate,), {"key": function, "generic": _compared})
+        typing_registry.register_global(function)(template)
+        registry.lower(function, types.int64, types.uint64)(numbers.int_signed_unsigned_cmp(symbol))
+        registry.lower(function, types.uint64, types.int64)(numbers.int_unsigned_signed_cmp(symbol))
+
+
 def _register() -> None:
     rules, words = target.typing_context.rules, (types.int64, types.uint64)
     for name in _SYMBOLS:
@@ -272,3 +297,4 @@ def _register() -> None:
 
 
 _register()
+_register_comparisons()

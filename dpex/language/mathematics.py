@@ -15,8 +15,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import overload
 
-from ..compile.mangling import mangle
-from ..compile.spirv_calls import call
+from ..compile.spirv_calls import call, mangle
 from ..compile.target import TARGET, target
 from .routines import add_function
 

@@ -61,7 +61,7 @@ def test_values(kernel: Any, n: int) -> None:
 @own_compiler
 def test_no_block_only_jumps() -> None:
     """Of the counts of a put by a sub-group, ``docs/counts.json`` has those of the shorter loops."""
-    from ishmem.dpex.compile.empty_blocks import EmptyBlocks
+    from ishmem.dpex.compile.passes import EmptyBlocks
 
     blocks = run_frontend(count_down.py_func).blocks
     changed = EmptyBlocks().run_pass(SimpleNamespace(func_ir=SimpleNamespace(blocks=blocks)))

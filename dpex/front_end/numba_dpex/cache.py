@@ -25,7 +25,7 @@ from numba_dpex.kernel_api_impl.spirv.target import CompilationMode
 
 from ...cache import kernel_cache, key
 from ...cache.function_cache import FunctionCache
-from ...compile.code import Code
+from ...cache.kernel_cache import Code
 from ...extension import installed
 
 ARRAYS = (USMNdArray, DpnpNdArray, LocalAccessorType)
