@@ -37,4 +37,7 @@ def write(array: Any, values: np.ndarray[Any, Any]) -> None:
 
 
 def _on_own_queue(array: Any) -> Any:
-    return arrays.usm_array(array).to_device(job.current().heap.own_queue)
+    found = arrays.usm_array(array)
+    if not hasattr(found, "to_device"):  # memory, which stands for its bytes
+        found = arrays.tensor.usm_ndarray((found.nbytes,), dtype="u1", buffer=found)
+    return found.to_device(job.current().heap.own_queue)
