@@ -52,7 +52,7 @@ INSTRUCTIONS = {
 }
 
 
-acquired = memory_fence(WAIT)
+acquire_fence = memory_fence(WAIT)
 
 
 @compiled
@@ -66,7 +66,7 @@ def before(routine, order):
 def after(order):
     """Order later accesses after an atomic, if its memory order asks for it."""
     if order & MemoryOrder.ACQUIRE:
-        acquired()
+        acquire_fence()
 
 
 @device_function

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ishmem.common.layout import LINE, TeamRecord
 
 from .intrinsics import compiled, load_word, memory_fence, store_word
-from .long_waits import forget, gives_up, looking, tell_member
+from .long_waits import clear_wait_record, make_word_poll, must_end_wait, record_member_wait
 from .memory_orders import FLAG_SEEN
 from .nodes import after, nodes_of, pe_in, spans_nodes
 from .options import SPANS
@@ -14,7 +14,7 @@ from .spec_constants import heap_base, sync_bytes, sync_lines, team_records
 
 SEQUENCE = TeamRecord.at("sequence")
 
-all_seen = memory_fence(FLAG_SEEN)
+flag_fence = memory_fence(FLAG_SEEN)
 
 
 @compiled
@@ -23,7 +23,7 @@ def is_before(seen, number):
     return seen < number
 
 
-look = looking(is_before)
+look = make_word_poll(is_before)
 
 
 @compiled
@@ -62,14 +62,14 @@ def flat_barrier(team, members, site):
 @compiled
 def await_line(line, number, pe, site):
     """Wait until a line of a barrier, which PE ``pe`` writes, holds at least ``number``."""
-    told = False
+    recorded = False
     while is_before(look(line, number), number):
-        if gives_up():
+        if must_end_wait():
             break
-        told = tell_member(pe, number, line - heap_base(), site, told)
-    if told:
-        forget()
-    all_seen()
+        recorded = record_member_wait(pe, number, line - heap_base(), site, recorded)
+    if recorded:
+        clear_wait_record()
+    flag_fence()
 
 
 @compiled

@@ -24,7 +24,7 @@ from ishmem.runtime import binding
 
 from . import runtime_checks
 from .intrinsics import device_intrinsic, registered
-from .long_waits import note_call_begun, note_group_call
+from .long_waits import store_begun_call, store_group_call_site
 from .options import COPIES_BY_PROXY, PROXIED
 
 
@@ -37,7 +37,7 @@ def constant_of(func_ir: Any, variable: Any) -> Any:
 
 
 @device_intrinsic
-def note_call(_context, words):
+def store_call_site(_context, words):
     """Write the words into the record if this work-item has recorded a violation and no call is noted yet."""
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -107,9 +107,9 @@ class CallSites(CallRewrite):
         """Return a call and its notes."""
         loc, before = statement.loc, []
         if _takes(called, "group"):
-            before = call_with(note_group_call, scope, loc, _words_of(self._ir, statement, called))
+            before = call_with(store_group_call_site, scope, loc, _words_of(self._ir, statement, called))
         words = runtime_checks.words_of(self._ir.func_id.func_name, loc.filename, loc.line)
-        return [*before, statement, *call_with(note_call, scope, loc, words)]
+        return [*before, statement, *call_with(store_call_site, scope, loc, words)]
 
 
 @register_rewrite("before-inference")
@@ -128,7 +128,7 @@ class WaitSites(CallRewrite):
         """Return a call with the words of its call site as ``site``, or, if it takes none, after a note of them."""
         call, loc, words = statement.value, statement.loc, _words_of(self._ir, statement, called)
         if not _takes(called, "site"):
-            return [*call_with(note_call_begun, scope, loc, words), statement]
+            return [*call_with(store_begun_call, scope, loc, words), statement]
         site = _assigned(ir.Const(words, loc), scope, loc)
         kws = (*call.kws, ("site", site.target))
         placed = ir.Expr.call(call.func, call.args, kws, call.loc, call.vararg, call.varkwarg)

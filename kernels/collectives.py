@@ -18,7 +18,7 @@ from .collective_calls import await_transfers, end_phase, enter, part_of, regist
 from .copy import copy_bytes, copy_steps, get_bytes, get_steps, put_bytes, put_steps
 from .forms import forms, integers, no_check
 from .intrinsics import compiled, load_word, rank_in, size_of
-from .long_waits import note_begun
+from .long_waits import record_begun_call
 from .nodes import after, nodes_of, pe_in, spans_nodes
 from .options import CHECK, LEVELS
 from .peers import on_peer
@@ -56,7 +56,7 @@ SYNC_ID = pack(number("barrier_all, sync_all or team_sync"), NO_DTYPE, 0, 0, 0)
 def synchronize(team, site):
     """Wait until all members of a team have called a barrier or sync."""
     if CHECK:
-        note_begun(site)
+        record_begun_call(site)
         rendezvous(team, members_of(team), SYNC_ID, 0, -1, Carried(NOTHING, 0, 0))
     else:
         team_barrier(team, members_of(team), site)
@@ -99,7 +99,7 @@ forms(collectives, "team_sync", integers, _team_sync)
 @compiled
 def exchange(sample, call, flow, group, site):
     """Run a collective call in which all blocks have the same size."""
-    note_begun(site)
+    record_begun_call(site)
     status, count = enter(call, flow, group)
     if status > 0 and by_aggregators(call.team, flow, count * call.itemsize):
         if rank_in(group) == 0:
@@ -190,7 +190,7 @@ def broadcast_large(members, call, count, group):
 @compiled
 def concatenate(sample, call, flow, group, site):
     """Run a collective call in which each member contributes a block of its own size."""
-    note_begun(site)
+    record_begun_call(site)
     status, _count = enter(call, flow, group)
     if status <= 0:
         return status

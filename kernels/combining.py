@@ -100,7 +100,7 @@ def zeros(_context: Any, like: Any) -> Any:
 
 
 @device_intrinsic
-def nothing(_context: Any, sample: Any, units: Any) -> Any:
+def zero_units(_context: Any, sample: Any, units: Any) -> Any:
     """Return zeros of the dtype of a sample: a literal number of ``units``, or one element for `ELEMENT`."""
     count = max(literal_value(units) * _lanes(sample.dtype), 1)
 
@@ -275,19 +275,19 @@ def _scan_at(sample, like, at, step, sources, dests, members):
 @compiled
 def reduce_blocks(sample, sources, dests, nbytes, workers, members):
     """Combine ``nbytes`` bytes of ``sources`` into ``dests``: the share of one of the workers."""
-    unit, item, done = bytes_of(nothing(sample, UNIT)), bytes_of(nothing(sample, ELEMENT)), 0
+    unit, item, done = bytes_of(zero_units(sample, UNIT)), bytes_of(zero_units(sample, ELEMENT)), 0
     if unit == item or not (sources.at | sources.apart | dests.at | dests.apart) & (unit - 1):
         done = nbytes & -unit
         first, step, end = work_item_share(done // unit, workers.rank, workers.width)
         at, step, end = first * unit, step * unit, end * unit
         while at + (BLOCK - 1) * step < end:
-            combine_at(sample, nothing(sample, BLOCK), at, step, sources, dests, members)
+            combine_at(sample, zero_units(sample, BLOCK), at, step, sources, dests, members)
             at += BLOCK * step
         while at < end:
-            combine_at(sample, nothing(sample, UNIT), at, 0, sources, dests, members)
+            combine_at(sample, zero_units(sample, UNIT), at, 0, sources, dests, members)
             at += step
     if done < nbytes:
         first, step, end = work_item_share((nbytes - done) // item, workers.rank, workers.width)
         while first < end:
-            combine_at(sample, nothing(sample, ELEMENT), done + first * item, 0, sources, dests, members)
+            combine_at(sample, zero_units(sample, ELEMENT), done + first * item, 0, sources, dests, members)
             first += step

@@ -37,7 +37,7 @@ from .intrinsics import (
     size_of,
     store_volatile,
 )
-from .long_waits import forget, gives_up, looking, tell_member
+from .long_waits import clear_wait_record, make_word_poll, must_end_wait, record_member_wait
 from .nodes import after
 from .options import CHECK
 from .peers import peer_delta
@@ -137,21 +137,21 @@ def is_of_other_call(word, number):
     return (word ^ number) >> 32 != 0
 
 
-look = looking(is_of_other_call)
+look = make_word_poll(is_of_other_call)
 
 
 @compiled
 def receive(call, slot, members, member):
     """Wait for the word that a member sends to a slot of this PE in this call; return it."""
-    told, at = False, call.slots + slot * 8
+    recorded, at = False, call.slots + slot * 8
     seen = look(at, call.number)
     while is_of_other_call(seen, call.number):
-        if gives_up():
+        if must_end_wait():
             break
-        told = tell_member(pe_of(members, member), call.number >> 32, at - heap_base(), None, told)
+        recorded = record_member_wait(pe_of(members, member), call.number >> 32, at - heap_base(), None, recorded)
         seen = look(at, call.number)
-    if told:
-        forget()
+    if recorded:
+        clear_wait_record()
     return seen & LOW_HALF
 
 

@@ -14,7 +14,7 @@ from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
 from . import type_checks
 from .forms import form
 from .intrinsics import address_of, compiled, memory_fence
-from .long_waits import SPINS, forget, gives_up, skipped_looks, tell_lock
+from .long_waits import SPINS, clear_wait_record, must_end_wait, record_lock_wait, skipped_polls
 from .memory_orders import LOCKED
 from .options import CHECK
 from .peers import base_of
@@ -24,7 +24,7 @@ from .spec_constants import pe_count, this_pe
 
 SET_LOCK, TEST_LOCK, CLEAR_LOCK = map(number, ("set_lock", "test_lock", "clear_lock"))
 
-locked = memory_fence(LOCKED)
+lock_fence = memory_fence(LOCKED)
 
 
 def _check(routine: str, lock: Any, index: Any) -> None:
@@ -53,26 +53,26 @@ def is_lock(routine, lock, index, word):
 
 # Model: tests/models/lock.pml.
 def _set_lock(lock, index=0, site=None):
-    home, told = home_of(lock, index), False
+    home, recorded = home_of(lock, index), False
     word = amo.atomic_fetch_add(lock, 1 << NEXT, home, index)
     if not is_lock(SET_LOCK, lock, index, word):
         amo.atomic_fetch_add(lock, -(1 << NEXT), home, index)
         return
     ticket = (word >> NEXT) & TICKETS
     word = amo.atomic_fetch(lock, home, index)
-    spins = skipped_looks() if (word >> SERVING) & TICKETS != ticket else 0
+    spins = skipped_polls() if (word >> SERVING) & TICKETS != ticket else 0
     while (word >> SERVING) & TICKETS != ticket:
         spins += 1
         if spins & SPINS == 0:
-            if gives_up():
-                forget()
+            if must_end_wait():
+                clear_wait_record()
                 return
-            told = tell_lock((word & HOLDERS) - 1, index, site, told)
+            recorded = record_lock_wait((word & HOLDERS) - 1, index, site, recorded)
         word = amo.atomic_fetch(lock, home, index)
-    if told:
-        forget()
+    if recorded:
+        clear_wait_record()
     amo.atomic_fetch_add(lock, this_pe() + 1, home, index)  # unlike atomic_add, never late
-    locked()
+    lock_fence()
 
 
 # Model: tests/models/lock.pml.
@@ -86,7 +86,7 @@ def _test_lock(lock, index=0):
     taken = word + (1 << NEXT) + (this_pe() + 1)
     if amo.atomic_compare_swap(lock, word, taken, home, index) != word:
         return False
-    locked()
+    lock_fence()
     return True
 
 

@@ -35,7 +35,7 @@ SPINS = LOOKS - 1
 
 
 @device_intrinsic
-def many_looks(_context):
+def poll_limit(_context):
     """Return the number of looks after which a wait tells of itself, as an int32; 1 after a loss."""
 
     def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
@@ -46,13 +46,13 @@ def many_looks(_context):
 
 
 @compiled
-def skipped_looks():
+def skipped_polls():
     """Return the looks that a wait leaves out before it tells of itself: 0, or `SPINS` after a loss."""
     return load_volatile(wait_record() + LOST)
 
 
 @compiled
-def gives_up():
+def must_end_wait():
     """Return whether waits are to end, as a PE is lost; the host raises that."""
     if load_volatile(wait_record() + LOST) == 0:
         return False
@@ -61,7 +61,7 @@ def gives_up():
 
 
 @device_intrinsic
-def one_less(_context, looks):
+def decremented(_context, looks):
     """Return an int32 minus 1; numba computes with 64 bits, for which a GPU needs several instructions."""
     return types.int32(looks), lambda _context, builder, _signature, arguments: builder.sub(arguments[0], I32(1))
 
@@ -76,23 +76,23 @@ def is_zero(_context, looks):
     return types.boolean(looks), code
 
 
-def looking(lacks: Any) -> Any:
+def make_word_poll(lacks: Any) -> Any:
     """Make the device function that looks at an int64 until ``lacks(seen, wanted)`` is false, or `LOOKS` times."""
 
     @compiled
-    def look(address, wanted):
+    def poll_word(address, wanted):
         """Return the int64 at an address when it is as ``wanted``, or after many looks."""
         seen = atomic_load_word(address)
         if lacks(seen, wanted):
-            left = many_looks()
+            left = poll_limit()
             while lacks(seen, wanted):
-                left = one_less(left)
+                left = decremented(left)
                 if is_zero(left):
                     break
                 seen = atomic_load_word(address)
         return seen
 
-    return look
+    return poll_word
 
 
 _KIND, _SEEN, _WANTED, _CMP, _ELEMENT, _PE, _UNSIGNED = map(KernelWait.at, KernelWait._fields[1:])
@@ -110,26 +110,26 @@ def words_of(_context, site):
 
 
 @compiled
-def note_call_begun(words):
+def store_begun_call(words):
     """Store the words of the collective call that this PE's kernels begin."""
     store_tuple_volatile(wait_record() + CALL, words)
 
 
 @compiled
-def note_group_call(words):
+def store_group_call_site(words):
     """Store the words of the call of a group that this PE's kernels begin."""
     store_tuple_volatile(wait_record() + GROUP_CALL, words)
 
 
 @compiled
-def may_tell(told):
+def may_record_wait(recorded):
     """Return whether no other work-item has recorded a wait that goes on; ``told`` is whether this one has."""
     # `or` is a branch, with which the simulator's runtime cannot make sub-groups of some kernels.
-    return told | (load_volatile(wait_record()) == 0)
+    return recorded | (load_volatile(wait_record()) == 0)
 
 
 @compiled
-def tell(kind, pe, element, seen, cmp, wanted, unsigned, words):
+def record_wait(kind, pe, element, seen, cmp, wanted, unsigned, words):
     """Record the wait of this work-item; return True."""
     record = wait_record()
     store_volatile(record + _KIND, kind)
@@ -145,18 +145,18 @@ def tell(kind, pe, element, seen, cmp, wanted, unsigned, words):
 
 
 @compiled
-def forget():
+def clear_wait_record():
     """Clear the record: the wait of this work-item, which has told of it, is over."""
     store_volatile(wait_record(), 0)
 
 
 @device_function
-def tell_variable(ivar, element, seen, cmp, wanted, site, told):
+def record_variable_wait(ivar, element, seen, cmp, wanted, site, recorded):
     """Record a wait for a variable."""
     unsigned = int(not ivar.dtype.signed)
 
-    def impl(ivar, element, seen, cmp, wanted, site, told):
-        return may_tell(told) and tell(
+    def impl(ivar, element, seen, cmp, wanted, site, recorded):
+        return may_record_wait(recorded) and record_wait(
             VARIABLE, -1, types.int64(element), types.int64(seen), types.int64(cmp), types.int64(wanted), unsigned,
             words_of(site),
         )  # fmt: skip
@@ -165,32 +165,32 @@ def tell_variable(ivar, element, seen, cmp, wanted, site, told):
 
 
 @compiled
-def tell_none_of(size, site, told):
+def record_set_wait(size, site, recorded):
     """Record a wait for any of ``size`` variables."""
-    return may_tell(told) and tell(NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(site))
+    return may_record_wait(recorded) and record_wait(NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(site))
 
 
 @compiled
-def tell_lock(holder, index, site, told):
+def record_lock_wait(holder, index, site, recorded):
     """Record a wait for a lock that PE ``holder`` holds; -1 if no PE holds it at the moment."""
-    return may_tell(told) and tell(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(site))
+    return may_record_wait(recorded) and record_wait(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(site))
 
 
 @compiled
-def tell_member(pe, number, place, site, told):
+def record_member_wait(pe, number, place, site, recorded):
     """Record a wait for a PE that has not written the number of a team's call to a place in this PE's heap."""
-    return may_tell(told) and tell(MEMBER, pe, 0, place, 0, number, 0, words_of(site))
+    return may_record_wait(recorded) and record_wait(MEMBER, pe, 0, place, 0, number, 0, words_of(site))
 
 
 @device_function
-def note_begun(site):
+def record_begun_call(site):
     """Store the words of the collective call that this PE's kernels begin, if they are known."""
     if type_checks.absent(site):
         return lambda site: None
-    return lambda site: note_call_begun(site)
+    return lambda site: store_begun_call(site)
 
 
 @compiled
-def tell_proxy(served, ticket, told):
+def record_proxy_wait(served, ticket, recorded):
     """Record a wait for the proxy to serve the request with this ticket."""
-    return may_tell(told) and tell(PROXY, -1, 0, served, 0, ticket, 0, words_of(None))
+    return may_record_wait(recorded) and record_wait(PROXY, -1, 0, served, 0, ticket, 0, words_of(None))

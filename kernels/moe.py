@@ -63,7 +63,7 @@ class Call(NamedTuple):
         back: Of the lists whose outputs have come back.
         sent, received: The lists.
         found: The places of the outputs of choices.
-        told: The sizes of the rows of the lists received.
+        row_sizes: The sizes of the rows of the lists received.
         rows: The rows of the lists received.
         outputs: The outputs come back.
         max_tokens: Rows of a list.
@@ -76,7 +76,7 @@ class Call(NamedTuple):
     sent: int
     received: int
     found: int
-    told: int
+    row_sizes: int
     rows: int
     outputs: int
     max_tokens: int
@@ -161,9 +161,9 @@ def call_of(words, number, lists_per_pe):
     length = lists * max_tokens
     received, first = HEADER + (1 + half) * length, 2 * length + half * outputs
     found, rows = HEADER + 3 * length, half * length * row
-    told = found + outputs + half * lists
+    row_sizes = found + outputs + half * lists
     flags, back, outputs = half * lists, (2 + (lists_per_pe == 1)) * lists, first * row
-    return Call(number << 32, flags, back, HEADER, received, found, told, rows, outputs, max_tokens, row)
+    return Call(number << 32, flags, back, HEADER, received, found, row_sizes, rows, outputs, max_tokens, row)
 
 
 @compiled
@@ -248,7 +248,7 @@ def copy_rows(to, to_apart, origin, apart, length, nbytes, group):
 
 
 @compiled
-def tell(flags, index, value, pe, group):
+def set_flag_after_puts(flags, index, value, pe, group):
     """Set a flag of a PE after all puts of the work-items of a group to it."""
     order.fence_work_group(group)  # type: ignore[attr-defined]  # made from the table
     if rank_in(group) == 0:
@@ -277,12 +277,12 @@ def send_list(chosen, buffer, tokens, call, sizes, members, group):
         row += sizes.nbytes
         put_tokens(row, call.row, sent, length, address_of(tokens.scales), sizes.scale_bytes, pe, group)
     put_part(address_of(words) + 8 * (call.received + to), sent, 8 * length, pe, group)
-    tell_sizes(words, call.told + there, sizes, pe, group)
-    tell(buffer.flags, call.flags + there, call.number | length, pe, group)
+    send_sizes(words, call.row_sizes + there, sizes, pe, group)
+    set_flag_after_puts(buffer.flags, call.flags + there, call.number | length, pe, group)
 
 
 @compiled
-def tell_sizes(words, index, sizes, pe, group):
+def send_sizes(words, index, sizes, pe, group):
     """With ISHMEM_CHECK, put the sizes of the rows of a list to its PE."""
     if CHECK and rank_in(group) == 0:
         rma.p(words, sizes.nbytes << 32 | sizes.scale_bytes, pe, index)
@@ -312,7 +312,7 @@ def await_list(here, member, buffer, received, call, sizes, members):
         length = (
             np.int64(signals.signal_wait_until(buffer.flags, CMP_GE, call.number, call.flags + first + other)) & LENGTH
         )
-    if length and not sizes_match(buffer.words, call.told + first + member, sizes, pe_of(members, member)):
+    if length and not sizes_match(buffer.words, call.row_sizes + first + member, sizes, pe_of(members, member)):
         length = 0
     received.layout[2 * (first + member)] = start
     received.layout[2 * (first + member) + 1] = length
@@ -324,12 +324,12 @@ def await_list(here, member, buffer, received, call, sizes, members):
 @compiled
 def receive_list(unit, buffer, received, call, sizes, members, group):
     """Copy the rows of a list behind those of the previous members."""
-    here, member, first, told = unit // members.size, unit % members.size, unit * call.max_tokens, 0
+    here, member, first, packed = unit // members.size, unit % members.size, unit * call.max_tokens, 0
     if rank_in(group) == 0:
-        told = await_list(here, member, buffer, received, call, sizes, members)
-    told = group_sum(group, told)
+        packed = await_list(here, member, buffer, received, call, sizes, members)
+    packed = group_sum(group, packed)
     group_barrier(group)
-    start, length = here * members.size * call.max_tokens + (told >> 32), told & LENGTH
+    start, length = here * members.size * call.max_tokens + (packed >> 32), packed & LENGTH
     for i in range(rank_in(group), length, size_of(group)):
         received.origins[start + i] = buffer.words[call.received + first + i] & LENGTH
     row = address_of(buffer.rows) + call.rows + first * call.row
@@ -375,7 +375,7 @@ def send_back(unit, buffer, outputs, call, sizes, members, group):
     for i in range(outputs.layout[2 * unit + 1]):
         to = address_of(buffer.rows) + call.outputs + outputs.origins[first + i] * call.row
         put_part(to, address_of(outputs.x) + (first + i) * sizes.nbytes, sizes.nbytes, pe, group)
-    tell(buffer.flags, call.back + members.me * sizes.lists_per_pe + here, call.number, pe, group)
+    set_flag_after_puts(buffer.flags, call.back + members.me * sizes.lists_per_pe + here, call.number, pe, group)
 
 
 @compiled

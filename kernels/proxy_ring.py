@@ -21,7 +21,7 @@ from .intrinsics import (
     store,
     store_volatile,
 )
-from .long_waits import SPINS, forget, tell_proxy
+from .long_waits import SPINS, clear_wait_record, record_proxy_wait
 from .memory_orders import POST, RING_SEEN
 from .options import PROXIED
 from .spec_constants import proxy_address, ticket_counter
@@ -31,7 +31,7 @@ HOST_PUTS = 8 * RING_HEADER.index("host_puts")
 TURN, POSTED, WHAT, PE, OFFSET, OPERAND, OTHER, _UNUSED = range(0, 8 * len(REQUEST_WORDS), 8)
 
 
-before_word, seen_in_order = memory_fence(POST), memory_fence(RING_SEEN)
+before_word, wait_fence = memory_fence(POST), memory_fence(RING_SEEN)
 
 
 @device_func
@@ -41,7 +41,7 @@ def completed(ring):
     Model: tests/models/proxy_ring.pml.
     """
     count = load_volatile(ring)
-    seen_in_order()
+    wait_fence()
     return count
 
 
@@ -52,7 +52,7 @@ def host_has_put(ring):
     Model: tests/models/host_puts.pml.
     """
     put = load_volatile(ring + HOST_PUTS)
-    seen_in_order()
+    wait_fence()
     return put != 0
 
 
@@ -69,7 +69,7 @@ def is_free(slot, ticket):
     Model: tests/models/proxy_ring.pml.
     """
     turn = load_volatile(slot + TURN)
-    seen_in_order()
+    wait_fence()
     return turn == ticket // SLOTS
 
 
@@ -122,7 +122,7 @@ def submit(what, pe, offset, like, value, other):
     alone = type_checks.absent(other)
 
     def impl(what, pe, offset, like, value, other):
-        ticket, posted, spins, told = take_ticket(), 0, 0, False
+        ticket, posted, spins, recorded = take_ticket(), 0, 0, False
         slot = slot_of(ring_address(), ticket)
         # Work-items in lockstep leave a loop together. A work-item with a free slot must post inside the loop: the slot
         # for which its neighbour waits may become free only after that.
@@ -135,10 +135,10 @@ def submit(what, pe, offset, like, value, other):
                 posted = 1
             spins += 1
             if spins & SPINS == 0:
-                told = tell_proxy(load_volatile(ring_address()), ticket - SLOTS, told)
+                recorded = record_proxy_wait(load_volatile(ring_address()), ticket - SLOTS, recorded)
             posted = opaque(posted)
-        if told:
-            forget()
+        if recorded:
+            clear_wait_record()
         return ticket
 
     return impl
@@ -152,14 +152,14 @@ def await_ticket(ticket):
     """
     if PROXIED:
         ring = ring_address()
-        spins, told, served = 0, False, completed(ring)
+        spins, recorded, served = 0, False, completed(ring)
         while served <= ticket:
             spins += 1
             if spins & SPINS == 0:
-                told = tell_proxy(served, ticket, told)
+                recorded = record_proxy_wait(served, ticket, recorded)
             served = completed(ring)
-        if told:
-            forget()
+        if recorded:
+            clear_wait_record()
 
 
 @device_func
@@ -169,7 +169,7 @@ def has_sent(ring, ticket):
     Model: tests/models/proxy_ring.pml.
     """
     turn = load_volatile(slot_of(ring, ticket) + TURN)
-    seen_in_order()
+    wait_fence()
     return turn > ticket // SLOTS
 
 
@@ -178,10 +178,10 @@ def await_put(ticket):
     """Wait until the source buffer of the put with this ticket may be reused (local completion)."""
     if PROXIED:
         ring = ring_address()
-        spins, told = 0, False
+        spins, recorded = 0, False
         while not has_sent(ring, ticket):
             spins += 1
             if spins & SPINS == 0:
-                told = tell_proxy(load_volatile(ring), ticket, told)
-        if told:
-            forget()
+                recorded = record_proxy_wait(load_volatile(ring), ticket, recorded)
+        if recorded:
+            clear_wait_record()

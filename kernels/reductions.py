@@ -22,15 +22,15 @@ from .combining import (
     is_half,
     is_scan,
     load_units,
-    nothing,
     own_array,
     reduce_blocks,
     store_units,
     tiles_at,
+    zero_units,
 )
 from .copy import copy_bytes
 from .intrinsics import compiled, opaque, rank_in
-from .long_waits import note_begun
+from .long_waits import record_begun_call
 from .nodes import after, spans_nodes
 from .options import CHECK, COPIES_BY_PROXY, LEVELS, PROXIED
 from .peers import on_peer, peer_delta
@@ -150,7 +150,7 @@ def reduce_rows(sample, call, rows, members, group):
 @compiled
 def reduce_tile(sample, call, flow, group, site):
     """Run a reduction of tiles; return 0, or -1 when this PE is not in the team."""
-    note_begun(site)
+    record_begun_call(site)
     status, rows = enter_tile(call, flow, group)
     if status > 0:
         reduce_rows(sample, call, rows, members_of(call.team), group)
@@ -171,7 +171,7 @@ def reduce_element(sample, call, members, site):
     number = next_number(call.team)
     slots = slots_of_number(call.team, number)
     header, blocks, apart = header_at(slots, me), blocks_at(call.team, slots), block_step(call.itemsize)
-    like = nothing(sample, ELEMENT)
+    like = zero_units(sample, ELEMENT)
     mine = load_units(call.source, 0, like)
     for step in range(1, size):
         pe = start + after(me, step, size) * stride
@@ -209,7 +209,7 @@ def reduce(sample, call, flow, group, site):
             group_sync(group)
             return 0
         call = of_size(call, opaque(count))
-    note_begun(site)
+    record_begun_call(site)
     by_nodes = LEVELS and not is_scan(sample) and not is_half(sample) and is_team(call.team) and spans_nodes(call.team)
     if LEVELS and by_nodes:
         count = count_of(call, flow, members_of(call.team).size)

@@ -20,7 +20,7 @@ from ishmem.common.call_id import REFUSED
 
 from .barrier import next_number
 from .collective_calls import ALIGN, end_phase, id_of, part_of, put_small_blocks
-from .combining import ELEMENT, Blocks, combined, load_units, nothing, reduce_blocks, store_units
+from .combining import ELEMENT, Blocks, combined, load_units, reduce_blocks, store_units, zero_units
 from .copy import copy_bytes
 from .intrinsics import bytes_of, compiled, rank_in, size_of
 from .nodes import nodes_of, pe_in, step_at
@@ -30,6 +30,7 @@ from .proxy_ring import await_ticket
 from .rendezvous import (
     block_step,
     distance_to_table,
+    exchange_with_nodes,
     group_broadcast,
     group_sync,
     may_go_on,
@@ -38,7 +39,6 @@ from .rendezvous import (
     member_at,
     release_near,
     slots_of,
-    tell_and_hear,
 )
 from .spec_constants import tile_bytes, tiles
 from .teams import members_of
@@ -70,7 +70,7 @@ def between(sample, nodes, members, nbytes, meeting, same, group):
         if rank_in(group) == 0:
             if step.n_runs and nbytes:
                 copy_by_proxy(PUT, step.partner, own, total, nbytes)
-            same = tell_and_hear(step, meeting, same)
+            same = exchange_with_nodes(step, meeting, same)
         group_sync(group)
         if step.takes and not step.is_whole:
             first, second = (theirs, total) if step.is_second else (total, theirs)
@@ -148,7 +148,7 @@ def distance_to_leader(nodes, call):
 @compiled
 def on_node(sample, call, nodes, begin, count, workers):
     """Combine ``count`` elements of the members on this node; the leader gets the result."""
-    item, like, to = call.itemsize, nothing(sample, ELEMENT), on_peer(call.dest, pe_in(nodes.near, 0))
+    item, like, to = call.itemsize, zero_units(sample, ELEMENT), on_peer(call.dest, pe_in(nodes.near, 0))
     first, step, end = work_item_share(count, workers.rank, workers.width)
     for i in range(begin + first, begin + end, step):
         origin = call.source + i * item
@@ -161,7 +161,7 @@ def on_node(sample, call, nodes, begin, count, workers):
 @compiled
 def add_nodes(sample, first, last, own, at, tiles, nbytes, workers):
     """Combine tiles of nodes ``first`` to ``last`` onto the result; node ``own`` has its tile at ``at``."""
-    like, result = nothing(sample, ELEMENT), tiles.result
+    like, result = zero_units(sample, ELEMENT), tiles.result
     item = bytes_of(like)
     begin, step, end = work_item_share(nbytes // item, workers.rank, workers.width)
     for i in range(begin, end, step):

@@ -119,7 +119,7 @@ def max_payload(_context):
     return types.int64(), lambda _context, _builder, _signature, _arguments: ir.IntType(64)(_slot_bytes() - PAYLOAD)
 
 
-of_item = memory_fence(GROUP)
+group_fence = memory_fence(GROUP)
 routine_of = compiled(call_id.routine_of)
 
 
@@ -136,7 +136,7 @@ def group_sync(group):
         return lambda group: None
 
     def impl(group):
-        of_item()
+        group_fence()
         group_barrier(group)
 
     return impl
@@ -382,7 +382,7 @@ def exchange(nodes, meeting, carried, same):
         for run in range(step.n_runs):
             first, count = run_at(step.runs, run)
             put_carried(step.partner, meeting, first, count, carried)
-        same = tell_and_hear(step, meeting, same)
+        same = exchange_with_nodes(step, meeting, same)
     return same
 
 
@@ -407,7 +407,7 @@ def put_here(leader, address, nbytes):
 
 
 @compiled
-def tell_and_hear(step, meeting, same):
+def exchange_with_nodes(step, meeting, same):
     """Tell the other leader of a step of what has been put to it, and wait for what it puts; both with digests.
 
     Requests to one PE are executed in order, so the number in the line arrives last.

@@ -26,14 +26,14 @@ from .memory_orders import SIGNAL
 from .options import LATE
 from .proxy import has_atomics, mark_held, signal_by_proxy
 from .runtime_checks import allowed, is_sig_op, value_fits
-from .wait import await_element, seen_in_order
+from .wait import await_element, wait_fence
 
 SIGNAL_FETCH, SIGNAL_WAIT_UNTIL = map(number, ("signal_fetch", "signal_wait_until"))
 PUT_SIGNAL = number("put_signal, signal_set or signal_add")
 
 SET, ADD = int(Rmw.SWAP), int(Rmw.ADD)
 
-before_signal = memory_fence(SIGNAL)
+signal_fence = memory_fence(SIGNAL)
 
 
 def _check(routine: str, sig_addr: Any, index: Any, pe: Any = 0, signal: Any = None) -> None:
@@ -86,7 +86,7 @@ def update_after(sig_addr, signal, sig_op, pe, index, since):
 def _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0):
     since = mark_held()
     rma.put(dest, source, pe, nelems)
-    before_signal()
+    signal_fence()
     update_after(sig_addr, signal, sig_op, pe, index, since)
 
 
@@ -94,10 +94,10 @@ def _put_signal(dest, source, sig_addr, signal, sig_op, pe, nelems=None, index=0
 def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, nelems=None, index=0):
     since = mark_held() if rank_in(group) == 0 else 0
     rma.put_work_group(dest, source, pe, group, nelems)  # type: ignore[attr-defined]  # made from the table
-    before_signal()  # each work-item orders its own stores
+    signal_fence()  # each work-item orders its own stores
     group_barrier(group)
     if rank_in(group) == 0:
-        before_signal()
+        signal_fence()
         update_after(sig_addr, signal, sig_op, pe, index, since)
     group_barrier(group)
 
@@ -106,7 +106,7 @@ def _put_signal_work_group(dest, source, sig_addr, signal, sig_op, pe, group, ne
 def _signal_fetch(sig_addr, index=0):
     if allowed(SIGNAL_FETCH, sig_addr, 0, index, 1):
         seen = atomic_load(address_of(sig_addr) + index * item_bytes(sig_addr), sig_addr)
-        seen_in_order()
+        wait_fence()
         return seen
     return zero_of(sig_addr)
 

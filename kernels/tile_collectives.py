@@ -11,7 +11,7 @@ from ishmem.common.violations import NOT_SYMMETRIC, TILES
 from .collective_calls import ROOT, end_phase, is_member, pack_call
 from .copy import WIDEST, get_steps, put_steps
 from .intrinsics import compiled, rank_in
-from .long_waits import note_begun
+from .long_waits import record_begun_call
 from .nodes import after
 from .options import CHECK
 from .peers import is_symmetric
@@ -89,7 +89,7 @@ def _transfer_rows(put, pe, call, rows, dest_row, group):
 @compiled
 def exchange_tile(sample, call, flow, group, site):
     """Run a broadcast or fcollect of tiles."""
-    note_begun(site)
+    record_begun_call(site)
     status, rows = enter_tile(call, flow, group)
     if status > 0:
         members = members_of(call.team)

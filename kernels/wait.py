@@ -25,13 +25,13 @@ from .intrinsics import (
     rank_in,
     zero_of,
 )
-from .long_waits import forget, gives_up, is_zero, many_looks, one_less, tell_variable
+from .long_waits import clear_wait_record, decremented, is_zero, must_end_wait, poll_limit, record_variable_wait
 from .memory_orders import WAIT
 from .runtime_checks import allowed, is_cmp, is_less, wanted_of
 
 WAIT_UNTIL, TEST = map(number, ("wait_until", "test"))
 
-seen_in_order = memory_fence(WAIT)
+wait_fence = memory_fence(WAIT)
 """Fence after a wait: later loads are not older than the awaited update."""
 
 
@@ -52,13 +52,13 @@ def compare(seen, cmp, wanted):
 
 
 @compiled
-def look_until(address, like, cmp, wanted):
+def poll_element(address, like, cmp, wanted):
     """Return the element at an address once it compares so with ``wanted``, or after many looks."""
     seen = atomic_load(address, like)
     if not compare(seen, cmp, wanted):
-        left = many_looks()
+        left = poll_limit()
         while not compare(seen, cmp, wanted):
-            left = one_less(left)
+            left = decremented(left)
             if is_zero(left):
                 break
             seen = atomic_load(address, like)
@@ -79,19 +79,19 @@ def await_element(routine, array, cmp, value, index, site):
 
     Model: tests/models/signal.pml.
     """
-    wanted, told = wanted_of(array, value), False
+    wanted, recorded = wanted_of(array, value), False
     if not (allowed(routine, array, 0, index, 1) and is_cmp(routine, cmp)):
         return zero_of(array)
     address = address_of(array) + index * item_bytes(array)
-    seen = look_until(address, array, cmp, wanted)
+    seen = poll_element(address, array, cmp, wanted)
     while not compare(seen, cmp, wanted):
-        if gives_up():
+        if must_end_wait():
             break
-        told = tell_variable(array, index, seen, cmp, wanted, site, told)
-        seen = look_until(address, array, cmp, wanted)
-    if told:
-        forget()
-    seen_in_order()
+        recorded = record_variable_wait(array, index, seen, cmp, wanted, site, recorded)
+        seen = poll_element(address, array, cmp, wanted)
+    if recorded:
+        clear_wait_record()
+    wait_fence()
     return seen
 
 
@@ -114,7 +114,7 @@ def is_true(ivar, cmp, value, index):
     address = address_of(ivar) + index * item_bytes(ivar)
     held = compare(atomic_load(address, ivar), cmp, wanted_of(ivar, value))
     if held:
-        seen_in_order()
+        wait_fence()
     return held
 
 

@@ -29,10 +29,10 @@ from .intrinsics import (
     rank_in,
     require,
 )
-from .long_waits import SPINS, forget, gives_up, skipped_looks, tell_none_of, tell_variable
+from .long_waits import SPINS, clear_wait_record, must_end_wait, record_set_wait, record_variable_wait, skipped_polls
 from .runtime_checks import allowed, is_cmp, wanted_of
 from .spec_constants import turn_counter
-from .wait import compare, seen_in_order
+from .wait import compare, wait_fence
 
 WAIT, TEST = map(number, ("wait_until_all, _any or _some", "test_all, _any or _some"))
 
@@ -103,7 +103,7 @@ def test_all(ivars, indices, cmp, wanted, status, site):
     for i in range(ivars.size):
         if not ignored(status, i) and not satisfied(ivars, i, cmp, wanted):
             return False
-    seen_in_order()
+    wait_fence()
     return True
 
 
@@ -118,7 +118,7 @@ def test_any(ivars, indices, cmp, wanted, status, site):
     i = random_index(ivars.size) if ivars.size > 1 else 0
     for _ in range(ivars.size):
         if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
-            seen_in_order()
+            wait_fence()
             return i
         i = i + 1 if i + 1 < ivars.size else 0
     return -1
@@ -138,7 +138,7 @@ def test_some(ivars, indices, cmp, wanted, status, site):
             indices[count] = i
             count += 1
     if count:
-        seen_in_order()
+        wait_fence()
     return count
 
 
@@ -150,42 +150,42 @@ def wait_until_all(ivars, indices, cmp, wanted, status, site):
     """
     if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
         return True
-    told = False
+    recorded = False
     for i in range(ivars.size):
         if not ignored(status, i) and not satisfied(ivars, i, cmp, wanted):
-            spins = skipped_looks()
+            spins = skipped_polls()
             while not satisfied(ivars, i, cmp, wanted):
                 spins += 1
                 if spins & SPINS == 0:
-                    if gives_up():
+                    if must_end_wait():
                         break
                     seen, value = variable(ivars, i), wanted_at(ivars, i, wanted)
-                    told = tell_variable(ivars, i, seen, cmp, value, site, told)
-    if told:
-        forget()
-    seen_in_order()
+                    recorded = record_variable_wait(ivars, i, seen, cmp, value, site, recorded)
+    if recorded:
+        clear_wait_record()
+    wait_fence()
     return True
 
 
-def _until(test: Any, nothing: int) -> Any:
+def _until(test: Any, zero_units: int) -> Any:
     """Make the wait that repeats ``test`` until it does not return ``nothing``; an empty set ends it at once."""
 
     @compiled
     def wait_until(ivars, indices, cmp, wanted, status, site):
         if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
-            return nothing
-        result, told = test(ivars, indices, cmp, wanted, status, None), False
-        if result == nothing and not empty(ivars, status):
-            spins = skipped_looks()
-            while result == nothing:
+            return zero_units
+        result, recorded = test(ivars, indices, cmp, wanted, status, None), False
+        if result == zero_units and not empty(ivars, status):
+            spins = skipped_polls()
+            while result == zero_units:
                 spins += 1
                 if spins & SPINS == 0:
-                    if gives_up():
+                    if must_end_wait():
                         break
-                    told = tell_none_of(ivars.size, site, told)
+                    recorded = record_set_wait(ivars.size, site, recorded)
                 result = test(ivars, indices, cmp, wanted, status, None)
-            if told:
-                forget()
+            if recorded:
+                clear_wait_record()
         return result
 
     return wait_until

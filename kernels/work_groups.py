@@ -32,7 +32,7 @@ from .intrinsics import (
     rank_in,
     require,
 )
-from .long_waits import forget, looking, tell_variable
+from .long_waits import clear_wait_record, make_word_poll, record_variable_wait
 from .memory_orders import FLAG, FLAG_SEEN, GROUP
 from .runtime_checks import report
 from .spec_constants import xe_cores
@@ -43,7 +43,7 @@ from .spec_constants import xe_cores
 SYNC = number("sync_work_groups")
 LOW_HALF = 0xFFFFFFFF
 
-of_item, publish, see = map(memory_fence, (GROUP, FLAG, FLAG_SEEN))
+group_fence, publish, see = map(memory_fence, (GROUP, FLAG, FLAG_SEEN))
 
 
 @device_function
@@ -75,23 +75,23 @@ def is_same_round(seen, before):
     return seen >> 32 == before >> 32
 
 
-look = looking(is_same_round)
+look = make_word_poll(is_same_round)
 
 
 @compiled
 def meet_groups(counter, groups, site):
     """Wait, as one work-item of its work-group, for the other work-groups."""
-    at, told = address_of(counter), False
+    at, recorded = address_of(counter), False
     before = atomic_add_word(at, 1)
     if (before & LOW_HALF) == groups - 1:
         atomic_add_word(at, (1 << 32) - groups)
         return
     seen = look(at, before)
     while is_same_round(seen, before):
-        told = tell_variable(counter, 0, seen, Cmp.GE, ((before >> 32) + 1) << 32, site, told)
+        recorded = record_variable_wait(counter, 0, seen, Cmp.GE, ((before >> 32) + 1) << 32, site, recorded)
         seen = look(at, before)
-    if told:
-        forget()
+    if recorded:
+        clear_wait_record()
 
 
 def _check(routine: str, counter: Any) -> None:
@@ -102,7 +102,7 @@ def _check(routine: str, counter: Any) -> None:
 # Model: tests/models/work_groups.pml.
 def _sync_work_groups(counter, group, site=None):
     groups = groups_of(group)
-    of_item()
+    group_fence()
     group_barrier(group)
     if rank_in(group) == 0 and may_meet(address_of(counter), counter.size, groups):
         publish()

@@ -34,7 +34,7 @@ void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t>
     h.engine.clear();
     for (uintptr_t address : engine) h.engine.push_back(reinterpret_cast<char *>(address));
     h.reaches.clear();
-    for (const char *at : h.mapped) h.reaches.push_back(is_far(at) ? &by_engine : nullptr);
+    for (const char *at : h.mapped) h.reaches.push_back(is_far(at) ? &by_network : nullptr);
     const auto near = std::count_if(h.mapped.begin(), h.mapped.end(), [](char *at) { return !is_far(at); });
     h.status.left = std::vector<std::atomic<bool>>(mapped.size());
     h.status.dead = std::vector<std::atomic<bool>>(mapped.size());
@@ -181,7 +181,7 @@ void bind_memory(nb::module_ &m) {
     });
     m.def("remove_static", [](uintptr_t own) { heap().remove_static(pointer<const char *>(own)); });
     m.def("address_on", [](int pe, uintptr_t address, size_t bytes, bool device) {
-        return reinterpret_cast<uintptr_t>(heap().for_engine({pointer<char *>(address), bytes, 1, U8, 1, true, device}, bytes, pe));
+        return reinterpret_cast<uintptr_t>(heap().copy_engine_address({pointer<char *>(address), bytes, 1, U8, 1, true, device}, bytes, pe));
     });
     m.def("write", &write_bytes);
     m.def("read", &read_bytes);
@@ -197,7 +197,7 @@ void bind_status(nb::module_ &m) {
     m.def("device_status", &device_status);
     m.def("set_lost", [](int pe) {
         heap().lose(pe);
-        if (engine() && heap().status.goes_on) engine()->forget(pe);
+        if (network_engine() && heap().status.goes_on) network_engine()->forget(pe);
     });
     m.def("forget_lost", [] { heap().status.lost = -1; });
     m.def("lost_pe", [] { return heap().status.lost.load(); });

@@ -24,25 +24,25 @@ void make_staging(StagingSetup *made, uintptr_t append_copy, uintptr_t query, ui
     for (size_t i = 0; i < events.size(); ++i) made->events[i] = pointer<void *>(events[i]);
 }
 
-void make_engine(EngineSetup *made, const std::string &library, uintptr_t byte, int any_source, uintptr_t requests, uintptr_t payloads, size_t piece, bool device_memory, const StagingSetup &staging, const std::vector<int> &sockets) {
-    new (made) EngineSetup{library, byte, requests, payloads, any_source, piece, device_memory, staging, sockets};
+void make_engine(NetworkEngineSetup *made, const std::string &library, uintptr_t byte, int any_source, uintptr_t requests, uintptr_t payloads, size_t piece, bool device_memory, const StagingSetup &staging, const std::vector<int> &sockets) {
+    new (made) NetworkEngineSetup{library, byte, requests, payloads, any_source, piece, device_memory, staging, sockets};
 }
 
 void bind_engine(nb::module_ &m) {
     nb::class_<StagingSetup>(m, "StagingSetup")
         .def(nb::init<>())
         .def("__init__", &make_staging, nb::kw_only(), nb::arg("append_copy"), nb::arg("query"), nb::arg("reset"), nb::arg("list"), nb::arg("buffers"), nb::arg("events"));
-    nb::class_<EngineSetup>(m, "EngineSetup")
+    nb::class_<NetworkEngineSetup>(m, "NetworkEngineSetup")
         .def("__init__", &make_engine, nb::kw_only(), nb::arg("library"), nb::arg("byte"), nb::arg("any_source"), nb::arg("requests"), nb::arg("payloads"), nb::arg("piece"), nb::arg("device_memory"), nb::arg("staging"), nb::arg("sockets"));
     m.def("start_engine", &start_engine);
     m.def("stop_engine", &stop_engine);
-    m.def("drive_engine", [] { return engine() && engine()->drive(); });
-    m.def("drain_engine", [] { return !engine() || engine()->drain(); });
-    m.def("engine_problem", [] { return engine() ? engine()->problem() : 0; });
-    m.def("direct_payloads", [] { return engine() ? engine()->direct() : 0; });
-    m.def("staged_payloads", [] { return engine() ? engine()->staged() : 0; });
+    m.def("drive_engine", [] { return network_engine() && network_engine()->drive(); });
+    m.def("drain_engine", [] { return !network_engine() || network_engine()->drain(); });
+    m.def("engine_problem", [] { return network_engine() ? network_engine()->problem() : 0; });
+    m.def("direct_payloads", [] { return network_engine() ? network_engine()->direct() : 0; });
+    m.def("staged_payloads", [] { return network_engine() ? network_engine()->staged() : 0; });
     m.def("engine_traffic", [] {
-        const Traffic sent = engine() ? engine()->traffic() : Traffic{};
+        const Traffic sent = network_engine() ? network_engine()->traffic() : Traffic{};
         return nb::make_tuple(sent.requests, sent.asking, sent.answers, sent.round_trips, sent.rounds);
     });
     m.attr("STAGES") = Staging::STAGES;
@@ -68,7 +68,7 @@ void bind_network(nb::module_ &m) {
     m.def("set_regions", &set_regions, nb::kw_only(), nb::arg("mirrors"), nb::arg("mirror_bytes"), nb::arg("departures"), nb::arg("landings"));
     m.def("departure_bytes", &departure_bytes);
     m.def("landing_bytes", &landing_bytes);
-    m.attr("PEER_BYTES") = Engine::peer_bytes();
+    m.attr("PEER_BYTES") = NetworkEngine::peer_bytes();
     m.def("far_address", [](int pe, uint64_t place) { return reinterpret_cast<uintptr_t>(far_address(pe, place)); });
     m.def("is_far", [](uintptr_t address) { return is_far(pointer<char *>(address)); });
     m.def("copy", &copy_addresses);

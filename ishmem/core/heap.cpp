@@ -120,7 +120,7 @@ char *Heap::remote(const View &view, size_t bytes, Py_ssize_t pe) const {
     return target ? target + offset : nullptr;
 }
 
-char *Heap::for_engine(const View &view, size_t bytes, Py_ssize_t pe) const {
+char *Heap::copy_engine_address(const View &view, size_t bytes, Py_ssize_t pe) const {
     const auto place = static_cast<size_t>(pe);
     if (const ptrdiff_t offset = view.device ? offset_of(view.address, bytes) : -1; offset >= 0) return engine[place] + offset;
     const auto [number, offset] = static_place(view.address, bytes);

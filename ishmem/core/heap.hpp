@@ -140,7 +140,7 @@ struct Heap {
     char *remote(const View &view, size_t bytes, Py_ssize_t pe) const;
 
     // The address on `pe` that the copy engine takes; null for memory that is not symmetric.
-    char *for_engine(const View &view, size_t bytes, Py_ssize_t pe) const;
+    char *copy_engine_address(const View &view, size_t bytes, Py_ssize_t pe) const;
 
     // Host address on `pe` of one element of a symmetric array; null when an argument is invalid.
     char *element(PyObject *array, PyObject *pe, PyObject *index, View &view) const;

@@ -283,7 +283,7 @@ template <class Done>
 bool Late::advance_until(Done done) {
     for (unsigned idle = 0; !done(); ++idle) {
         if (stop_ || heap().status.has_lost()) return false;
-        if (engine()->advance()) idle = 0;
+        if (network_engine()->advance()) idle = 0;
         else if (long_idle(idle)) nap(NAP);
         else sched_yield();
     }
@@ -304,7 +304,7 @@ void Late::store(const Held &held, char *at, const std::vector<char> &data) {
 void Late::send(char *far, const char *from, size_t bytes) {
     for (size_t done = 0; done < bytes; done += EAGER) {
         const size_t part = std::min(EAGER, bytes - done);
-        const auto put = [&] { return engine()->put(far + done, from + done, part, engine()->background); };
+        const auto put = [&] { return network_engine()->put(far + done, from + done, part, network_engine()->background); };
         if (!advance_until(put)) return;
     }
 }
@@ -313,16 +313,16 @@ void Late::load(const Held &held, char *at) {
     if (!is_far(at)) return copy(held.mover, at, held.local, held.bytes, false);
     std::vector<char> data(held.bytes);
     Group *group = new Group;
-    bool done = advance_until([&] { return engine()->get(data.data(), at, held.bytes, *group); });
+    bool done = advance_until([&] { return network_engine()->get(data.data(), at, held.bytes, *group); });
     done = done && advance_until([&] { return group->pending == 0; });
     if (done) copy(held.mover, data.data(), held.local, held.bytes, false);
     else leak(data);
-    engine()->abandon(group);
+    network_engine()->abandon(group);
 }
 
 void Late::update(const Held &held, char *at) {
     if (!is_far(at)) update_element(held.rmw, at, held.item, held.value, 0, nullptr);
-    else advance_until([&] { return engine()->update(at, held.rmw, held.item, held.value); });
+    else advance_until([&] { return network_engine()->update(at, held.rmw, held.item, held.value); });
 }
 
 // Reads the source buffer of a nonblocking put, and notes whether it has changed since the call.

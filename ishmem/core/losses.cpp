@@ -27,15 +27,15 @@ constexpr std::chrono::milliseconds STEP{10};
 
 constexpr size_t PEEKED = 64 << 10;
 
-class Teller {
+class LossNotifier {
   public:
     // `counted` is the number of losses that the hub of this node has counted; `stream` the connection to a hub elsewhere.
-    Teller(const int64_t *counted, int stream, int64_t *word, int64_t skipped)
+    LossNotifier(const int64_t *counted, int stream, int64_t *word, int64_t skipped)
         : counted_(counted), stream_(stream), word_(word), skipped_(skipped), messages_(stream < 0 ? 0 : PEEKED) {
         thread_ = std::thread([this] { run(); });
     }
 
-    ~Teller() {
+    ~LossNotifier() {
         {
             std::lock_guard<std::mutex> lock(mutex_);
             stopped_ = true;
@@ -103,7 +103,7 @@ class Teller {
     std::thread thread_;
 };
 
-Teller *teller = nullptr;
+LossNotifier *teller = nullptr;
 
 }  // namespace
 
@@ -112,7 +112,7 @@ void bind_losses(nb::module_ &m) {
         heap().status.goes_on = true;
         char *own = heap().mapped[static_cast<size_t>(heap().me)];
         const auto at = reinterpret_cast<const int64_t *>(counted);
-        teller = new Teller(at, stream, reinterpret_cast<int64_t *>(own + offset), skipped);
+        teller = new LossNotifier(at, stream, reinterpret_cast<int64_t *>(own + offset), skipped);
     });
     m.def("heard_of_loss", [](int pe, bool news) { if (teller) teller->heard(pe, news); });
     m.def("has_unheard_loss", [] { return teller && teller->leads(); });

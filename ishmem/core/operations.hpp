@@ -72,7 +72,7 @@ struct ArrayRange {
 struct Ends {
     char *to;
     const char *from;
-    bool of_engine;
+    bool by_copy_engine;
 };
 
 // Finds the addresses of a put or get in `messages` of `size` bytes; false when the range on the other PE has none, or with

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine.hpp"
+#include "network_engine.hpp"
 #include "operations.hpp"
 #include "transport.hpp"
 
@@ -24,7 +24,7 @@ constexpr int FIRST_LOOKS = 10;  // times the looks of a round, before the first
 // engine is driven; microseconds of a sleep.
 constexpr unsigned SPINS = 100, SPINS_MOVING = 2000, NAP = 20;
 
-inline bool long_idle(unsigned rounds) { return rounds > (engine()->moves() ? SPINS_MOVING : SPINS); }
+inline bool long_idle(unsigned rounds) { return rounds > (network_engine()->moves() ? SPINS_MOVING : SPINS); }
 
 // Sleeps; a thread's timers are late by up to 50 us unless its slack is reduced.
 inline void nap(unsigned microseconds) {
@@ -60,7 +60,7 @@ class Pause {
     bool crowded;
 };
 
-// Rounds per call of Engine::drive(). Where PEs of this node are awaited, most rounds only yield: with few cores, the
+// Rounds per call of NetworkEngine::drive(). Where PEs of this node are awaited, most rounds only yield: with few cores, the
 // awaited PE needs them, and a call of MPI takes longer than a look at shared memory.
 constexpr unsigned FROM_NETWORK = 1, FROM_NODE = 8;
 
@@ -77,9 +77,9 @@ bool compare(T seen, int how, T wanted) {
 }
 
 // Reports a long wait to Python: after every slice that it goes on, and at its end. See ishmem/runtime/long_waits.py.
-class Story {
+class WaitReport {
  public:
-    ~Story() {
+    ~WaitReport() {
         if (told) tell_wait(false);
     }
     bool goes_on() { return told = true, tell_wait(true); }
@@ -92,7 +92,7 @@ class Story {
 // Between nodes the first round is as short as the others: it ends with driving the engine.
 template <class Looks>
 bool poll_first(Looks looks, int per_round = heap().looks) {
-    const int first = per_round > 1 && !engine() ? FIRST_LOOKS * per_round : per_round;
+    const int first = per_round > 1 && !network_engine() ? FIRST_LOOKS * per_round : per_round;
     for (int round = 0; round < FIRST_ROUNDS; ++round) {
         if (looks(round ? per_round : first)) return true;
         sched_yield();
@@ -107,7 +107,7 @@ namespace TRANSPORT {
 template <class Done, class Hopeless>
 Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_drive = FROM_NETWORK, int looks = heap().looks) {
     begin_wait();
-    Engine *const between_nodes = engine();
+    NetworkEngine *const between_nodes = network_engine();
     unsigned idle = 0, rounds = 0;
     const auto seen = [&](int times) {
         for (int look = 0; look < times; ++look)
@@ -122,7 +122,7 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
     const auto limit =
         begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limited ? timeout : 0));
     Pause pause(begin, heap().crowded);
-    Story story;
+    WaitReport story;
     for (;;) {
         bool satisfied = false, given_up = false, late = false;
         Py_BEGIN_ALLOW_THREADS

@@ -140,7 +140,7 @@ bool Proxy::begin() {
 void Proxy::ask() {
     for (asked = std::max(asked, finished); asked < next; ++asked) {
         Begun &each = begun[static_cast<size_t>(asked - finished)];
-        if (each.group && each.puts()) each.mark = engine()->mark(static_cast<int>(each.request.pe));
+        if (each.group && each.puts()) each.mark = network_engine()->mark(static_cast<int>(each.request.pe));
     }
 }
 
@@ -176,7 +176,7 @@ char *Proxy::own(const Request &request, Begun &each) {
     const Heap &h = heap();
     char *local = reinterpret_cast<char *>(request.operand);
     if (local >= h.base && local < h.base + h.size) return h.mapped[static_cast<size_t>(h.me)] + (local - h.base);
-    if ((each.direct = engine()->is_direct(request.bytes()))) return local;
+    if ((each.direct = network_engine()->is_direct(request.bytes()))) return local;
     each.buffer.resize(request.bytes());
     if (request.kind() == Put) note(copy(each.buffer.data(), local, request.bytes(), true));
     return each.buffer.data();
@@ -186,13 +186,13 @@ char *Proxy::own(const Request &request, Begun &each) {
 // Model: tests/models/host_puts.pml.
 void Proxy::begin_quiet(Begun &each) {
     __atomic_exchange_n(&header->host_puts, 0, __ATOMIC_RELEASE);
-    each.mark = engine()->mark();  // under the mutex of puts: one that is not in it sets host_puts later
+    each.mark = network_engine()->mark();  // under the mutex of puts: one that is not in it sets host_puts later
 }
 
 // Hands a request to the engine; false when the engine has no room or credit at present.
 bool Proxy::begin_far(Begun &each, char *far) {
     Request &request = *each.slot;
-    Engine &e = *engine();
+    NetworkEngine &e = *network_engine();
     each.group = new Group;
     bool started = true;
     const uint64_t value = static_cast<uint64_t>(request.operand), cond = static_cast<uint64_t>(request.other);
@@ -212,20 +212,20 @@ bool Proxy::begin_far(Begun &each, char *far) {
 }
 
 bool Proxy::is_done(Begun &each) {
-    const bool is_quiet = each.request.kind() == Quiet || (each.request.kind() == Complete && engine());
+    const bool is_quiet = each.request.kind() == Quiet || (each.request.kind() == Complete && network_engine());
     const bool given_up = heap().status.has_lost() && !heap().status.goes_on;
-    if (is_quiet) return given_up || engine()->is_quiet(each.mark);
+    if (is_quiet) return given_up || network_engine()->is_quiet(each.mark);
     if (!each.group) return true;
     if (!given_up) {  // with a lost PE the request may never complete
         if (each.group->pending) return false;
-        if (each.puts() && (finished >= asked || !engine()->complete(each.mark))) return false;
+        if (each.puts() && (finished >= asked || !network_engine()->complete(each.mark))) return false;
     }
     const Request &request = each.request;
     if (each.group->lost) note(LostPe);
     if (request.kind() == AtomicRmw) each.slot->operand = each.group->value;
     if (request.kind() == Get && !each.buffer.empty()) note(copy(each.buffer.data(), reinterpret_cast<char *>(request.operand), each.buffer.size(), false));
     if (each.group->pending) new std::vector<char>(std::move(each.buffer));  // MPI may still use it
-    engine()->abandon(each.group);
+    network_engine()->abandon(each.group);
     return true;
 }
 
@@ -253,7 +253,7 @@ void Proxy::order_held(Begun &each) {
         case MarkHeld: each.slot->operand = static_cast<int64_t>(late->mark()); return;
         default: late->complete();
     }
-    if (engine()) begin_quiet(each);
+    if (network_engine()) begin_quiet(each);
 }
 
 int copy_by_proxy(char *far, char *local, size_t bytes, bool put);
@@ -336,7 +336,7 @@ void start_proxy(const ProxySetup &setup) {
     proxy->slots = static_cast<int64_t>(setup.slots);
     proxy->tickets = reinterpret_cast<const int64_t *>(h.mapped[static_cast<size_t>(h.me)] + setup.tickets);
     proxy->setup = setup;
-    if (Engine *e = engine())
+    if (NetworkEngine *e = network_engine())
         e->also = [] {
             const std::unique_lock<std::mutex> lock(proxy_mutex, std::try_to_lock);
             return lock && proxy && proxy->step();
@@ -348,7 +348,7 @@ void stop_proxy() {
     if (!proxy) return;
     proxy->stop = true;
     if (proxy->thread.joinable()) proxy->thread.join();
-    if (Engine *e = engine()) e->also = nullptr;
+    if (NetworkEngine *e = network_engine()) e->also = nullptr;
     const std::lock_guard<std::mutex> lock(proxy_mutex);
     proxy.reset();
 }
@@ -358,7 +358,7 @@ Outcome drain_proxy() {
     const int64_t wanted = load(proxy->tickets);
     const auto done = [=] { return load(&proxy->header->completed) >= wanted; };
     if (done()) return Satisfied;
-    if (Engine *e = engine()) e->mark();  // the acknowledgements of the host's puts come meanwhile
+    if (NetworkEngine *e = network_engine()) e->mark();  // the acknowledgements of the host's puts come meanwhile
     return poll(done, [] { return device_status() != 0; }, -1.0);  // a failed kernel may leave an incomplete request
 }
 

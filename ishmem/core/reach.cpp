@@ -6,7 +6,7 @@
 namespace ishmem {
 namespace {
 
-class EngineReach final : public Reach {
+class NetworkReach final : public Reach {
  public:
     bool put(const Copy &copy, const Caller &caller) const override {
         return remote_put(copy.to, copy.from, copy.bytes, caller.local, caller.nbi);
@@ -62,12 +62,12 @@ class LateReach final : public Reach {
     }
 };
 
-const EngineReach engine_reach;
+const NetworkReach network_reach;
 const LateReach late_reach;
 
 }  // namespace
 
-const Reach &by_engine = engine_reach;
+const Reach &by_network = network_reach;
 const Reach &by_late = late_reach;
 
 }  // namespace ishmem

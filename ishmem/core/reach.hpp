@@ -25,7 +25,7 @@ class Reach {
     ~Reach() = default;
 };
 
-extern const Reach &by_engine;  // of PEs on other nodes
+extern const Reach &by_network;  // of PEs on other nodes
 extern const Reach &by_late;    // of all other PEs, where late_delivery.hpp holds operations
 
 // The way to a far address.

@@ -19,7 +19,7 @@ template <class Done, class Hopeless>
 Outcome drive_until(Done done, Hopeless hopeless) {
     for (unsigned idle = 0;; ++idle) {
         if (done()) return Satisfied;
-        if (engine()->drive()) idle = 0;
+        if (network_engine()->drive()) idle = 0;
         else if (hopeless()) return Lost;
         else if (long_idle(idle)) nap(NAP);
         else sched_yield();
@@ -36,7 +36,7 @@ Outcome await(Done done, Hopeless hopeless = is_lost) {
 bool await_group(Group *group, PyObject *keep) {
     const bool ended = await([=] { return group->pending == 0; }) == Satisfied, done = ended && !group->lost;
     if (!ended) Py_XINCREF(keep);  // never released: pending operations may still access its memory
-    engine()->abandon(group);
+    network_engine()->abandon(group);
     return done;
 }
 
@@ -60,7 +60,7 @@ void keep_until_quiet(PyObject *object) {
 
 // Releases the arrays of operations that have ended, where the caller has the GIL.
 void release_kept() {
-    if (kept.empty() || !PyGILState_Check() || engine()->background.pending) return;
+    if (kept.empty() || !PyGILState_Check() || network_engine()->background.pending) return;
     std::vector<PyObject *> free;
     free.swap(kept);
     for (PyObject *object : free) Py_DECREF(object);
@@ -70,7 +70,7 @@ void release_kept() {
 Outcome settled(Outcome outcome) {
     if (outcome != Satisfied) return outcome;
     release_kept();
-    return engine()->background.lost.exchange(false) ? Lost : Satisfied;
+    return network_engine()->background.lost.exchange(false) ? Lost : Satisfied;
 }
 
 // Waits for the operations of a group; null: there are none.
@@ -86,13 +86,13 @@ bool remote_put_uncounted(char *far, const void *from, size_t bytes) {
     const char *start = static_cast<const char *>(from);
     for (size_t done = 0; done < bytes; done += EAGER) {
         const size_t part = std::min(EAGER, bytes - done);
-        if (!start_or_wait([&] { return engine()->put(far + done, start + done, part, engine()->background, false); })) return false;
+        if (!start_or_wait([&] { return network_engine()->put(far + done, start + done, part, network_engine()->background, false); })) return false;
     }
     return true;
 }
 
 bool remote_put(char *far, const char *from, size_t bytes, PyObject *keep, bool nbi) {
-    Engine &e = *engine();
+    NetworkEngine &e = *network_engine();
     if (!bytes) return true;
     if (bytes <= EAGER || nbi) {
         if (!start_put([&] { return e.put(far, from, bytes, e.background); })) return false;
@@ -106,7 +106,7 @@ bool remote_put(char *far, const char *from, size_t bytes, PyObject *keep, bool 
 }
 
 bool remote_get(char *into, const char *far, size_t bytes, PyObject *keep, bool nbi) {
-    Engine &e = *engine();
+    NetworkEngine &e = *network_engine();
     if (!bytes) return true;
     Group *group = nbi ? &e.background : new Group;
     const bool started = start_or_wait([&] { return e.get(into, far, bytes, *group); });
@@ -120,11 +120,11 @@ bool remote_get(char *into, const char *far, size_t bytes, PyObject *keep, bool 
 }
 
 bool remote_update(char *far, int rmw, size_t item, uint64_t value) {
-    return start_put([&] { return engine()->update(far, rmw, item, value); });
+    return start_put([&] { return network_engine()->update(far, rmw, item, value); });
 }
 
 bool remote_atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t cond, uint64_t &old) {
-    Engine &e = *engine();
+    NetworkEngine &e = *network_engine();
     Group *group = new Group;
     bool done = start_or_wait([&] { return e.atomic(far, rmw, item, value, cond, *group); });
     done = done && await([=] { return group->pending == 0; }) == Satisfied && !group->lost;
@@ -134,7 +134,7 @@ bool remote_atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t con
 }
 
 Outcome remote_quiet() {
-    Engine *e = engine();
+    NetworkEngine *e = network_engine();
     if (!e) return Satisfied;
     const Mark mark = e->mark();
     const Outcome outcome = await([&] { return e->is_quiet(mark); });
@@ -142,31 +142,31 @@ Outcome remote_quiet() {
 }
 
 Outcome remote_flush() {
-    Engine *e = engine();
+    NetworkEngine *e = network_engine();
     if (!e) return Satisfied;
     const Outcome outcome = await([=] { return e->background.pending == 0; });
     return settled(outcome);
 }
 
 Gets::~Gets() {
-    if (group_) engine()->abandon(group_);
+    if (group_) network_engine()->abandon(group_);
 }
 
 bool Gets::start(char *into, const char *from, size_t bytes) {
     if (!is_far(from)) return copy_any(into, from, bytes);
     if (!group_) group_ = new Group;
-    return !bytes || start_or_wait([&] { return engine()->get(into, from, bytes, *group_); });
+    return !bytes || start_or_wait([&] { return network_engine()->get(into, from, bytes, *group_); });
 }
 
 Outcome Gets::await() { return await_all(group_); }
 
 Puts::~Puts() {
-    if (group_) engine()->abandon(group_);
+    if (group_) network_engine()->abandon(group_);
 }
 
 bool Puts::start(char *far, const char *from, size_t bytes) {
     if (!group_) group_ = new Group;
-    return start_or_wait([&] { return engine()->put(far, from, bytes, *group_, false); });
+    return start_or_wait([&] { return network_engine()->put(far, from, bytes, *group_, false); });
 }
 
 Outcome Puts::await() { return await_all(group_); }

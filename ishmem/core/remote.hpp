@@ -3,7 +3,7 @@
 #pragma once
 #include <cstring>
 
-#include "engine.hpp"
+#include "network_engine.hpp"
 #include "operations.hpp"
 #include "transport.hpp"
 

@@ -13,13 +13,13 @@ namespace {
 // MPI takes that for the messages to or from `remote`, of which each has `size` bytes.
 char *own(const View &view, size_t bytes, Access access, const char *remote, size_t size, size_t messages) {
     if (char *place = heap().local(view, bytes)) return place;
-    const bool far = is_far(remote) && &reach_of(remote) == &by_engine, direct = far && engine()->is_direct(size);
+    const bool far = is_far(remote) && &reach_of(remote) == &by_network, direct = far && network_engine()->is_direct(size);
     if (far && !direct && access == Access::Read && size >= heap().cutover) return nullptr;
     if (!direct) {
         char *place = private_memory().place(view.address, bytes, access);
         return place || !map_private(view.address, size, access) ? place : private_memory().place(view.address, bytes, access);
     }
-    engine()->count_direct(messages);
+    network_engine()->count_direct(messages);
     return view.address;
 }
 
@@ -31,11 +31,11 @@ bool find_ends(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool
     if (!remote) return false;
     const bool large = (to.view.device || from.view.device) && size >= heap().cutover_to(pe);
     char *local = large ? nullptr : own(near.view, near.bytes, is_put ? Access::Read : Access::Write, remote, size, messages);
-    ends.of_engine = !local;
-    if (!local) local = near.view.address, remote = heap().for_engine(far.view, far.bytes, pe);
+    ends.by_copy_engine = !local;
+    if (!local) local = near.view.address, remote = heap().copy_engine_address(far.view, far.bytes, pe);
     ends.to = is_put ? remote : local;
     ends.from = is_put ? local : remote;
-    return !ends.of_engine || !PyErr_Occurred();
+    return !ends.by_copy_engine || !PyErr_Occurred();
 }
 
 bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &count) {
@@ -82,7 +82,7 @@ Made move(const Operands &t, bool is_put, const Caller &caller) {
     const size_t bytes = t.count * t.to.item;
     Ends ends;
     if (!find_ends({t.to, bytes}, {t.from, bytes}, t.pe, is_put, bytes, 1, ends)) return Made::NotMade;
-    if (ends.of_engine) return copy_by_engine(ends.to, ends.from, bytes, caller.local) ? Made::ByEngine : Made::NotMade;
+    if (ends.by_copy_engine) return copy_by_engine(ends.to, ends.from, bytes, caller.local) ? Made::ByEngine : Made::NotMade;
     return run({ends.to, ends.from, bytes, t.to.item}, caller) ? Made::ByHost : Made::NotMade;
 }
 

@@ -1,7 +1,7 @@
 // The target's side of the engine: executes the requests of other PEs on this PE's memory. See engine.hpp.
 #include <algorithm>
 
-#include "engine.hpp"
+#include "network_engine.hpp"
 #include "operations.hpp"
 
 namespace ishmem {
@@ -22,7 +22,7 @@ size_t payload_of(const Record &record) {
 
 }  // namespace
 
-void Engine::take(const Packet &packet) {
+void NetworkEngine::take(const Packet &packet) {
     const PacketHeader &header = packet.header;
     Peer &peer = peers_[static_cast<size_t>(header.from)];
     if (peer.lost) return;
@@ -37,7 +37,7 @@ void Engine::take(const Packet &packet) {
     list(header.from);
 }
 
-void Engine::take_answers(const Packet &packet) {
+void NetworkEngine::take_answers(const Packet &packet) {
     for (size_t at = 0; at < packet.header.used;) {
         Record record;
         std::memcpy(&record, packet.records + at, sizeof record);
@@ -54,7 +54,7 @@ void Engine::take_answers(const Packet &packet) {
 
 // Executes the records of a packet from offset `from` on. Returns the offset behind the Order at which it had to
 // stop, or the end of the records.
-size_t Engine::serve(int pe, const Packet &packet, size_t from) {
+size_t NetworkEngine::serve(int pe, const Packet &packet, size_t from) {
     for (size_t at = from; at < packet.header.used;) {
         Record record;
         std::memcpy(&record, packet.records + at, sizeof record);
@@ -66,7 +66,7 @@ size_t Engine::serve(int pe, const Packet &packet, size_t from) {
     return packet.header.used;
 }
 
-void Engine::serve_deferred(int pe) {
+void NetworkEngine::serve_deferred(int pe) {
     Peer &peer = peers_[static_cast<size_t>(pe)];
     while (!peer.deferred.empty() && !peer.arriving) {
         auto &[packet, at] = peer.deferred.front();
@@ -77,7 +77,7 @@ void Engine::serve_deferred(int pe) {
     }
 }
 
-void Engine::perform(int pe, const Record &record, const char *payload, uint64_t packet) {
+void NetworkEngine::perform(int pe, const Record &record, const char *payload, uint64_t packet) {
     const bool amo = record.kind == Kind::Atomic || record.kind == Kind::Update;
     char *at = own(record.place, amo ? record.item : record.bytes);
     if (!at) return check(-1, pe);  // the origin's checks should have rejected it: the origin counts as lost
@@ -94,7 +94,7 @@ void Engine::perform(int pe, const Record &record, const char *payload, uint64_t
     }
 }
 
-void Engine::perform_atomic(int pe, const Record &record, const char *payload) {
+void NetworkEngine::perform_atomic(int pe, const Record &record, const char *payload) {
     uint64_t operands[2];
     std::memcpy(operands, payload, sizeof operands);
     uint64_t old;
@@ -103,7 +103,7 @@ void Engine::perform_atomic(int pe, const Record &record, const char *payload) {
     if (record.kind == Kind::Atomic) reply(pe, record.slot, &old, sizeof old);
 }
 
-void Engine::reply(int pe, uint32_t slot, const void *payload, size_t bytes) {
+void NetworkEngine::reply(int pe, uint32_t slot, const void *payload, size_t bytes) {
     Peer &peer = peers_[static_cast<size_t>(pe)];
     if (peer.answers && !peer.answers->has_room(bytes)) {
         ++traffic_.answers;
@@ -118,7 +118,7 @@ void Engine::reply(int pe, uint32_t slot, const void *payload, size_t bytes) {
 }
 
 // Translates an offset in this PE's symmetric memory into an address; null when the range is in no region.
-char *Engine::own(uint64_t place, size_t bytes) const {
+char *NetworkEngine::own(uint64_t place, size_t bytes) const {
     const Heap &h = heap();
     const auto in = [bytes](char *base, size_t size, uint64_t at) { return base && at <= size && bytes <= size - at ? base + at : nullptr; };
     if (place < STATICS_AT) return in(h.mapped[static_cast<size_t>(me_)], h.size, place);

@@ -51,9 +51,9 @@ Extent extent(const Box &box, Py_ssize_t first, Py_ssize_t Axis::*step) {
 }
 
 // The axes of an array from the innermost on. The outermost counts as endless: the number of elements ends the copy.
-class Inward {
+class AxisCursor {
  public:
-    explicit Inward(const Layout &layout) : layout_(layout), axis_(layout.axes) { next(); }
+    explicit AxisCursor(const Layout &layout) : layout_(layout), axis_(layout.axes) { next(); }
     bool is_outermost() const { return axis_ == 0; }
     Py_ssize_t length() const { return length_; }
     Py_ssize_t stride() const { return stride_; }
@@ -85,7 +85,7 @@ class Inward {
 
 // Finds axes along which the elements of both arrays lie at regular distances; false where there are none.
 bool pair_axes(const Layout &to, const Layout &from, Axes &axes) {
-    Inward dest(to), source(from);
+    AxisCursor dest(to), source(from);
     while (!dest.is_outermost() || !source.is_outermost()) {
         const Py_ssize_t n = std::min(dest.length(), source.length());
         axes.add({n, dest.stride(), source.stride()});
@@ -233,7 +233,7 @@ Made copy(const Operands &t, const Box &box, bool is_put, PyObject *local) {
     if (!find_ends(target, origin, t.pe, is_put, bytes, static_cast<size_t>(box.count() / box.block), ends)) return Made::NotMade;
     char *at = ends.to + (box.to - to.low) * static_cast<Py_ssize_t>(item);
     const char *of = ends.from + (box.from - from.low) * static_cast<Py_ssize_t>(item);
-    if (ends.of_engine) return copy_by_engine(box, at, of, item, local) ? Made::ByEngine : Made::NotMade;
+    if (ends.by_copy_engine) return copy_by_engine(box, at, of, item, local) ? Made::ByEngine : Made::NotMade;
     return copy(box, at, of, item) ? Made::ByHost : Made::NotMade;
 }
 

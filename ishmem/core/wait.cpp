@@ -48,7 +48,7 @@ Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject 
 
 Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout) {
     Variable v;
-    if (timeout != Py_None || engine() || !variable_of(ivar, compare, value, index, v)) return {false};
+    if (timeout != Py_None || network_engine() || !variable_of(ivar, compare, value, index, v)) return {false};
     return {poll_first([&](int times) {
         while (times > 0 && !holds(v)) --times;
         return times > 0;
@@ -58,7 +58,7 @@ Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *
 PyObject *test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index) {
     Variable v;
     if (!variable_of(ivar, compare, value, index, v)) return not_implemented();
-    if (engine()) engine()->drive();
+    if (network_engine()) network_engine()->drive();
     return PyBool_FromLong(holds(v));
 }
 

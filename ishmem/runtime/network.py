@@ -1,8 +1,8 @@
 """The nodes of a job, and MPI between them.
 
 The PEs of one node share memory and are connected by links (``ishmem.ipc``). Only a job on several nodes has a
-`Network`: there each PE also runs an engine (``ishmem/core/engine.hpp``), which reaches the PEs of other nodes over two
-MPI communicators of the job's own.
+`Network`: there each PE also runs an engine (``ishmem/core/network_engine.hpp``), which reaches the PEs of other nodes
+over two MPI communicators of the job's own.
 """
 
 from __future__ import annotations

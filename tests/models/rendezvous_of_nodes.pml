@@ -1,7 +1,7 @@
 /* How the members of a team on two nodes enter collective calls in kernels, and use their slots again.
  *
  * put_to_leader: kernels/collective_calls.py; meet_by_nodes, meet_near, announce_near, release_near, exchange,
- * put_carried, tell_and_hear: kernels/rendezvous.py; release: kernels/barrier.py; copy_from_slots:
+ * put_carried, exchange_with_nodes: kernels/rendezvous.py; release: kernels/barrier.py; copy_from_slots:
  * kernels/collectives.py. The last PE is alone on its node; the first PE of a node is its leader. What a leader puts to
  * the other one arrives in the order of the requests. With two nodes there is one step; small_reductions.pml and
  * meeting.pml have the steps of more. All members make CALLS calls, which carry the blocks of all, and compare them.

@@ -1,6 +1,6 @@
 /* How the nodes of a team combine small blocks in kernels, and use the places for them in again.
  *
- * between, combine_nodes, reduce_small: kernels/reductions_of_nodes.py; put_to_leader, copy_bytes; tell_and_hear,
+ * between, combine_nodes, reduce_small: kernels/reductions_of_nodes.py; put_to_leader, copy_bytes; exchange_with_nodes,
  * release_near: kernels/rendezvous.py; Pairs: ishmem/core/exchange.hpp. There are N nodes. Of two or three nodes the
  * first has a leader and one other member; the others have a leader only. What a leader puts to another one arrives in
  * the order of the requests. All members make CALLS calls. A sum is the set of the nodes in it, with the number of the

@@ -22,7 +22,7 @@ PUT, STORE, UPDATE = 0, 2, 4  # as in ishmem/core/proxy.cpp
 
 
 class Traffic(NamedTuple):
-    """What the engine of this PE has sent, as in ishmem/core/engine.hpp."""
+    """What the engine of this PE has sent, as in ishmem/core/network_engine.hpp."""
 
     requests: int
     asking: int

@@ -1,7 +1,7 @@
 // The origin's side of the engine: turns operations into records and long payloads. See engine.hpp.
 #include <algorithm>
 
-#include "engine.hpp"
+#include "network_engine.hpp"
 #include "heap.hpp"
 #include "sockets.hpp"
 
@@ -16,7 +16,7 @@ using Lock = std::lock_guard<std::mutex>;
 }  // namespace
 
 // Returns the open packet for a PE, with room for a payload; null when there is no credit for a new packet.
-Packet *Engine::open(int pe, size_t payload, bool is_long_put, bool counted) {
+Packet *NetworkEngine::open(int pe, size_t payload, bool is_long_put, bool counted) {
     Peer &peer = peers_[static_cast<size_t>(pe)];
     const bool order = is_long_put ? peer.fenced : peer.long_before;
     const size_t needed = payload + (order ? sizeof(Record) : 0);
@@ -39,7 +39,7 @@ Packet *Engine::open(int pe, size_t payload, bool is_long_put, bool counted) {
     return peer.requests;
 }
 
-uint32_t Engine::slot_for(char *into, Group &group, int pe) {
+uint32_t NetworkEngine::slot_for(char *into, Group &group, int pe) {
     if (free_slots_.empty()) {
         free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
         slots_.emplace_back();
@@ -51,27 +51,27 @@ uint32_t Engine::slot_for(char *into, Group &group, int pe) {
     return slot;
 }
 
-void Engine::free_slot(uint32_t slot) {
+void NetworkEngine::free_slot(uint32_t slot) {
     slots_[slot].group = nullptr;
     free_slots_.push_back(slot);
 }
 
 // Whether operations on a PE are dropped; `group` is that of one which needs an answer.
-bool Engine::is_lost(int pe, Group *group) {
+bool NetworkEngine::is_lost(int pe, Group *group) {
     const bool lost = peers_[static_cast<size_t>(pe)].lost;
     if (lost && group) group->lost = true;
     return lost;
 }
 
-bool Engine::fits(size_t bytes, bool short_pieces) const {
+bool NetworkEngine::fits(size_t bytes, bool short_pieces) const {
     return longs_ == 0 || longs_ + static_cast<int>(bytes / piece_of(short_pieces)) < LONGS;
 }
 
 // Tags of puts are even, tags of gets odd: a PE may send both kinds of payloads to another PE at the same time.
-int Engine::new_tag(bool get) { return static_cast<int>(2 * (tags_++ % TAGS)) + get; }
+int NetworkEngine::new_tag(bool get) { return static_cast<int>(2 * (tags_++ % TAGS)) + get; }
 
 // Returns the device address of heap memory where MPI handles device memory; otherwise the address itself.
-char *Engine::address_for_mpi(char *at) {
+char *NetworkEngine::address_for_mpi(char *at) {
     const Heap &h = heap();
     char *mapped = h.mapped[static_cast<size_t>(me_)];
     if (!setup_.device_memory || at < mapped || at >= mapped + h.size) return at;
@@ -80,7 +80,7 @@ char *Engine::address_for_mpi(char *at) {
     return h.base + (at - mapped);
 }
 
-void Engine::start_pieces(Payload payload, bool sends, Group *group, int from, uint64_t packet) {
+void NetworkEngine::start_pieces(Payload payload, bool sends, Group *group, int from, uint64_t packet) {
     const auto [start, bytes, pe, tag, short_pieces] = payload;
     const size_t piece = piece_of(short_pieces);
     const bool staged = sends && staging_.accepts(start, bytes) && std::min(bytes, piece) <= Staging::PIECE;
@@ -102,12 +102,12 @@ void Engine::start_pieces(Payload payload, bool sends, Group *group, int from, u
     if (staged) stage();
 }
 
-void Engine::end_one(Group *group) {
+void NetworkEngine::end_one(Group *group) {
     const bool last_owner = group->abandoned;  // read first: its waiter may delete the group when nothing is pending
     if (--group->pending == 0 && last_owner) delete group;
 }
 
-bool Engine::put(char *far, const char *from, size_t bytes, Group &group, bool counted) {
+bool NetworkEngine::put(char *far, const char *from, size_t bytes, Group &group, bool counted) {
     const Lock lock(mutex_);
     const bool is_long = bytes > EAGER, short_pieces = staging_.accepts(from, bytes);
     if (is_long && !fits(bytes, short_pieces)) return false;
@@ -127,7 +127,7 @@ bool Engine::put(char *far, const char *from, size_t bytes, Group &group, bool c
     return true;
 }
 
-bool Engine::get(char *into, const char *far, size_t bytes, Group &group) {
+bool NetworkEngine::get(char *into, const char *far, size_t bytes, Group &group) {
     const Lock lock(mutex_);
     const bool is_long = bytes > EAGER, short_pieces = staging_.on();  // then the target stages, too, as a rule
     if (is_long && !fits(bytes, short_pieces)) return false;
@@ -146,7 +146,7 @@ bool Engine::get(char *into, const char *far, size_t bytes, Group &group) {
     return true;
 }
 
-bool Engine::atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t cond, Group &group) {
+bool NetworkEngine::atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t cond, Group &group) {
     const Lock lock(mutex_);
     const uint64_t operands[2] = {value, cond};
     if (is_lost(far_pe(far), &group)) return true;
@@ -157,7 +157,7 @@ bool Engine::atomic(char *far, int rmw, size_t item, uint64_t value, uint64_t co
     return true;
 }
 
-bool Engine::update(char *far, int rmw, size_t item, uint64_t value) {
+bool NetworkEngine::update(char *far, int rmw, size_t item, uint64_t value) {
     const Lock lock(mutex_);
     const uint64_t operands[2] = {value, 0};
     if (is_lost(far_pe(far))) return true;
@@ -169,12 +169,12 @@ bool Engine::update(char *far, int rmw, size_t item, uint64_t value) {
 }
 
 // Eager puts are executed in order anyway, so only long puts need an Order.
-void Engine::fence() {
+void NetworkEngine::fence() {
     const Lock lock(mutex_);
     for (int pe : touched_) peers_[static_cast<size_t>(pe)].fenced |= peers_[static_cast<size_t>(pe)].long_before;
 }
 
-Mark Engine::mark_of(const std::vector<int> &pes) {
+Mark NetworkEngine::mark_of(const std::vector<int> &pes) {
     Mark mark;
     for (int pe : pes) {
         Peer &peer = peers_[static_cast<size_t>(pe)];
@@ -187,7 +187,7 @@ Mark Engine::mark_of(const std::vector<int> &pes) {
     return mark;
 }
 
-Mark Engine::mark() {
+Mark NetworkEngine::mark() {
     const Lock lock(mutex_);
     const auto settled = [this](int pe) {
         Peer &peer = peers_[static_cast<size_t>(pe)];
@@ -198,25 +198,25 @@ Mark Engine::mark() {
     return mark_of(touched_);
 }
 
-Mark Engine::mark(int pe) {
+Mark NetworkEngine::mark(int pe) {
     const Lock lock(mutex_);
     return mark_of({pe});
 }
 
-bool Engine::complete(const Mark &mark) {
+bool NetworkEngine::complete(const Mark &mark) {
     const Lock lock(mutex_);
     for (const auto &[pe, number] : mark)
         if (peers_[static_cast<size_t>(pe)].done < number) return false;
     return true;
 }
 
-void Engine::abandon(Group *group) {
+void NetworkEngine::abandon(Group *group) {
     const Lock lock(mutex_);
     if (group->pending == 0) delete group;
     else group->abandoned = true;
 }
 
-void Engine::forget(int pe) {
+void NetworkEngine::forget(int pe) {
     const Lock lock(mutex_);
     Peer &peer = peers_[static_cast<size_t>(pe)];
     if (peer.lost || setup_.sockets.empty()) return;

@@ -44,7 +44,7 @@
 
 namespace ishmem {
 
-struct EngineSetup {
+struct NetworkEngineSetup {
     std::string library;  // mpi4py's compiled module
     MpiHandle byte = 0, requests = 0, payloads = 0;  // MPI_BYTE, and two communicators
     int any_source = 0;
@@ -71,10 +71,10 @@ struct Traffic {
 // The requests sent up to some point in time: the last packet number for each target PE.
 using Mark = std::vector<std::pair<int, uint64_t>>;
 
-class Engine {
+class NetworkEngine {
  public:
-    Engine(const EngineSetup &setup, int me, int n_pes);
-    ~Engine();
+    NetworkEngine(const NetworkEngineSetup &setup, int me, int n_pes);
+    ~NetworkEngine();
 
     // The operations do not block; they return false when there is no room or credit at present. The memory at `from`
     // and `into` must stay valid until the group has nothing pending; an eager put has copied its data on return.
@@ -184,7 +184,7 @@ class Engine {
     char *own(uint64_t place, size_t bytes) const;
 
     Mpi mpi_{};
-    const EngineSetup setup_;
+    const NetworkEngineSetup setup_;
     const int me_;
     std::mutex mutex_;
     std::vector<Peer> peers_;
@@ -211,8 +211,8 @@ class Engine {
 };
 
 // The engine of this PE; null in a job on one node.
-Engine *engine();
-void start_engine(const EngineSetup &setup);
+NetworkEngine *network_engine();
+void start_engine(const NetworkEngineSetup &setup);
 void stop_engine();
 
 }  // namespace ishmem

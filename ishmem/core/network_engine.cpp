@@ -1,5 +1,5 @@
 // The engine's packets, credit and progress.
-#include "engine.hpp"
+#include "network_engine.hpp"
 
 #include <sched.h>
 #include <sys/prctl.h>
@@ -18,7 +18,7 @@ constexpr size_t RECEIVES = 32;   // posted at the same time
 constexpr uint64_t TELL = 16;     // packets after which the target acknowledges unasked
 constexpr int ANY_TAG_OF_PACKETS = 1;
 
-Engine *the_engine = nullptr;
+NetworkEngine *the_engine = nullptr;
 
 void sleep_for(long microseconds) {
     const timespec time = {0, microseconds * 1000};
@@ -27,10 +27,10 @@ void sleep_for(long microseconds) {
 
 }  // namespace
 
-Engine *engine() { return the_engine; }
+NetworkEngine *network_engine() { return the_engine; }
 
-void start_engine(const EngineSetup &setup) {
-    if (!the_engine) the_engine = new Engine(setup, heap().me, heap().n_pes);
+void start_engine(const NetworkEngineSetup &setup) {
+    if (!the_engine) the_engine = new NetworkEngine(setup, heap().me, heap().n_pes);
 }
 
 void stop_engine() {
@@ -38,7 +38,7 @@ void stop_engine() {
     the_engine = nullptr;
 }
 
-Engine::Engine(const EngineSetup &setup, int me, int n_pes) : setup_(setup), me_(me), peers_(static_cast<size_t>(n_pes)), staging_(setup.staging) {
+NetworkEngine::NetworkEngine(const NetworkEngineSetup &setup, int me, int n_pes) : setup_(setup), me_(me), peers_(static_cast<size_t>(n_pes)), staging_(setup.staging) {
     if (!setup_.sockets.empty()) mpi_ = open_sockets(setup_.sockets, setup_.payloads);
     else if (const char *missing = look_up(mpi_, setup_.library.c_str())) throw std::runtime_error(std::string("the MPI library has no ") + missing);
     for (size_t i = 0; i < RECEIVES; ++i) {
@@ -48,7 +48,7 @@ Engine::Engine(const EngineSetup &setup, int me, int n_pes) : setup_(setup), me_
     thread_ = std::thread([this] { run(); });
 }
 
-Engine::~Engine() {
+NetworkEngine::~NetworkEngine() {
     stop_ = true;
     thread_.join();
     const bool broken = problem_ || heap().status.has_lost();
@@ -66,13 +66,13 @@ Engine::~Engine() {
     if (!setup_.sockets.empty()) close_sockets();
 }
 
-void Engine::check(int code, int pe) {
+void NetworkEngine::check(int code, int pe) {
     if (!code) return;
     problem_ = code;
     if (pe >= 0) heap().status.lost = pe;
 }
 
-bool Engine::test(MpiHandle &request) {
+bool NetworkEngine::test(MpiHandle &request) {
     int done = 0;
     alignas(8) char status[64];
     const int code = mpi_.Test(&request, &done, status);
@@ -80,7 +80,7 @@ bool Engine::test(MpiHandle &request) {
     return done;
 }
 
-Packet *Engine::fresh() {
+Packet *NetworkEngine::fresh() {
     if (free_packets_.empty()) {
         packets_.push_back(std::make_unique<Packet>());
         free_packets_.push_back(packets_.back().get());
@@ -92,13 +92,13 @@ Packet *Engine::fresh() {
     return packet;
 }
 
-void Engine::post(int index) {
+void NetworkEngine::post(int index) {
     Packet *packet = receives_[static_cast<size_t>(index)];
     packet->request = 0;
     check(mpi_.Irecv(packet, static_cast<int>(PACKET), setup_.byte, setup_.any_source, ANY_TAG_OF_PACKETS, setup_.requests, &packet->request), -1);
 }
 
-void Engine::send(Packet *packet, int pe) {
+void NetworkEngine::send(Packet *packet, int pe) {
     Peer &peer = peers_[static_cast<size_t>(pe)];
     packet->header.complete = peer.told = complete_from(pe);
     check(mpi_.Isend(packet, static_cast<int>(packet->bytes()), setup_.byte, pe, ANY_TAG_OF_PACKETS, setup_.requests, &packet->request), pe);
@@ -106,14 +106,14 @@ void Engine::send(Packet *packet, int pe) {
 }
 
 // Marks a PE as one that may have something to be sent.
-void Engine::list(int pe) {
+void NetworkEngine::list(int pe) {
     Peer &peer = peers_[static_cast<size_t>(pe)];
     if (!peer.listed) busy_.push_back(pe);
     peer.listed = true;
 }
 
 // Returns the number of the last packet from a PE that is complete here together with all packets before it.
-uint64_t Engine::complete_from(int pe) const {
+uint64_t NetworkEngine::complete_from(int pe) const {
     const Peer &peer = peers_[static_cast<size_t>(pe)];
     uint64_t complete = peer.handled;
     if (peer.arriving)
@@ -123,7 +123,7 @@ uint64_t Engine::complete_from(int pe) const {
 }
 
 // Sends the open packets for a PE; false when one has to wait for credit.
-bool Engine::flush(int pe) {
+bool NetworkEngine::flush(int pe) {
     Peer &peer = peers_[static_cast<size_t>(pe)];
     if (peer.lost) return true;
     if (peer.asks && !peer.requests && peer.asked < peer.sent) peer.requests = fresh();
@@ -147,7 +147,7 @@ bool Engine::flush(int pe) {
     return !peer.requests;
 }
 
-void Engine::count_request(const Peer &peer) {
+void NetworkEngine::count_request(const Peer &peer) {
     ++traffic_.requests;
     if (!peer.asks) return;
     ++traffic_.asking;
@@ -155,13 +155,13 @@ void Engine::count_request(const Peer &peer) {
     awaited_ += !peer.is_awaited();
 }
 
-Traffic Engine::traffic() {
+Traffic NetworkEngine::traffic() {
     const std::lock_guard<std::mutex> lock(mutex_);
     traffic_.rounds = rounds_.load(std::memory_order_relaxed);
     return traffic_;
 }
 
-void Engine::flush_all() {
+void NetworkEngine::flush_all() {
     size_t kept = 0;
     for (size_t i = 0; i < busy_.size(); ++i) {
         const int pe = busy_[i];
@@ -172,7 +172,7 @@ void Engine::flush_all() {
 }
 
 // Receives packets in the order of arrival: only the oldest receive is tested.
-bool Engine::receive() {
+bool NetworkEngine::receive() {
     size_t taken = 0;
     for (; taken < RECEIVES && test(receives_[next_receive_]->request); ++taken) {
         const size_t now = next_receive_;
@@ -183,7 +183,7 @@ bool Engine::receive() {
     return taken;
 }
 
-bool Engine::test_sends() {
+bool NetworkEngine::test_sends() {
     size_t kept = 0;
     for (Packet *packet : sending_) {
         if (test(packet->request)) free_packets_.push_back(packet);
@@ -194,7 +194,7 @@ bool Engine::test_sends() {
     return any;
 }
 
-bool Engine::test_transfers() {
+bool NetworkEngine::test_transfers() {
     std::vector<Transfer> ended;
     size_t kept = 0;
     for (size_t i = 0; i < transfers_.size(); ++i) {
@@ -216,7 +216,7 @@ bool Engine::test_transfers() {
 }
 
 // Sends the staged pieces that have been copied, and has the next ones copied.
-bool Engine::stage() {
+bool NetworkEngine::stage() {
     Staging::Piece piece;
     const char *at;
     bool any = false;
@@ -227,7 +227,7 @@ bool Engine::stage() {
     return staging_.copy() || any;
 }
 
-bool Engine::round() {
+bool NetworkEngine::round() {
     bool any = receive();
     any |= test_sends();
     any |= !transfers_.empty() && test_transfers();
@@ -237,20 +237,20 @@ bool Engine::round() {
     return any;
 }
 
-bool Engine::drive() {
+bool NetworkEngine::drive() {
     bool (*more)() = also.load();
     const bool any = more && more();
     return advance() || any;
 }
 
-bool Engine::advance() {
+bool NetworkEngine::advance() {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock) return false;
     rounds_.fetch_add(1, std::memory_order_relaxed);
     return round();
 }
 
-bool Engine::drain() {
+bool NetworkEngine::drain() {
     const std::lock_guard<std::mutex> lock(mutex_);
     round();
     return sending_.empty() && transfers_.empty() && staging_.empty() && busy_.empty();
@@ -260,7 +260,7 @@ bool Engine::drain() {
 // waiting kernel and the engines of two PEs share them, and the next message comes from a thread that has to run first.
 // While other threads drive the engine, it only looks from time to time whether they still do: with few cores each
 // wake-up takes a time slice from them.
-void Engine::run() {
+void NetworkEngine::run() {
     constexpr int BUSY = 200;
     constexpr long WHILE_DRIVEN = 500;  // no longer: a thread that drove may be waiting for the GIL now
     prctl(PR_SET_TIMERSLACK, 1000);
