@@ -66,10 +66,10 @@ class NdRange:
             local_size: The same of a work-group; it divides ``global_size``.
 
         Raises:
-            TypeError: A size is not iterable, or an extent is not an int.
+            TypeError: A size is not iterable, has no or more than three extents, or one that is not an int.
             UnmatchedNumberOfRangeDimsError: The sizes differ in their number of dimensions.
             UnsupportedGroupWorkItemSizeError: A local extent does not divide the global one.
-            ValueError: There are no or more than three extents, one is negative, or a local one is 0.
+            ValueError: An extent is negative, or a local one is 0.
         """
         self._global_range, self._local_range = _range("global_size", global_size), _range("local_size", local_size)
         if len(self._global_range) != len(self._local_range):
@@ -130,5 +130,5 @@ def _range(name: str, size: Iterable[int]) -> Range:
         raise TypeError(f"Unknown argument type for NdRange {name}: a Range or an iterable of ints, got {size!r}")
     extents = tuple(size)
     if not 1 <= len(extents) <= 3:
-        raise ValueError(f"NdRange {name} has one to three extents, got {extents}")
+        raise TypeError(f"NdRange {name} has one to three extents, got {extents}")
     return Range(*extents)

@@ -341,7 +341,7 @@ def test_sizes_of_launches() -> None:
         (lambda: dpex.NdRange((8,), (-4,)), ValueError, "dim0 of a Range is -4; it is at least 0"),
         (lambda: dpex.Range(8, -1), ValueError, "dim1 of a Range is -1"),
         (lambda: dpex.Range(8.0), TypeError, "dim0 of a Range is an int, got 8.0"),
-        (lambda: dpex.NdRange((), ()), ValueError, "has one to three extents, got ()"),
+        (lambda: dpex.NdRange((), ()), TypeError, "has one to three extents, got ()"),
     ):
         with pytest.raises(error, match=re.escape(words)):
             make()
