@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import ishmem
 from ishmem.common.routines import CHAPTERS, Chapter
+from ishmem.common.type_tables import ATOMICS, REDUCTIONS
 from tools import c_map
 
 TESTS = Path(__file__).parents[1] / "tests"
@@ -48,6 +49,13 @@ def routines(chapter: Chapter) -> Iterator[c_map.Row]:
     return (row for row in c_map.rows(chapter) if standard(row.c_name))
 
 
+def uses(name: str, text: str) -> int:
+    """Return how often the text of a test names a routine, or a loop over the table that has it."""
+    tables: dict[str, Collection[str]] = {"ATOMICS": ATOMICS, "REDUCTIONS": REDUCTIONS}
+    loops = [table for table, names in tables.items() if name.removesuffix("_nbi") in names]
+    return sum(len(re.findall(rf"\b{word}\b", text)) for word in (name, *loops))
+
+
 @functools.cache
 def _texts() -> dict[str, str]:
     return {f"{path.parent.name}/{path.name}": path.read_text() for path in sorted(TESTS.glob("*/test_*.py"))}
@@ -60,9 +68,9 @@ def test_of(name: str) -> str:
         LookupError: None names it.
     """
     own = f"chapters/test_{getattr(ishmem, name).__module__.rpartition('.')[2]}.py"
-    if re.search(rf"\b{name}\b", _texts().get(own, "")):
+    if uses(name, _texts().get(own, "")):
         return own
-    counts = {file: len(re.findall(rf"\b{name}\b", text)) for file, text in _texts().items()}
+    counts = {file: uses(name, text) for file, text in _texts().items()}
     if not any(counts.values()):
         raise LookupError(f"no test names {name}")
     return max(counts, key=lambda file: counts[file])
