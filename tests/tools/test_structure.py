@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import functools
 import importlib
 import importlib.util
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tested_in import TESTED_IN
 
 import ishmem
 from ishmem.common import exports, violations
@@ -154,6 +156,22 @@ def test_the_package_exports_the_names_of_the_stub() -> None:
 def test_every_public_name_of_a_chapter_is_in_the_stub(module: str) -> None:
     public = getattr(importlib.import_module(module), "__all__", [])
     assert set(public) <= set(exported())
+
+
+def test_a_table_says_where_a_module_is_tested() -> None:
+    """Each module has a test file of its name or a row, and each row has modules."""
+    files = (ROOT / "tests").glob("*/test_*.py")
+    tests = {path.relative_to(ROOT / "tests").with_suffix("").as_posix() for path in files}
+    names, unused = {test.partition("/test_")[2] for test in tests}, set(TESTED_IN)
+    assert set(TESTED_IN.values()) <= tests
+    for path in MODULES.values():
+        module = path.relative_to(ROOT).with_suffix("").as_posix()
+        if path.stem in names or path.stem == "__init__" or module.startswith(("benchmarks", "examples")):
+            continue
+        row = next((pattern for pattern in TESTED_IN if fnmatch.fnmatch(module, pattern)), None)
+        assert row, f"no test is named for {module}"
+        unused.discard(row)
+    assert not unused
 
 
 def test_every_package_has_a_place_in_the_order() -> None:
