@@ -13,21 +13,10 @@ from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
 from ishmem.common.violations import number
 
 from . import type_checks
+from .atomic_instructions import atomic, atomic_add_float, atomic_max_float, atomic_min_float, memory_fence
 from .forms import form, integers
 from .front_end import device_func
-from .intrinsics import (
-    address_of,
-    atomic,
-    atomic_add_float,
-    atomic_max_float,
-    atomic_min_float,
-    compiled,
-    device_function,
-    item_bytes,
-    memory_fence,
-    store,
-    zero_of,
-)
+from .intrinsics import address_of, compiled, device_function, item_bytes, store, zero_of
 from .memory_orders import AMO, WAIT
 from .options import LATE
 from .peers import on_peer

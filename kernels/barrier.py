@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ishmem.common.layout import LINE, TeamRecord
 
-from .intrinsics import compiled, load_word, memory_fence, store_word
+from .atomic_instructions import memory_fence
+from .intrinsics import compiled, load_word, store_word
 from .long_waits import clear_wait_record, make_word_poll, must_end_wait, record_member_wait
 from .memory_orders import FLAG_SEEN
 from .nodes import after, nodes_of, pe_in, spans_nodes

@@ -12,8 +12,9 @@ from ishmem.common.violations import NO_LOCK, number
 from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
 
 from . import type_checks
+from .atomic_instructions import memory_fence
 from .forms import form
-from .intrinsics import address_of, compiled, memory_fence
+from .intrinsics import address_of, compiled
 from .long_waits import SPINS, clear_wait_record, must_end_wait, record_lock_wait, skipped_polls
 from .memory_orders import LOCKED
 from .options import CHECK

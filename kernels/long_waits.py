@@ -14,10 +14,10 @@ from ishmem.common.kernel_wait import CALL, GROUP_CALL, LOCK, MEMBER, NONE_OF, P
 from ishmem.common.violations import ENDED, Violation
 
 from . import spec_constants, type_checks
+from .atomic_instructions import atomic_load_word
 from .intrinsics import (
     I32,
     I64,
-    atomic_load_word,
     compiled,
     device_function,
     device_intrinsic,

@@ -14,19 +14,8 @@ from numba.core import types
 from ishmem.common.shared_numbers import HELD, Request
 from ishmem.runtime.routes import Route
 
-from .intrinsics import (
-    atomic_load_word,
-    atomic_store_flag,
-    compiled,
-    item_bytes,
-    load,
-    load_volatile,
-    memory_fence,
-    opaque,
-    store,
-    store_volatile,
-    zero_of,
-)
+from .atomic_instructions import atomic_load_word, atomic_store_flag, memory_fence
+from .intrinsics import compiled, item_bytes, load, load_volatile, opaque, store, store_volatile, zero_of
 from .memory_orders import ARRIVED, FENCE, FLAG, QUIET
 from .options import CHECK, COPIES_BY_PROXY, LATE, PROXIED, ROUTED, SPANS, STAGED
 from .peers import distance_at, peer_delta, place_of, route_at

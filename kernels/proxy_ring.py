@@ -10,17 +10,9 @@ from ishmem.common.layout import LINE, PROXY_RING_SLOTS
 from ishmem.common.shared_numbers import REQUEST_WORDS, RING_HEADER
 
 from . import type_checks
+from .atomic_instructions import atomic_add_word, memory_fence
 from .front_end import device_func
-from .intrinsics import (
-    atomic_add_word,
-    compiled,
-    device_function,
-    load_volatile,
-    memory_fence,
-    opaque,
-    store,
-    store_volatile,
-)
+from .intrinsics import compiled, device_function, load_volatile, opaque, store, store_volatile
 from .long_waits import SPINS, clear_wait_record, record_proxy_wait
 from .memory_orders import POST, RING_SEEN
 from .options import PROXIED

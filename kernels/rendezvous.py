@@ -27,6 +27,7 @@ from ishmem.common.layout import FEW_MEMBERS, LINE, RENDEZVOUS_SLOT, RendezvousS
 from ishmem.common.violations import MISMATCH
 
 from . import type_checks
+from .atomic_instructions import memory_fence
 from .barrier import SEQUENCE, await_line, next_number, release
 from .copy import copy_bytes
 from .intrinsics import (
@@ -36,7 +37,6 @@ from .intrinsics import (
     from_one,
     group_barrier,
     load_word,
-    memory_fence,
     rank_in,
     size_of,
     store_word,

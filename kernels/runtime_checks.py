@@ -34,20 +34,8 @@ from ishmem.common.violations import (
 from ishmem.dpex.extension import Failure, Place
 
 from . import memory_orders, spec_constants, type_checks
-from .intrinsics import (
-    GLOBAL,
-    I64,
-    address_of,
-    atomic_exchange_word,
-    atomic_store_flag,
-    atomic_store_word,
-    compiled,
-    device_function,
-    item_bytes,
-    spirv_atomic,
-    work_item,
-    work_item_number,
-)
+from .atomic_instructions import atomic_exchange_word, atomic_store_flag, atomic_store_word, spirv_atomic
+from .intrinsics import GLOBAL, I64, address_of, compiled, device_function, item_bytes, work_item, work_item_number
 from .options import CHECK
 from .peers import is_symmetric
 from .spec_constants import pe_count, violation_record

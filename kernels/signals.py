@@ -10,18 +10,9 @@ from ishmem.common.type_tables import SIGNAL_TYPES, Rmw
 from ishmem.common.violations import number
 
 from . import type_checks
+from .atomic_instructions import atomic_load, memory_fence
 from .forms import form, forms
-from .intrinsics import (
-    address_of,
-    atomic_load,
-    compiled,
-    from_one,
-    group_barrier,
-    item_bytes,
-    memory_fence,
-    rank_in,
-    zero_of,
-)
+from .intrinsics import address_of, compiled, from_one, group_barrier, item_bytes, rank_in, zero_of
 from .memory_orders import SIGNAL
 from .options import LATE
 from .proxy import has_atomics, mark_held, signal_by_proxy

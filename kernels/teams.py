@@ -18,9 +18,10 @@ from ishmem.common.violations import argument_number, number
 from ishmem.teams import Team
 
 from . import type_checks
+from .atomic_instructions import atomic_load_word
 from .call_sites import constant_of
 from .forms import form, integers
-from .intrinsics import atomic_load_word, compiled, load_word, without_elements
+from .intrinsics import compiled, load_word, without_elements
 from .options import CHECK
 from .runtime_checks import is_team_pe
 from .spec_constants import pe_count, team_records, this_pe

@@ -13,18 +13,9 @@ from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
+from .atomic_instructions import atomic_load, memory_fence
 from .forms import forms
-from .intrinsics import (
-    address_of,
-    atomic_load,
-    compiled,
-    from_one,
-    group_barrier,
-    item_bytes,
-    memory_fence,
-    rank_in,
-    zero_of,
-)
+from .intrinsics import address_of, compiled, from_one, group_barrier, item_bytes, rank_in, zero_of
 from .long_waits import clear_wait_record, decremented, is_zero, must_end_wait, poll_limit, record_variable_wait
 from .memory_orders import WAIT
 from .runtime_checks import allowed, is_cmp, is_less, wanted_of

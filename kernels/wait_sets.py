@@ -16,19 +16,9 @@ from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.common.violations import number
 
 from . import type_checks
+from .atomic_instructions import atomic_load, atomic_load_word, atomic_store_word
 from .forms import forms
-from .intrinsics import (
-    address_of,
-    atomic_load,
-    atomic_load_word,
-    atomic_store_word,
-    compiled,
-    device_function,
-    from_one,
-    group_barrier,
-    rank_in,
-    require,
-)
+from .intrinsics import address_of, compiled, device_function, from_one, group_barrier, rank_in, require
 from .long_waits import SPINS, clear_wait_record, must_end_wait, record_set_wait, record_variable_wait, skipped_polls
 from .runtime_checks import allowed, is_cmp, wanted_of
 from .spec_constants import turn_counter

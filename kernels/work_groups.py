@@ -17,21 +17,10 @@ from ishmem.common.constants import Cmp
 from ishmem.common.violations import GROUPS, OUTSIDE, number
 
 from . import type_checks
+from .atomic_instructions import atomic_add_word, atomic_store_word, memory_fence
 from .forms import form
 from .front_end import GroupType
-from .intrinsics import (
-    address_of,
-    atomic_add_word,
-    atomic_store_word,
-    compiled,
-    device_function,
-    group_barrier,
-    group_sum,
-    load_word,
-    memory_fence,
-    rank_in,
-    require,
-)
+from .intrinsics import address_of, compiled, device_function, group_barrier, group_sum, load_word, rank_in, require
 from .long_waits import clear_wait_record, make_word_poll, record_variable_wait
 from .memory_orders import FLAG, FLAG_SEEN, GROUP
 from .runtime_checks import report

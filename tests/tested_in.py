@@ -87,6 +87,7 @@ TESTED_IN = {
     "ishmem/testing/*": "tools/test_pytest_plugin",
     "ishmem/vcollectives": "chapters/test_collectives",
     "kernels/all_reduce": "libraries/test_inference",
+    "kernels/atomic_instructions": "chapters/test_amo",
     "kernels/call_sites": "device/test_runtime_checks",
     "kernels/compile_errors": "device/test_type_checks",
     "kernels/copy": "chapters/test_rma",

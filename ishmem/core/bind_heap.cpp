@@ -31,8 +31,8 @@ void configure(int me, uintptr_t base, size_t size, const std::vector<uintptr_t>
     h.mapped.clear();
     for (uintptr_t address : mapped) h.mapped.push_back(reinterpret_cast<char *>(address));
     h.targets = h.mapped;
-    h.engine.clear();
-    for (uintptr_t address : engine) h.engine.push_back(reinterpret_cast<char *>(address));
+    h.copy_engine_bases.clear();
+    for (uintptr_t address : engine) h.copy_engine_bases.push_back(reinterpret_cast<char *>(address));
     h.reaches.clear();
     for (const char *at : h.mapped) h.reaches.push_back(is_far(at) ? &by_network : nullptr);
     const auto near = std::count_if(h.mapped.begin(), h.mapped.end(), [](char *at) { return !is_far(at); });

@@ -85,7 +85,7 @@ void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &oth
         object.mapped.push_back(others[pe] ? reinterpret_cast<char *>(others[pe])
                                            : far_address(static_cast<int>(pe), STATICS_AT + object.place));
     for (size_t pe = 0; pe < engine_addresses.size(); ++pe)
-        object.engine.push_back(engine_addresses[pe] ? reinterpret_cast<char *>(engine_addresses[pe]) : object.mapped[pe]);
+        object.copy_engine_bases.push_back(engine_addresses[pe] ? reinterpret_cast<char *>(engine_addresses[pe]) : object.mapped[pe]);
 }
 
 void Heap::remove_static(const char *own) {
@@ -122,11 +122,11 @@ char *Heap::remote(const View &view, size_t bytes, Py_ssize_t pe) const {
 
 char *Heap::copy_engine_address(const View &view, size_t bytes, Py_ssize_t pe) const {
     const auto place = static_cast<size_t>(pe);
-    if (const ptrdiff_t offset = view.device ? offset_of(view.address, bytes) : -1; offset >= 0) return engine[place] + offset;
+    if (const ptrdiff_t offset = view.device ? offset_of(view.address, bytes) : -1; offset >= 0) return copy_engine_bases[place] + offset;
     const auto [number, offset] = static_place(view.address, bytes);
     if (!number) return nullptr;
     const Static &object = *static_objects[number - 1];
-    return (object.device ? object.engine : object.mapped)[place] + offset;
+    return (object.device ? object.copy_engine_bases : object.mapped)[place] + offset;
 }
 
 char *Heap::element(PyObject *array, PyObject *pe_object, PyObject *index, View &view) const {

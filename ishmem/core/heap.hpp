@@ -44,7 +44,7 @@ struct Static {
     uint64_t place; // offset from STATICS_AT, by which other nodes address it
     bool device;    // whether it is device memory
     std::vector<char *> mapped;
-    std::vector<char *> engine;  // of registered memory: the addresses that the copy engine takes
+    std::vector<char *> copy_engine_bases;  // of registered memory: the addresses that the copy engine takes
 };
 
 // Offsets in a heap of the internal parts that the core accesses: see ishmem/common/layout.py.
@@ -89,7 +89,7 @@ struct Heap {
     std::vector<char *> mapped;     // host address of each PE's heap; a far address on other nodes: see far.hpp
     std::vector<char *> targets;    // the same for calls of the program: far addresses also where late_delivery.hpp holds them
     std::vector<const Reach *> reaches;  // how calls of the program reach PEs with far addresses: see reach.hpp; null for others
-    std::vector<char *> engine;     // the address of each PE's heap that the copy engine takes: of the device where that reaches it
+    std::vector<char *> copy_engine_bases;     // the address of each PE's heap that the copy engine takes: of the device where that reaches it
     size_t cutover = 0;             // the copy engine copies from this many bytes on
     std::vector<int> nodes;         // node of each PE; empty in a job on one node
     std::vector<bool> unreachable;  // PEs whose memory only the host reaches, not this device
