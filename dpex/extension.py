@@ -73,7 +73,7 @@ class Extension:
     device_lost: tuple[type[Exception], tuple[Any, ...]] = DeviceLostError, ()
 
     def transform(self, code: bytes) -> bytes:
-        """Return the SPIR-V to build in this process for a kernel's SPIR-V."""
+        """Return a kernel's SPIR-V as this process builds it; by default, it stays the same."""
         return code
 
     def storable(self, code: bytes) -> bytes | None:

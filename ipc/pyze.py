@@ -84,7 +84,7 @@ _PLAIN = {
 
 @functools.cache
 def structure(name: str) -> type[Structure]:
-    """Return a structure of ``level_zero.h`` by its C name.
+    """Return the ctypes class of a structure of ``level_zero.h``, by its C name.
 
     Raises:
         AttributeError: There is none.

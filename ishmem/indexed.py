@@ -25,7 +25,7 @@ __all__ = exported(__name__)
 
 
 def ixput(dest: ndarray, source: Any, indices: Any, pe: int, mask: Any = None) -> None:
-    """Put elements of ``source`` to the elements of ``dest`` on a PE that a list of indices names.
+    """Scatter elements of ``source`` to ``dest`` on a PE, by a list of indices.
 
     Element ``i`` of ``source`` goes to element ``indices[i]`` of ``dest``, if ``mask[i]`` is not 0. Not collective.
     Blocking until local completion: ``source`` may then be reused. The data are at the destination after the next
@@ -66,7 +66,7 @@ def ixput(dest: ndarray, source: Any, indices: Any, pe: int, mask: Any = None) -
     source="Symmetric contiguous array of one dimension of the dtype of ``dest``.",
 )
 def ixget(dest: Any, source: ndarray, indices: Any, pe: int, mask: Any = None) -> None:
-    """Get the elements of ``source`` on a PE that a list of indices names into ``dest``.
+    """Gather elements of ``source`` on a PE into ``dest``, by a list of indices.
 
     Element ``indices[i]`` of ``source`` goes to element ``i`` of ``dest``, if ``mask[i]`` is not 0; other elements of
     ``dest`` stay. Not collective, blocking: returns when the data are in ``dest``. Errors as for ``ixput``.

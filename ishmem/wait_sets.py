@@ -184,7 +184,11 @@ def _result(call: _Call, found: np.ndarray[Any, Any], count: int) -> int:
 
 
 def _look(call: _Call, once: bool, timeout: Any) -> tuple[np.ndarray[Any, Any], int, int, Any]:
-    """Check the arguments and let the core poll the set; return what it found."""
+    """Check the arguments and poll the set in the core.
+
+    Returns:
+        The positions found, the outcome, their number, and the value seen last.
+    """
     routine, ivars, this = call.routine, call.ivars, job.current()
     array = check.view(ivars, "ivars", WAIT_TYPES, routine)
     _check_step(array)

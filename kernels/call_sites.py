@@ -147,7 +147,7 @@ def _place(loc: Any) -> str:
 
 
 def call_with(function: Any, scope: Any, loc: Any, *arguments: Any) -> list[Any]:
-    """Return the statements that call a function with variables and tuples; the last one assigns its result."""
+    """Return the statements of numba's IR for a call; tuples become constants, the last one assigns the result."""
     constants = {each: _assigned(ir.Const(each, loc), scope, loc) for each in arguments if isinstance(each, tuple)}
     callee = _assigned(ir.Global(function.__name__, function, loc), scope, loc)
     given = [constants[each].target if each in constants else each for each in arguments]

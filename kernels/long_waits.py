@@ -123,7 +123,7 @@ def store_group_call_site(words):
 
 @compiled
 def may_record_wait(recorded):
-    """Return whether no other work-item has recorded a wait that goes on; ``told`` is whether this one has."""
+    """Return whether no other work-item has recorded a wait that goes on; ``recorded`` is whether this one has."""
     # `or` is a branch, with which the simulator's runtime cannot make sub-groups of some kernels.
     return recorded | (load_volatile(wait_record()) == 0)
 

@@ -149,7 +149,7 @@ def reduce_rows(sample, call, rows, members, group):
 
 @compiled
 def reduce_tile(sample, call, flow, group, site):
-    """Run a reduction of tiles; return 0, or -1 when this PE is not in the team."""
+    """Run a reduction of 2-D tiles (``ishmem.tiles``); return 0, or -1 when this PE is not in the team."""
     record_begun_call(site)
     status, rows = enter_tile(call, flow, group)
     if status > 0:

@@ -83,7 +83,7 @@ def _power(base: int, exponent: int) -> int:
 
 
 def power(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-    """Emit a power by an exponent that is not negative."""
+    """Emit LLVM code for an integer power with an exponent that is not negative."""
     return context.compile_internal(builder, _power, made, arguments)
 
 

@@ -1,4 +1,4 @@
-"""Chooses the algorithm of each collective routine of the host by the size of a block.
+"""The tables by which the core (`choose` in collectives.cpp) takes the algorithm of a collective call of the host.
 
 In teams on one node, `levels` and `rounds` are `mapped`. In teams on several nodes, `tree` is `rounds`, and `engine`
 and `kernel` are `levels`.

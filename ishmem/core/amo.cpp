@@ -1,6 +1,7 @@
 // Atomic operations on mapped memory. They are relaxed, as in kernels; fence and quiet order them.
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
@@ -53,10 +54,11 @@ Word apply(int rmw, Word *at, Word value, Word cond) {
         case Max: return combine<Signed<Word>, Greatest>(at, value);
         case MaxUnsigned: return combine<Word, Greatest>(at, value);
         case MaxFloat: return combine<Float<Word>, Greatest>(at, value);
-        default: break;
+        case CompareSwap:
+            __atomic_compare_exchange_n(at, &cond, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+            return cond;  // the old value, also where it differs
     }
-    __atomic_compare_exchange_n(at, &cond, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    return cond;  // the old value, in both cases
+    abort();  // no number of Rmw
 }
 
 constexpr unsigned SLEEP = 20;  // microseconds between two attempts to take a lock

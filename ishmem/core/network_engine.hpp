@@ -142,7 +142,7 @@ class NetworkEngine {
         bool short_pieces;
     };
 
-    // engine.cpp: packets, credit and progress
+    // network_engine.cpp: packets, credit and progress
     bool test(MpiHandle &request);
     void check(int code, int pe);
     void post(int index);
@@ -160,7 +160,7 @@ class NetworkEngine {
     bool round();
     void run();
 
-    // requests.cpp: the origin's side
+    // network_requests.cpp: the origin's side
     Packet *open(int pe, size_t payload, bool is_long_put, bool counted = true);
     uint32_t slot_for(char *into, Group &group, int pe);
     void free_slot(uint32_t slot);

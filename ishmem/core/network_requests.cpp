@@ -1,4 +1,4 @@
-// The origin's side of the engine: turns operations into records and long payloads. See engine.hpp.
+// The origin's side of the engine: turns operations into records and long payloads. See network_engine.hpp.
 #include <algorithm>
 
 #include "network_engine.hpp"

@@ -1,4 +1,4 @@
-// The wire format between the engines of two PEs: packets of records. See engine.hpp.
+// The wire format between the engines of two PEs: packets of records. See network_engine.hpp.
 #pragma once
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// The target's side of the engine: executes the requests of other PEs on this PE's memory. See engine.hpp.
+// The target's side of the engine: executes the requests of other PEs on this PE's memory. See network_engine.hpp.
 #include <algorithm>
 
 #include "network_engine.hpp"

@@ -154,7 +154,7 @@ def _sizes(numbers: _Numbers, options: Options, exchange: Exchange, topk: int) -
 
 
 def _places(recv_topk: Any, hits: Any, starts: Any) -> Any:
-    """Return the row of each choice: rows of an expert are in the order of the tokens."""
+    """Return the row of each choice of a token, -1 for none; the rows of an expert keep the order of the tokens."""
     import dpnp
 
     if not recv_topk.size:

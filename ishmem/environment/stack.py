@@ -216,7 +216,7 @@ def environment(kind: str, devices: int = 1) -> dict[str, str]:
 
 
 def variables(kind: str) -> dict[str, str]:
-    """Return defaults of the variables that the stack reads, without library paths."""
+    """Return the defaults of environment variables of the SYCL stack, without library paths, for ``gpu`` or ``sim``."""
     opencl = str(library_folder() / _OPENCL)
     result = {"OCL_ICD_FILENAMES": opencl, HIERARCHY: _hierarchy()}
     result["SYCL_QUEUE_THREAD_POOL_SIZE"] = _HOST_TASKS

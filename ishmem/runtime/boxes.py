@@ -41,7 +41,7 @@ class Box:
         return count
 
     def extents(self) -> tuple[Extent, Extent]:
-        """Return the extents in dest and source."""
+        """Return the ranges of elements that the box spans in dest and in source."""
         return self._extent(self.to, 1), self._extent(self.origin, 2)
 
     def _extent(self, first: int, which: int) -> Extent:

@@ -155,8 +155,9 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
     wide = heap.layout.wide if heap.layout.is_large else 0
     levels = heap.spans and not heap.is_routed and not algorithms.are_flat(settings.algorithm)
     options = binding.CompileOptions(
-        settings.check, heap.spans, heap.is_routed, wide, no_waits, levels, heap.late, heap.is_staged
-    )
+        check=settings.check, spans=heap.spans, routed=heap.is_routed, wide=wide, no_waits=no_waits, levels=levels,
+        late=heap.late, staged=heap.is_staged,
+    )  # fmt: skip
     width = pyze.device_properties(heap.device).physicalEUSimdWidth
     constants = binding.ProcessConstants.of(
         heap.base, heap.size, heap.pe, heap.layout, heap.near, width, heap.least_cores, _has_regions

@@ -48,9 +48,10 @@ class Increments:
     """The kernel, in a command list; destroy it once its commands have ended."""
 
     def __init__(self, context: int, device: int, commands: int, places: Sequence[tuple[int, int]]) -> None:
-        """Append a launch that adds 1 to the word at each first address `ITEMS` times; the old values go to the second.
+        """Append a launch of the kernel to a command list.
 
-        Both are addresses of memory that is resident on the device.
+        For each place, a pair of addresses of memory that is resident on the device, it adds 1 atomically to the int32
+        at the first one, `ITEMS` times, and stores the old values at the second one.
         """
         self._context = context
         self._module = pyze.create_module(context, device, kernel_module(_INSTRUCTIONS, _BOUND))

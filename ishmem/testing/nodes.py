@@ -110,7 +110,7 @@ def _become_login() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a program on emulated nodes and return its status; in a PE that is a fork, run the PE."""
+    """Run a program on emulated nodes and return its exit status; in a forked PE, run the program of the PE."""
     settle()
     try:
         return _start(_parse(arguments))
