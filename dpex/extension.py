@@ -160,13 +160,14 @@ class Extension:
         A kernel in the cache is launched without numba, so without a call.
         """
 
-    def build_error(self, name: str, queue: Any, code: bytes) -> Exception | None:
+    def build_error(self, name: str, queue: Any, code: bytes, flags: str = "") -> Exception | None:
         """Return the error to raise for a kernel that does not build on a device, or ``None`` for the usual one.
 
         Args:
             name: The name of the kernel.
             queue: The queue of the launch.
             code: The SPIR-V of the kernel.
+            flags: Of the device's compiler.
         """
         return None
 

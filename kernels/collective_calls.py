@@ -61,6 +61,7 @@ ALIGN_DIGITS = 6
 ALIGN = 1 << ALIGN_DIGITS
 """Alignment in bytes of the parts into which a large block is divided among members."""
 
+
 class Flow(NamedTuple):
     """Which blocks move between which PEs, constant for each routine. Fields are 0 or 1: kernels compute with them."""
 

@@ -66,7 +66,7 @@ AT_ONCE = 4
 """Units of a block: so many loads of each member are under way at the same time."""
 
 ELEMENT, UNIT, BLOCK = 0, 1, AT_ONCE
-"""Numbers of units, as `nothing` takes them; an element may be less than a unit."""
+"""Numbers of units, as `zero_units` takes them; an element may be less than a unit."""
 
 
 def _lanes(dtype: Any) -> int:

@@ -1,6 +1,6 @@
 """Long waits in kernels: a work-item that waits long describes its wait in a `KernelWait` in its PE's heap.
 
-From the news of a loss on (`ishmem.runtime.losses`), waits end after their first looks, and the host raises.
+From the news of a loss on (`ishmem.runtime.losses`), waits end after their first polls, and the host raises.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from .intrinsics import (
 )
 from .spec_constants import violation_record, wait_record
 
-LOOKS, LOST, _COMPLETE = kernel_wait.LOOKS, kernel_wait.LOST, Violation.at("complete")
+POLLS, LOST, _COMPLETE = kernel_wait.POLLS, kernel_wait.LOST, Violation.at("complete")
 
-SPINS = LOOKS - 1
-"""A wait tells of itself when the number of its failed polls has no bit of this mask: first after 2**16."""
+SPINS = POLLS - 1
+"""A wait is recorded when the number of its failed polls has no bit of this mask: first after 2**16."""
 
 
 @device_intrinsic
 def poll_limit(_context):
-    """Return the number of looks after which a wait tells of itself, as an int32; 1 after a loss."""
+    """Return the number of polls after which a wait is recorded, as an int32; 1 after a loss."""
 
     def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
         at = builder.add(spec_constants.emit(builder, "wait"), I64(LOST))
-        return builder.sub(I32(LOOKS), volatile(builder, at, I32))
+        return builder.sub(I32(POLLS), volatile(builder, at, I32))
 
     return types.int32(), code
 
 
 @compiled
 def skipped_polls():
-    """Return the looks that a wait leaves out before it tells of itself: 0, or `SPINS` after a loss."""
+    """Return the polls that a wait leaves out before it is recorded: 0, or `SPINS` after a loss."""
     return load_volatile(wait_record() + LOST)
 
 
@@ -61,27 +61,27 @@ def must_end_wait():
 
 
 @device_intrinsic
-def decremented(_context, looks):
+def decremented(_context, polls):
     """Return an int32 minus 1; numba computes with 64 bits, for which a GPU needs several instructions."""
-    return types.int32(looks), lambda _context, builder, _signature, arguments: builder.sub(arguments[0], I32(1))
+    return types.int32(polls), lambda _context, builder, _signature, arguments: builder.sub(arguments[0], I32(1))
 
 
 @device_intrinsic
-def is_zero(_context, looks):
+def is_zero(_context, polls):
     """Return whether an int32 is 0."""
 
     def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.icmp_signed("==", arguments[0], I32(0))
 
-    return types.boolean(looks), code
+    return types.boolean(polls), code
 
 
 def make_word_poll(lacks: Any) -> Any:
-    """Make the device function that looks at an int64 until ``lacks(seen, wanted)`` is false, or `LOOKS` times."""
+    """Make the device function that polls an int64 until ``lacks(seen, wanted)`` is false, or `POLLS` times."""
 
     @compiled
     def poll_word(address, wanted):
-        """Return the int64 at an address when it is as ``wanted``, or after many looks."""
+        """Return the int64 at an address when it is as ``wanted``, or after `poll_limit` polls."""
         seen = atomic_load_word(address)
         if lacks(seen, wanted):
             left = poll_limit()
@@ -146,7 +146,7 @@ def record_wait(kind, pe, element, seen, cmp, wanted, unsigned, words):
 
 @compiled
 def clear_wait_record():
-    """Clear the record: the wait of this work-item, which has told of it, is over."""
+    """Clear the record: the wait of this work-item, which has recorded it, is over."""
     store_volatile(wait_record(), 0)
 
 

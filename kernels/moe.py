@@ -199,7 +199,7 @@ def copy_part(to, origin, nbytes, group):
 
 @compiled
 def put_part(to, origin, nbytes, pe, group):
-    """Put the share of a work-item to a PE; both addresses are those on this PE. `tell` completes it."""
+    """Put the share of a work-item to a PE; both addresses are those on this PE. `set_flag_after_puts` completes it."""
     if not PROXIED or reachable(pe):
         copy_part(to + peer_delta(pe), origin, nbytes, group)
     elif rank_in(group) == 0 and nbytes:

@@ -1,4 +1,9 @@
-"""Strided remote memory access inside kernels: the device forms of ``ishmem.strided``."""
+"""Strided remote memory access inside kernels: ``ishmem.strided``, and ``put`` and ``get`` of views.
+
+Views that are not contiguous are 1-D slices with a step, 2-D tiles, and transposed arrays. `move_view` describes an
+array as rows: element ``i`` in C order lies ``i // columns`` rows and ``i % columns`` columns from the first one. A
+contiguous array and a 1-D slice are one row, which divides into rows of any length.
+"""
 
 from __future__ import annotations
 

@@ -101,5 +101,3 @@ def exchange_tile(sample, call, flow, group, site):
                 _transfer_rows(1, pe, call, rows, members.me * rows, group)
         end_phase(group, call.team)
     return min(status, 0)
-
-

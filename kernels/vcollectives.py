@@ -247,16 +247,16 @@ def exchange_all(call, to_blocks, from_blocks, group):
 def publish_and_meet(call, members, to_blocks, from_blocks):
     """Publish this PE's offsets and counts and enter the call; return whether the arguments of all PEs match."""
     slots, call_id = slots_of(call.team, 0), pack_call(call.routine, call.dtype, 0, 0, 0)
-    zero_units, fine = Carried(NOTHING, 0, 0), True
+    nothing, fine = Carried(NOTHING, 0, 0), True
     if CHECK:
         fine = alltoallv_arguments_allowed(call, to_blocks, from_blocks, members.size)
     if fine:
         publish_blocks(call.team, members, slots, to_blocks, from_blocks)
-    same = rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, zero_units)
+    same = rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing)
     if CHECK and same:
         # Each PE compares the published counts; the second rendezvous distributes the result.
         fine = counts_match(call.routine, call.team, members, slots, to_blocks, from_blocks)
-        same = rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, zero_units)
+        same = rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing)
     return same
 
 

@@ -44,7 +44,7 @@ def compare(seen, cmp, wanted):
 
 @compiled
 def poll_element(address, like, cmp, wanted):
-    """Return the element at an address once it compares so with ``wanted``, or after many looks."""
+    """Return the element at an address once it compares so with ``wanted``, or after `poll_limit` polls."""
     seen = atomic_load(address, like)
     if not compare(seen, cmp, wanted):
         left = poll_limit()

@@ -157,17 +157,17 @@ def wait_until_all(ivars, indices, cmp, wanted, status, site):
     return True
 
 
-def _until(test: Any, zero_units: int) -> Any:
+def _until(test: Any, nothing: int) -> Any:
     """Make the wait that repeats ``test`` until it does not return ``nothing``; an empty set ends it at once."""
 
     @compiled
     def wait_until(ivars, indices, cmp, wanted, status, site):
         if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
-            return zero_units
+            return nothing
         result, recorded = test(ivars, indices, cmp, wanted, status, None), False
-        if result == zero_units and not empty(ivars, status):
+        if result == nothing and not empty(ivars, status):
             spins = skipped_polls()
-            while result == zero_units:
+            while result == nothing:
                 spins += 1
                 if spins & SPINS == 0:
                     if must_end_wait():

@@ -1,6 +1,7 @@
-"""Functions of numba that are wrong or slow for kernels: one assumes one address space, one loses ``:=``.
+"""Functions of numba that are wrong or slow for kernels.
 
-``docs/upstream.md`` has the text of a report to numba for each.
+One assumes one address space, one loses ``:=``, one takes long for operators on arrays. ``docs/upstream.md`` has the
+text of a report to numba for the first two.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ishmem.common.words import no_member
 
 VARIABLE, NONE_OF, LOCK, MEMBER, PROXY = range(1, 6)
 NOTICE = 30.0
-"""Seconds after which a wait is told of: the default of ``ISHMEM_WAIT_NOTICE``."""
+"""Seconds after which a wait is reported: the default of ``ISHMEM_WAIT_NOTICE``."""
 
 WORDS = 10
 """Words of a call's text, 8 characters each."""
@@ -69,11 +69,11 @@ GROUP_CALL = CALL + 8 * WORDS
 NBYTES = GROUP_CALL + 8 * WORDS
 
 LOST = NBYTES
-"""Offset of a word behind the record, which the host writes: the looks that waits leave out, 0 or, from the news of a
+"""Offset of a word behind the record, which the host writes: the polls that waits leave out, 0 or, from the news of a
 loss on, all but one."""
 
-LOOKS = 1 << 16
-"""Looks after which a wait in a kernel tells of itself."""
+POLLS = 1 << 16
+"""Polls after which a wait in a kernel is recorded."""
 
 
 def site_text(kernel: str, place: str, routine: str, variable: str) -> str:

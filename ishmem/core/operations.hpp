@@ -133,7 +133,7 @@ PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 // The function of an atomic, bound to its code. The lowest byte of that is the Rmw, combined with NO_RESULT when the
 // caller needs no result; bit 8 + t is set when the operation accepts Type t; from bit 24 on stands how many operands it
 // takes. The arguments are the array, the operands, PE and index, and the memory order where the routine has one: 0 is
-// relaxed, others are declined. Returns the old value.
+// relaxed, others are declined. Returns the old value, or None with NO_RESULT.
 PyObject *atomic(PyObject *bound, PyObject *const *given, Py_ssize_t count);
 
 // How a wait ended. BadArguments, which Python sees as NotImplemented: the core does not support the arguments. Mixed: a barrier in which PEs made

@@ -138,14 +138,14 @@ class Ishmem(Extension):
         """Return an error in few words."""
         return self._loaded.compile_errors.explain(name, file, line, text)  # type: ignore[no-any-return]
 
-    def build_error(self, name: str, queue: Any, code: bytes) -> Exception | None:
+    def build_error(self, name: str, queue: Any, code: bytes, flags: str = "") -> Exception | None:
         """Return an error with the build log of the driver."""
         from ishmem.ipc import native, pyze
 
         if queue.backend.name != "level_zero":
             return None
         try:
-            pyze.create_module(native.context(queue.sycl_context), native.device(queue.sycl_device), code, "")
+            pyze.create_module(native.context(queue.sycl_context), native.device(queue.sycl_device), code, flags)
         except LevelZeroError as error:
             return BuildError(f"the kernel {name} does not build: {error}")
         return None

@@ -68,7 +68,7 @@ class Losses:
         head = this.board.head
         self.goes_on, head.goes_on = True, 1
         counted, told = ctypes.addressof(head) + Head.losses.offset, this.heap.layout.kernel_wait + kernel_wait.LOST
-        _core.go_on(counted, this.links.stream(), told, kernel_wait.LOOKS - 1)
+        _core.go_on(counted, this.links.stream(), told, kernel_wait.POLLS - 1)
         for pe in list(this.links.lost):
             self.add(pe)
 

@@ -293,7 +293,7 @@ class Network:
         from ishmem.runtime import staging  # loads the stack, which ishmem doctor has to examine first
 
         self._staging = staging.create(*card) if card and not self.device_memory else None
-        setup = _core.EngineSetup(
+        setup = _core.NetworkEngineSetup(
             library=self._mpi.__file__, byte=byte, any_source=self._mpi.ANY_SOURCE, requests=requests,
             payloads=payloads, piece=PIECE, device_memory=self.device_memory,
             staging=self._staging.setup if self._staging else _core.StagingSetup(), sockets=sockets,

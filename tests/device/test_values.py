@@ -69,9 +69,6 @@ def test_whole_values(wide: str) -> None:
     check_swaps("uint32", wide)
 
 
-"""In the order of `store_atomically`."""
-
-
 STORES = {
     "p": ("ishmem.p(a, value, pe)", "ishmem.put(a, value, pe)"),
     "atomic": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.metadata
 import inspect
@@ -24,6 +25,15 @@ def test_the_stub_of_a_build_is_that_of_the_package(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-I", "-S", type_stub.__file__, stub], check=True)
     assert stub.read_text() == type_stub.render()
     assert Path(ishmem._core.__file__).with_name(stub.name).exists()
+
+
+def test_the_core_has_the_names_of_its_stub() -> None:
+    for each in ast.parse(Path(ishmem.__file__).with_name("_core.pyi").read_text()).body:
+        name = getattr(each, "name", getattr(getattr(each, "target", None), "id", "__name__"))
+        assert hasattr(ishmem._core, name), name
+        if isinstance(each, ast.ClassDef):
+            methods = [part.name for part in each.body if isinstance(part, ast.FunctionDef)]
+            assert not [method for method in methods if not hasattr(getattr(ishmem._core, name), method)], name
 
 
 @pytest.mark.parametrize("routine", DERIVED, ids=lambda routine: routine.__name__)

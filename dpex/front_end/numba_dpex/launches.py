@@ -92,7 +92,7 @@ def _check(device: str, kernel_module: SPIRVKernelModule, debug: bool) -> None:
     )  # fmt: skip
     if not kernel:
         name = _plain(kernel_module.kernel_name)
-        error = installed().build_error(name, queue, code)
+        error = installed().build_error(name, queue, code, flags)
         raise compile_errors.noted(error or KernelBuildError(f"the kernel {name} does not build: SYCL gives no reason"))
     _delete_kernel(kernel)
 
