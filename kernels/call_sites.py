@@ -92,7 +92,7 @@ class CallRewrite(Rewrite):  # type: ignore[misc]
 
 @register_rewrite("before-inference")
 class CallSites(CallRewrite):
-    """Inserts `store_call_site`, for groups `store_group_call_site`, before calls of ishmem in the program's device code."""
+    """Inserts `store_call_site`, for groups `store_group_call_site`, before calls of ishmem in device code."""
 
     def applies(self, func_ir: Any) -> bool:
         """Return whether the calls of a function are rewritten: in a job with ``ISHMEM_CHECK``."""
