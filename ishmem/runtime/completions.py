@@ -45,7 +45,7 @@ class Completions:
         found = result if isinstance(result, tuple) else (result,)
         event = [each for each in found if isinstance(each, dpctl.SyclEvent)][-1]
         number = KERNELS if found is result or type(event) is dpctl.SyclEvent else self._number(queue)
-        if replay_facts := getattr(event, "told", None):
+        if replay_facts := getattr(event, "replay_facts", None):
             self.replay_facts[call] = replay_facts
         if isinstance(event, RecordedEvent):
             return
