@@ -157,7 +157,8 @@ class Hub:
 
     def run(self) -> None:
         """Serve the PEs until the hub is closed."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the other threads
+        if threading.current_thread() is self._thread:
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the other threads
         try:
             while not self._closed:
                 self._step()

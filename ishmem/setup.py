@@ -47,7 +47,6 @@ from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_
 if TYPE_CHECKING:
     import dpctl
 
-
 __all__ = exported(__name__)
 
 _LEAK_WARNINGS = {"auto": ResourceWarning, "warn": RuntimeWarning}

@@ -102,8 +102,12 @@ def _is_slow_case(item: pytest.Item, case: str) -> bool:
 
 
 def _is_slow_type(item: pytest.Item, case: str) -> bool:
+    if item.get_closest_marker("slow_types") is None:
+        return False
+    if item.get_closest_marker("one_type") and item.callspec.params["ishmem_npes"] != 2:  # type: ignore[attr-defined]
+        return False
     types = _TYPE.findall(case)
-    return item.get_closest_marker("slow_types") is not None and bool(types) and _OF_EACH_KIND.isdisjoint(types)
+    return bool(types) and _OF_EACH_KIND.isdisjoint(types)
 
 
 def pytest_collection_finish() -> None:

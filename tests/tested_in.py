@@ -1,4 +1,7 @@
-"""Where a module is tested that has no test file of its own name: pathname patterns, the first that matches counts."""
+"""Where a module is tested that has no test file of its own name: pathname patterns, the first that matches counts.
+
+The pattern of a whole package names the test that runs most of its modules.
+"""
 
 TESTED_IN = {
     "dpex/cache/*": "dpex/test_cache",

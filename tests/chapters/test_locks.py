@@ -88,9 +88,7 @@ def in_kernel(item: kapi.Item, locks, index, form):
         ishmem.clear_lock(locks, index)
 
 
-@CHECKING
-def test_a_word_that_is_no_lock() -> None:
-    """On the host, and in kernels that are checked."""
+def check_words(in_kernels: bool) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     # The holder: no PE; has no ticket; no PE, though tickets are out.
     for wrong in (n + 3, n, 1, (5 << NEXT) + n + 1, (3 << SERVING) + (3 << NEXT) + 1):
@@ -99,12 +97,23 @@ def test_a_word_that_is_no_lock() -> None:
             words = f"element {me} is {wrong}"
             with pytest.raises(ishmem.SymmetryError, match=f"{name}: {words}, which is no lock of {n} PEs"):
                 getattr(ishmem, name)(locks, me)
-            dpex.call_kernel(in_kernel, kapi.Range(1), locks, me, form)
-            with pytest.raises(ishmem.SymmetryError, match=rf"{name} in a kernel on PE {me}: {words}"):
-                ishmem.quiet()
+            if in_kernels:
+                dpex.call_kernel(in_kernel, kapi.Range(1), locks, me, form)
+                with pytest.raises(ishmem.SymmetryError, match=rf"{name} in a kernel on PE {me}: {words}"):
+                    ishmem.quiet()
         ishmem.barrier_all()
         same(locks, np.full(n, wrong))
         ishmem.barrier_all()
+
+
+@pytest.mark.ishmem(2)
+def test_a_word_that_is_no_lock() -> None:
+    check_words(in_kernels=False)
+
+
+@CHECKING
+def test_a_word_that_is_no_lock_in_kernels() -> None:
+    check_words(in_kernels=True)
 
 
 @pytest.mark.ishmem

@@ -44,7 +44,7 @@ def test_numbers() -> None:
 
 @pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_linkss(dtype: Any) -> None:
+def test_exchanges(dtype: Any) -> None:
     def exchanges(item, values, out):
         i, group = item.get_global_id(0), item.get_sub_group()
         n, last = group.get_local_id(), group.get_local_range() - 1

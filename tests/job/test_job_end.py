@@ -122,6 +122,22 @@ def test_a_signal_of_the_user() -> None:
     assert sent(ending) == [(2.0, signal.SIGKILL)]
 
 
+def test_a_hang_after_a_signal_of_the_user() -> None:
+    ending = job()
+    ending.pass_on(signal.SIGINT, 1.0)
+    ending.end(Cause.HANG, since=2.0)
+    at = 2.0 + SUPERVISOR.failing
+    assert ending.result() == 124
+    assert sent(ending) == [(at, signal.SIGTERM), (at + ENDING, signal.SIGKILL)]
+
+
+def test_a_time_out_after_a_failure_is_none() -> None:
+    ending = job(timeout=1e3)
+    ending.end(Cause.FAILED, 3)
+    assert not ending.times_out(time.monotonic() + 1e4)
+    assert ending.result() == 3
+
+
 def test_the_earlier_kill_counts() -> None:
     """A signal of the user does not delay the end of a job that has failed."""
     ending = job()

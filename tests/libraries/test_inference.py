@@ -157,6 +157,7 @@ def test_gather_and_scatter(dtype) -> None:
             assert_guarded(dest, as_bits(wanted, dtype))
 
 
+@pytest.mark.slow_cases("2 PEs", "1pes-bfloat16", "3pes-bfloat16")
 @pytest.mark.slow_types
 @pytest.mark.one_type("bfloat16")
 @pytest.mark.ishmem

@@ -82,7 +82,7 @@ def test_sums(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_linkss(shape: str) -> None:
+def test_exchanges(shape: str) -> None:
     """By the exchanges each PE gets the block of each other one; the blocks of an aggregator do not overlap."""
     nodes = SHAPES[shape]
     pes = list(range(len(nodes)))
