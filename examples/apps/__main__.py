@@ -25,8 +25,7 @@ def parse(arguments: list[str] | None = None) -> tuple[App, argparse.Namespace]:
     parser = argparse.ArgumentParser(f"ishmem demo {kind.name}", description=kind.__doc__, formatter_class=formatter)
     own: Any = fields(kind)  # type: ignore[arg-type]
     for one in own:
-        words, choices = one.metadata["help"], one.metadata["allowed"] or None
-        parser.add_argument(f"--{one.name}", type=type(one.default), default=one.default, choices=choices, help=words)
+        parser.add_argument(f"--{one.name}", type=type(one.default), default=one.default, help=one.metadata["help"])
     parser.add_argument("--output", type=Path, default=Path(f"{kind.name}.png"), help="the picture file to write")
     parser.add_argument("--mpi", action="store_true", help="run the program with mpi4py, under mpiexec")
     options = parser.parse_args(rest)

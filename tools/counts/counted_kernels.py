@@ -10,7 +10,7 @@ from typing import Any
 import ishmem
 from ishmem import dpex, inference
 from ishmem.dpex import kernel_api as kapi
-from ishmem.kernels.intrinsics import memory_fence
+from ishmem.kernels.atomic_instructions import memory_fence
 from ishmem.kernels.memory_orders import Order
 
 merge_nothing = memory_fence(Order.RELEASE)
