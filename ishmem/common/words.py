@@ -16,79 +16,79 @@ TILES_WITH_NELEMS = "nelems is for contiguous arrays; pass smaller tiles"
 
 
 def no_member(name: str, constants: type[IntEnum], value: object) -> str:
-    """An argument is none of the constants."""
+    """Say that an argument is none of the constants."""
     names = ", ".join(f"{PREFIXES[constants]}_{member.name}" for member in constants)
     return f"{name} is {value!r}; allowed are {names}"
 
 
 def no_integer(name: str, kind: object) -> str:
-    """An argument is no integer."""
+    """Say that an argument is no integer."""
     return f"{name} is an integer, got {kind}"
 
 
 def no_pe(name: str, number: int, n_pes: int, of_whom: str = "") -> str:
-    """There is no such PE, in the job or among PEs ``of_whom``."""
+    """Say that there is no such PE, in the job or among PEs ``of_whom``."""
     return f"{name} is {number}; PEs {of_whom and f'of {of_whom} '}are numbered 0 to {n_pes - 1}"
 
 
 def misfit(name: str, value: object, dtype: object) -> str:
-    """A number is no value of a dtype."""
+    """Say that a number is no value of a dtype."""
     return f"{name} is {value!r}, which does not fit dtype {dtype}"
 
 
 def other_kind(name: str, value: object, dtype: object) -> str:
-    """A value is a float, say, where the dtype is one of integers."""
+    """Say that a value is a float, for example, where the dtype is one of integers."""
     return f"{name} is {value}, which is not of the kind of dtype {dtype}"
 
 
 def refusal(routine: str, argument: str, dtype: object, allowed: tuple[str, ...]) -> str:
-    """A routine does not take a dtype."""
+    """Say that a routine does not take a dtype."""
     return f"{routine}: {argument} has dtype {dtype}; allowed are {', '.join(allowed)}"
 
 
 def unlike_dtypes(first: str, dtype: object, second: str, other: object) -> str:
-    """Two arrays have different dtypes."""
+    """Say that two arrays have different dtypes."""
     return f"{first} has dtype {dtype} and {second} has dtype {other}; they must be equal"
 
 
 def unlike_orders(orders: dict[str, bool]) -> str:
-    """Arrays have different memory orders; ``orders`` says of each whether it is C order."""
+    """Say that arrays have different memory orders; ``orders`` says of each whether it is C order."""
     each = (f"{name} in {'C' if is_c else 'Fortran'} order" for name, is_c in orders.items())
     return f"the memory orders differ, {' and '.join(each)}"
 
 
 def unequal(dest: int, source: int) -> str:
-    """Arrays have different sizes, and there is no ``nelems``."""
+    """Say that arrays have different sizes, and there is no ``nelems``."""
     return f"dest has {dest} elements and source has {source}; pass equal slices, or nelems="
 
 
 def too_many(nelems: int, dest: int, source: int) -> str:
-    """Arrays have fewer than ``nelems`` elements."""
+    """Say that arrays have fewer than ``nelems`` elements."""
     return f"nelems is {nelems}; dest has {dest} elements and source has {source}"
 
 
 def tile_rows(blocks: int) -> str:
-    """The number of rows of ``dest`` does not follow from that of ``source``."""
+    """Say that the number of rows of ``dest`` does not follow from that of ``source``."""
     return f"dest has {blocks} times the rows of source, and its columns"
 
 
 def wrong_length(name: str, length: int, n_pes: int) -> str:
-    """A list has not one number for each PE of the team."""
+    """Say that a list has not one number for each PE of the team."""
     return f"{name} has {length} numbers; the team has {n_pes} PEs"
 
 
 def negative(name: str, value: int | Sequence[int]) -> str:
-    """A count or displacement is negative."""
+    """Say that a count or displacement is negative."""
     return f"{name} is {value}; the numbers are at least 0"
 
 
 def unlike_counts(sender: int, sent: int, receiver: int, expected: int) -> str:
-    """A count of a sender is not that of the receiver."""
+    """Say that a count of a sender is not that of the receiver."""
     return f"PE {sender} sends {sent} elements to PE {receiver}, which expects {expected}"
 
 
 def no_lock(index: Index, word: int, n_pes: int) -> str:
-    """An element is no lock."""
+    """Say that an element is no lock."""
     return (
         f"element {index} is {word}, which is no lock of {n_pes} PEs: its holder is no PE, or has not asked for it; "
         "a lock starts as 0, and only set_lock, test_lock and clear_lock change it"
