@@ -159,7 +159,7 @@ class _Finder:
 
 
 def load_first() -> None:
-    """Load the stack because a program imports dpctl or dpnp before ishmem.
+    """Load the stack because a program imports dpctl, dpnp or numba-dpex before ishmem.
 
     The file ``ishmem.pth`` beside the package calls this. Where the wheels find their libraries, the program may have
     nothing to do with ishmem: then nothing happens, unless ``ISHMEM_DEVICE`` is set.
