@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from . import type_checks
-from .intrinsics import bytes_of, compiled, device_function, move, move_block, rank_in, size_of
+from .intrinsics import compiled, device_function, move, move_block, rank_in, size_of
 from .options import PROXIED
 from .peers import on_peer
 from .proxy import Move, reachable, start_by_proxy
@@ -22,32 +24,45 @@ _BYTE, _BY_2, _BY_4, _BY_8, _WIDE = (
     (np.uint8(0),), (np.uint16(0),), (np.uint32(0),), (np.uint64(0),), (np.uint32(0),) * 4,
 )  # fmt: skip
 """Words as tuples: their type tells functions the size."""
+_words = {1: _BYTE, 2: _BY_2, 4: _BY_4, 8: _BY_8, 16: _BY_8}
 
 
-@compiled
-def _copy_units(word, to, origin, nbytes, rank, size):
-    """Copy the share of work-item ``rank`` of ``size`` in words."""
-    unit = bytes_of(word)
-    first, step, end = work_item_share(nbytes // unit, rank, size)
-    skipped, left, stride = first * unit, (end - first) * unit - 1, step * unit
-    _copy_every(word, to + skipped, origin + skipped, left, stride)
+def _make_plain_copier(word: Any) -> Any:
+    """Make a copier in words; as one function for all words, puts executed more instructions on a Max 1550."""
+    unit = sum(part.itemsize for part in word)
+
+    @compiled
+    def copy_units(to, origin, nbytes, rank, size):
+        first, step, end = work_item_share(nbytes // unit, rank, size)
+        skipped, left, stride = first * unit, (end - first) * unit - 1, step * unit
+        to, origin = to + skipped, origin + skipped
+        while left >= 0:  # counts down: on a GPU a 64-bit sign test is cheaper than a comparison
+            move(word, to, origin)
+            to += stride
+            origin += stride
+            left -= stride
+
+    return copy_units
 
 
-@compiled
-def _copy_end(word, to, origin, nbytes, rank, size):
-    """Copy less than one wide unit, which is too short to be divided among work-items."""
-    skipped = rank * bytes_of(word)
-    _copy_every(word, to + skipped, origin + skipped, nbytes - skipped - 1, size * bytes_of(word))
+def _make_end_copier(word: Any) -> Any:
+    """Make a copier of less than one wide unit, which is too short to be divided among work-items."""
+    unit = sum(part.itemsize for part in word)
+
+    @compiled
+    def copy_end(to, origin, nbytes, rank, size):
+        skipped, left, stride = rank * unit, nbytes - rank * unit - 1, size * unit
+        to, origin = to + skipped, origin + skipped
+        while left >= 0:
+            move(word, to, origin)
+            to += stride
+            origin += stride
+            left -= stride
+
+    return copy_end
 
 
-@compiled
-def _copy_every(word, to, origin, left, stride):
-    """Copy the words that begin every ``stride`` bytes, the last one at most ``left`` bytes after the first."""
-    while left >= 0:  # counts down: on a GPU a 64-bit sign test is cheaper than a comparison
-        move(word, to, origin)
-        to += stride
-        origin += stride
-        left -= stride
+_bytewise, _by_2, _by_4, _by_8, _wide = map(_make_plain_copier, (_BYTE, _BY_2, _BY_4, _BY_8, _WIDE))
 
 
 @compiled
@@ -60,9 +75,7 @@ def is_wide(to, origin, nbytes):
 def copy_wide(to, origin, nbytes, group):
     """Copy this work-item's share in wide units; a work-item alone copies blocks of them."""
     if not type_checks.absent(group):
-        return lambda to, origin, nbytes, group: _copy_units(
-            _WIDE, to, origin, nbytes, rank_in(group), size_of(group)
-        )
+        return lambda to, origin, nbytes, group: _wide(to, origin, nbytes, rank_in(group), size_of(group))
 
     def impl(to, origin, nbytes, group):
         left = nbytes - BLOCK
@@ -71,50 +84,52 @@ def copy_wide(to, origin, nbytes, group):
             to += BLOCK
             origin += BLOCK
             left -= BLOCK
-        _copy_units(_WIDE, to, origin, left + BLOCK, 0, 1)
+        _wide(to, origin, left + BLOCK, 0, 1)
 
     return impl
 
 
-@compiled
-def _copy_between_ends(word, to, origin, nbytes, rank, size):
-    """Copy in wide units, with words at head and tail, between addresses that align equally."""
-    head = -to & (WIDEST - 1)
-    body = (nbytes - head) & -WIDEST
-    done = head + body
-    _copy_end(word, to, origin, head, rank, size)
-    _copy_units(_WIDE, to + head, origin + head, body, rank, size)
-    _copy_end(word, to + done, origin + done, nbytes - done, rank, size)
+def _make_copier(word: Any, few: int, narrow: Any) -> Any:
+    """Make a copier: wide units, with units at head and tail where both addresses align equally; else as ``narrow``."""
+    copy_end = _make_end_copier(word)
+
+    @compiled
+    def copy(to, origin, nbytes, rank, size):
+        if is_wide(to, origin, nbytes):
+            _wide(to, origin, nbytes, rank, size)
+        elif nbytes > few and not (to ^ origin) & (WIDEST - 1):
+            head = -to & (WIDEST - 1)
+            body = (nbytes - head) & -WIDEST
+            done = head + body
+            copy_end(to, origin, head, rank, size)
+            _wide(to + head, origin + head, body, rank, size)
+            copy_end(to + done, origin + done, nbytes - done, rank, size)
+        else:
+            narrow(to, origin, nbytes, rank, size)
+
+    return copy
+
+
+_narrow = {1: _bytewise, 2: _by_2, 4: _by_4, 8: _by_8, 16: _by_8}
+# More than one wide unit, so that the head is shorter than the whole range.
+_copiers = {
+    size: _make_copier(_words[size], max(FEW * size, WIDEST), narrow) for size, narrow in _narrow.items()
+}
 
 
 @compiled
-def _copy_words(word, few, to, origin, nbytes, rank, size):
-    """Copy words; at most ``few`` bytes are not worth the checks for wider units."""
-    if is_wide(to, origin, nbytes):
-        _copy_units(_WIDE, to, origin, nbytes, rank, size)
-    elif nbytes > few and not (to ^ origin) & (WIDEST - 1):
-        _copy_between_ends(word, to, origin, nbytes, rank, size)
-    else:
-        _copy_units(word, to, origin, nbytes, rank, size)
-
-
-@compiled
-def copy_bytes(to, origin, nbytes, rank, size):
-    """Copy the share of work-item ``rank`` of ``size`` in ``nbytes`` bytes; one function serves all dtypes."""
+def _as_aligned(to, origin, nbytes, rank, size):
     misaligned = to | origin | nbytes
-    if is_wide(to, origin, nbytes):
-        _copy_units(_WIDE, to, origin, nbytes, rank, size)
-    elif nbytes > FEW_BYTES and not (to ^ origin) & (WIDEST - 1):
-        _copy_between_ends(_BYTE, to, origin, nbytes, rank, size)
-    elif not misaligned & 7:
-        _copy_units(_BY_8, to, origin, nbytes, rank, size)
+    if not misaligned & 7:
+        _by_8(to, origin, nbytes, rank, size)
     elif not misaligned & 3:
-        _copy_units(_BY_4, to, origin, nbytes, rank, size)
+        _by_4(to, origin, nbytes, rank, size)
     else:
-        _copy_units(_BYTE, to, origin, nbytes, rank, size)
+        _bytewise(to, origin, nbytes, rank, size)
 
 
-_words = {1: _BYTE, 2: _BY_2, 4: _BY_4, 8: _BY_8, 16: _BY_8}
+copy_bytes = _make_copier(_BYTE, FEW_BYTES, _as_aligned)
+"""Copies the share of work-item ``rank`` of ``size`` in ``nbytes`` bytes; one function serves all dtypes."""
 
 
 @device_function
@@ -124,8 +139,8 @@ def copy_elements(like, to, origin, count, rank, size):
     The two address ranges must be disjoint or identical.
     """
     itemsize = getattr(like.dtype, "bitwidth", 8) // 8  # numba's bool has no such attribute
-    word, unit = _words[itemsize], min(itemsize, 8)
-    units, few = itemsize // unit, max(FEW * itemsize, WIDEST)  # so that the head is shorter than the whole range
+    copy, word, unit = _copiers[itemsize], _words[itemsize], min(itemsize, 8)
+    units = itemsize // unit
 
     def impl(like, to, origin, count, rank, size):
         if count == 1:
@@ -133,7 +148,7 @@ def copy_elements(like, to, origin, count, rank, size):
                 for part in range(0, itemsize, unit):  # as integers: an Arc has no float64
                     move(word, to + part, origin + part)
         elif rank < count * units:  # of a large group with a short copy, most work-items have nothing to do
-            _copy_words(word, few, to, origin, count * itemsize, rank, size)
+            copy(to, origin, count * itemsize, rank, size)
 
     return impl
 

@@ -175,8 +175,7 @@ static uint64_t machineCodeSize() {
 }
 
 // Nanoseconds that a kernel may run; 0: no limit. ishmem run, or else a PE's own watchdog, reports a PE that is in a kernel for
-// too long within a second, and asks `ishmemLongKernel`; PEs then have 3 s to end. The limit leaves twice that, for loaded
-// machines.
+// too long within a second, and asks `ishmemLongKernel`; PEs then have 3 s to end.
 static uint64_t kernelLimit() {
   std::string value = text("ISHMEM_TIMEOUT", "");
   if (value.empty()) return 0;
@@ -186,7 +185,7 @@ static uint64_t kernelLimit() {
     complain("ISHMEM_TIMEOUT=%s is not a number of seconds above 0; ignored", value.c_str());
     return 0;
   }
-  return (uint64_t)((seconds + 8) * 1e9);
+  return (uint64_t)((seconds + 2) * 1e9);
 }
 
 static Settings read() {

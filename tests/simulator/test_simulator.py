@@ -563,7 +563,7 @@ def test_a_kernel_that_does_not_end():
     """It becomes an error, and the process can end."""
     out, err = run(program("work_items_wait"), "then", status=3, ISHMEM_TIMEOUT="2")
     assert out.split() == [LOST, "refused"]
-    assert f"kernel {PREFIX}in_turn has not ended after 10 s (ISHMEM_TIMEOUT=2): the device is lost." in err
+    assert f"kernel {PREFIX}in_turn has not ended after 4 s (ISHMEM_TIMEOUT=2): the device is lost." in err
     assert "the 2 work-items of a group wait for each other: they run one after another" in err
 
 
