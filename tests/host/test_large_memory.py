@@ -120,6 +120,7 @@ class Blocks:
         self.source, self.dest = ishmem.empty(COUNT, dtype="u1"), ishmem.empty(COUNT, dtype="u1")
         for number, index in enumerate(MARKED):
             ishmem.p(self.source, 10 * self.me + number, self.me, index)
+        ishmem.barrier_all()
 
     def check(self, about: str, wanted: list[int], places: tuple[int, ...] = MARKED) -> None:
         ishmem.barrier_all()
