@@ -167,9 +167,11 @@ class JobEnd(Ending):
             return
         self.status = row.status if isinstance(row.status, int) else status
         waits = waits and row.waits
-        if not waits or self.state in (State.RUNNING, State.ENDING):  # of ENDING, a signal of the user is the reason
+        if not waits or self.state in (State.RUNNING, State.ENDING):  # a signal of the user: its SIGKILL stays
             self.has_waited, at = waits, time.monotonic() if since is None else since
+            due = self._due if self.state is State.ENDING else []
             self.begin(at + (SUPERVISOR.failing if waits else 0.0), SUPERVISOR)
+            self._due = sorted([*due, *self._due])
 
     def pe_ended(self, pe: str, code: int, deserted: bool, others: bool, waits: bool = True) -> str:
         """Decide about a PE whose process has ended; return what to say, which may be nothing.

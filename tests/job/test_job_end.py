@@ -131,6 +131,13 @@ def test_a_hang_after_a_signal_of_the_user() -> None:
     assert sent(ending) == [(at, signal.SIGTERM), (at + ENDING, signal.SIGKILL)]
 
 
+def test_a_hang_does_not_delay_the_kill_of_a_signal() -> None:
+    ending = job()
+    ending.pass_on(signal.SIGINT, 1.0)
+    ending.end(Cause.HANG, since=AFTER_SIGNAL)
+    assert sent(ending) == [(1.0 + AFTER_SIGNAL, signal.SIGKILL)]
+
+
 def test_a_time_out_after_a_failure_is_none() -> None:
     ending = job(timeout=1e3)
     ending.end(Cause.FAILED, 3)
