@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
+from numba.core import cgutils
 from numba.cpython.slicing import fix_slice, get_slice_length
 
 from ..extension import installed
@@ -35,3 +36,13 @@ def clipped(builder: Any, part: Any, size: Any) -> tuple[Any, Any]:
         phi.add_incoming(given, before)
         phi.add_incoming(within, after)
     return merged
+
+
+def sliced(context: Any, builder: Any, signature: Any, array: Any, part: Any) -> tuple[Any, list[Any], Any]:
+    """Emit the first element, the shape and the strides of the view ``array[start:stop]``."""
+    kind, index = signature.args
+    shape, strides = (cgutils.unpack_tuple(builder, value, kind.ndim) for value in (array.shape, array.strides))
+    start, length = clipped(builder, context.make_helper(builder, index, value=part), shape[0])
+    indices = [start] + [_I64(0)] * (kind.ndim - 1)
+    data = cgutils.get_item_pointer(context, builder, kind, array, indices, wraparound=False, boundscheck=False)
+    return data, [length, *shape[1:]], strides

@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.imputils import impl_ret_borrowed
 from numba.np.arrayobj import make_array, normalize_indices
@@ -16,9 +15,7 @@ from numba_dpex.core.types import USMNdArray
 from numba_dpex.kernel_api_impl.spirv.arrayobj import _getitem_array_generic, make_view
 from numba_dpex.kernel_api_impl.spirv.overloads._registry import registry
 
-from ...language.clipping import clipped
-
-_I64 = ir.IntType(64)
+from ...language.clipping import sliced
 
 
 @registry.lower(operator.getitem, USMNdArray, types.BaseTuple)  # type: ignore[untyped-decorator, unused-ignore]
@@ -35,12 +32,7 @@ def _getitem(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 @registry.lower(operator.getitem, USMNdArray, types.slice2_type)  # type: ignore[untyped-decorator, unused-ignore]
 def _slice(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit the view ``array[start:stop]``."""
-    kind, index = signature.args
-    array = make_array(kind)(context, builder, arguments[0])
-    shape, strides = (cgutils.unpack_tuple(builder, value, kind.ndim) for value in (array.shape, array.strides))
-    start, length = clipped(builder, context.make_helper(builder, index, value=arguments[1]), shape[0])
-    data = cgutils.get_item_pointer(
-        context, builder, kind, array, [start] + [_I64(0)] * (kind.ndim - 1), wraparound=False, boundscheck=False
-    )
-    view = make_view(context, builder, array, signature.return_type, data, [length, *shape[1:]], strides)
+    array = make_array(signature.args[0])(context, builder, arguments[0])
+    part = sliced(context, builder, signature, array, arguments[1])
+    view = make_view(context, builder, array, signature.return_type, *part)
     return impl_ret_borrowed(context, builder, signature.return_type, view._getvalue())
