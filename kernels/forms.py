@@ -117,7 +117,7 @@ def written(
 
 _ADVICE = {
     "ishmem.memory": "allocate and free on the host and pass the array to the kernel",
-    "ishmem.setup": "call it on the host",
+    "ishmem.init_finalize": "call it on the host",
     "ishmem.on_queue": "on-queue routines are called on the host",
     "ishmem.collectives_on_queue": "on-queue routines are called on the host",
 }

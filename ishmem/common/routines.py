@@ -158,12 +158,12 @@ CHAPTERS = (
         "Set-up, exit and query",
         ("setup", "query"),
         (
-            Routine("setup", "init", "shmem_init()", waits=Waits.PES),
-            Routine("setup", "query_initialized", "shmem_query_initialized(initialized)"),
-            Routine("setup", "init_thread", "shmem_init_thread(requested, provided)", waits=Waits.PES),
-            Routine("setup", "query_thread", "shmem_query_thread(provided)"),
-            Routine("setup", "finalize", "shmem_finalize()", waits=Waits.PES),
-            Routine("setup", "global_exit", "shmem_global_exit(status)"),
+            Routine("init_finalize", "init", "shmem_init()", waits=Waits.PES),
+            Routine("init_finalize", "query_initialized", "shmem_query_initialized(initialized)"),
+            Routine("init_finalize", "init_thread", "shmem_init_thread(requested, provided)", waits=Waits.PES),
+            Routine("init_finalize", "query_thread", "shmem_query_thread(provided)"),
+            Routine("init_finalize", "finalize", "shmem_finalize()", waits=Waits.PES),
+            Routine("init_finalize", "global_exit", "shmem_global_exit(status)"),
             Routine("query", "my_pe", "shmem_my_pe()"),
             Routine("query", "n_pes", "shmem_n_pes()"),
             Routine("query", "pe_accessible", "shmem_pe_accessible(pe)"),
@@ -173,11 +173,11 @@ CHAPTERS = (
             Routine("query", "info_get_name", "shmem_info_get_name(name)"),
             CRoutine("start_pes(npes)", "init"),
             CRoutine("ishmemx_init_attr(attr)", "init"),
-            Routine("setup", "get_uniqueid", "ishmemx_get_uniqueid(uid)"),
+            Routine("init_finalize", "get_uniqueid", "ishmemx_get_uniqueid(uid)"),
             CRoutine(
                 "ishmemx_runtime_get_type", absent="ishmem has one runtime, so there is no type to query"
             ),
-            Routine("setup", "is_initialized"),
+            Routine("init_finalize", "is_initialized"),
         ),
     ),
     Chapter(

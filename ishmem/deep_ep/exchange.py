@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ishmem import moe, setup
+from ishmem import init_finalize, moe
 from ishmem.common import moe as workspace
 from ishmem.kernel_calls import device_array, flat
 from ishmem.runtime import job
@@ -44,7 +44,7 @@ def team_of(group: Any, comm: Any, nbytes: int) -> Team:
         raise ValueError("group and comm are None; allowed is one of them")
     if not job.running():
         heap_size = nbytes + MARGIN if nbytes > MARGIN else None
-        setup.init(heap_size, **({"comm": comm} if group is None else {"process_group": group}))
+        init_finalize.init(heap_size, **({"comm": comm} if group is None else {"process_group": group}))
     place = (comm.Get_rank(), comm.Get_size()) if group is None else (group.rank(), group.size())
     found = TEAM_WORLD.my_pe(), TEAM_WORLD.n_pes()
     if place != found:

@@ -35,7 +35,7 @@ _COMPILER = (COMPILER.module, "ishmem.kernels") if COMPILER.leaves_devices else 
 _FOR_KEYS = ("importlib.metadata._adapters",)  # the keys of kernels contain versions of packages
 _AT_INIT = (
     "ishmem.environment.settings", "ishmem.ipc.links", "ishmem.runtime.device_sharing",
-    "ishmem.runtime.late_delivery", "ishmem.setup",
+    "ishmem.runtime.late_delivery", "ishmem.init_finalize",
 )  # fmt: skip
 
 MODULES = ("dpnp", *_NUMBA, *_COMPILER, *_FOR_KEYS, *_AT_INIT)

@@ -24,7 +24,7 @@ from ishmem.runtime import kernel_loading
 Routine = Callable[..., Any]
 
 _LAUNCHES = ("call_kernel", "call_kernel_async")
-_NOT_OBSERVED = ("ishmem.setup", "ishmem.query")
+_NOT_OBSERVED = ("ishmem.init_finalize", "ishmem.query")
 _OF_MODELS = ("ishmem.graph", "ishmem.inference", "ishmem.moe")  # their classes are not in `ishmem` itself
 _LOCKS = "ishmem.locks"  # ``with ishmem.lock()`` makes its calls later, on behalf of the program
 

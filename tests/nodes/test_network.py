@@ -469,7 +469,7 @@ def run_on_nodes(name: str, sizes: list[int], *args: str, timeout: float = 90, *
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.slow("test_setup.py::test_restart, on one node")
+@pytest.mark.slow("test_init_finalize.py::test_restart, on one node")
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its kernels keep addresses")
 def test_restart() -> None:
     """A process may be a PE of one job after another, with MPI initialised once."""

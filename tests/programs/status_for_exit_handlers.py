@@ -15,7 +15,7 @@ ENDS = {
 
 program_end.watch_status()
 handler = "atexit.register(lambda: print('seen', program_end.status()))"
-exec(handler, {"__name__": "ishmem.setup", "atexit": atexit, "program_end": program_end})
+exec(handler, {"__name__": "ishmem.runtime.leave_job", "atexit": atexit, "program_end": program_end})
 try:
     sys.exit(3)
 except SystemExit as caught:
