@@ -4,8 +4,8 @@ A wait ends with an error where two PEs wait for each other, and after ``ISHMEM_
 ``ISHMEM_WAIT_NOTICE``, a PE of the node prints where all of them are.
 
 Waiting code calls `report_wait` repeatedly: the core after each slice of some milliseconds, so that short waits cost
-nothing, and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records that the interpreter runs
-and waits for no kernel; ishmem run watches for that. A launch by numba-dpex holds the interpreter's lock, so the thread
+nothing, and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records that the interpreter runs,
+waits for no kernel, and has none that waits for long; ishmem run watches for that. A launch by numba-dpex holds the interpreter's lock, so the thread
 stops; `LongWaits.for_kernel` tells it of other launches.
 """
 
@@ -284,8 +284,8 @@ class LongWaits:
             self._end_job()
 
     def _tell_alive(self) -> None:
-        now = time.monotonic()
-        self._record.beat = min(list(self._launches.values()), default=now)
+        now, kernel = time.monotonic(), self._kernel_wait
+        self._record.beat = min([now, *self._launches.values(), *([kernel.since] if kernel.text else [])])
         if now - self._record.beat <= self._interval:
             _core.beat()
 
