@@ -5,8 +5,8 @@ A wait ends with an error where two PEs wait for each other, and after ``ISHMEM_
 
 Waiting code calls `report_wait` repeatedly: the core after each slice of some milliseconds, so that short waits cost
 nothing, and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records that the interpreter runs,
-waits for no kernel, and has none that waits for long; ishmem run watches for that. A launch by numba-dpex holds the interpreter's lock, so the thread
-stops; `LongWaits.for_kernel` tells it of other launches.
+waits for no kernel, and has none that waits for long; ishmem run watches for that. A launch by numba-dpex holds the
+interpreter's lock, so the thread stops; `LongWaits.for_kernel` tells it of other launches.
 """
 
 from __future__ import annotations
