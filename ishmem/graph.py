@@ -1,4 +1,4 @@
-"""Recorded steps: what a queue is given in a block runs again and again by one call, with new data in the same arrays.
+"""Graphs: commands submitted to a queue in a block are recorded once and replayed by one call, on the same arrays.
 
 A recording takes kernels of programs, the calls of `inference.Communicator`, ``low_latency_dispatch`` and
 ``low_latency_combine`` of `moe.Buffer`, and the on-queue forms that a device does by itself. They follow one another in
@@ -55,7 +55,7 @@ class Graph:
 
     @contextlib.contextmanager
     def record(self, queue: Queue = None) -> Iterator[Graph]:
-        """Record what the block gives a queue; nothing of it runs before the first replay.
+        """Record the commands that the block submits to a queue; none of them runs before the first replay.
 
         Args:
             queue: The queue of the arrays, or a stream of torch; by default torch's current one, or the heap's queue.

@@ -151,7 +151,7 @@ def register(a: Any) -> None:
 
 
 def deregister(a: Any) -> None:
-    """End what ``register`` has made of an array, which then is private again.
+    """End the registration of an array that ``register`` has made; its memory is private again.
 
     Collective, blocking: completes this PE's operations, and returns when every PE has called. Until then ``register``
     keeps the memory, and ``finalize`` deregisters what is left.

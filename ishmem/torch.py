@@ -189,7 +189,7 @@ def free(tensor: torch.Tensor | None) -> None:
 
 
 def current_stream_wait(event: dpctl.SyclEvent) -> None:
-    """Let what is put on torch's current stream from now on run after an event; the host does not wait.
+    """Make later work on torch's current stream wait for an event; the host does not wait.
 
     Not collective, not blocking. Without an XPU of torch there is no stream, and the call waits for the event.
 
@@ -316,7 +316,7 @@ class _Tensors:
     kind = torch.Tensor
 
     def describe(self, tensor: torch.Tensor) -> tuple[int, int, int, int, int, bool]:
-        """Return what the core needs of a tensor; an exception makes it decline the call."""
+        """Return address, size, dtype and order of a tensor for the core, which declines the call on an exception."""
         number, on_host = _NUMBERS.get(tensor.dtype, -1), tensor.is_cpu
         if number < 0 or not on_host or tensor.is_conj() or tensor.is_neg():
             _check(tensor)

@@ -73,7 +73,7 @@ def check_card(machine: Machine) -> Iterator[Finding]:
     elif why := card.problem():
         yield wrong(f"no emulated card: {why}", f"fix this, or unset {card.VARIABLE}")
     else:
-        yield ok(f"an emulated card, {card.asked()}, below Intel's driver")
+        yield ok(f"an emulated card, {card.requested()}, below Intel's driver")
 
 
 def check_hierarchy(machine: Machine) -> Iterator[Finding]:
@@ -124,7 +124,7 @@ def check_devices(machine: Machine) -> Iterator[Finding]:
     """The driver or the simulator, devices of Level Zero and of SYCL, and what pairs of them can do."""
     environ = {**machine.environ}
     environ.setdefault("ISHMEM_SIM_DEVICES", "2")
-    if cards := card.asked():
+    if cards := card.requested():
         environ[card.VARIABLE] = card.for_devices(cards, 2)
     done = python(_DEVICES, environ)
     lines = done.stdout.splitlines()

@@ -139,7 +139,7 @@ def _driver(kind: str, driver: int) -> dict[str, str]:
 
     version, level = pyze.driver_properties(driver).driverVersion, pyze.api_version(driver)
     return {
-        "kind": "simulator" if kind == "sim" else "GPU, emulated" if card.is_here() else "GPU",
+        "kind": "simulator" if kind == "sim" else "GPU, emulated" if card.is_active() else "GPU",
         "loader": stack.loaded_loader() or "",
         "version": pyze.driver_version(version),
         "Level Zero": f"{level[0]}.{level[1]}",

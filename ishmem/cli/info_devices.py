@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ishmem.cli.driver import place
+from ishmem.cli.device_place import place
 from ishmem.common.errors import IshmemError
 from ishmem.environment import settings as settings_module
 

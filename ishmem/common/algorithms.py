@@ -1,4 +1,4 @@
-"""The tables by which the core (`choose` in collectives.cpp) takes the algorithm of a collective call of the host.
+"""Tables from which the core (`choose` in collectives.cpp) chooses the algorithm of a collective of the host.
 
 In teams on one node, `levels` and `rounds` are `mapped`. In teams on several nodes, `tree` is `rounds`, and `engine`
 and `kernel` are `levels`.
@@ -102,7 +102,7 @@ def override(table: Mapping[str, list[tuple[int, str]]], text: str) -> Table:
 
 
 def are_flat(text: str) -> bool:
-    """Return whether text for `parse` forces ``mapped`` for all sizes where there is ``levels``."""
+    """Return whether ``text``, as for `parse`, forces ``mapped`` at all sizes for the routines that have ``levels``."""
     table = override(defaults(2**62), text)
     return all(table[routine] == [(0, "mapped")] for routine in COLLECTIVES if "levels" in allowed(routine))
 

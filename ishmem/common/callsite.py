@@ -23,7 +23,7 @@ _LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>
 
 @functools.cache
 def _not_users() -> tuple[str, ...]:
-    """Return how the paths of files begin that are not the program's."""
+    """Return the path prefixes of files that are not the program's."""
     import sysconfig  # slow: it reads the configuration of the interpreter
 
     return ("<frozen", *_MODULES, *(f"{sysconfig.get_path(scheme)}/" for scheme in _SCHEMES))

@@ -1,4 +1,4 @@
-"""The names that ``ishmem`` exports, and the module of each: routines by their table, and what is no routine."""
+"""The names that ``ishmem`` exports, each with its module: the table of routines, and a list of the other names."""
 
 from __future__ import annotations
 

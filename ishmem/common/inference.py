@@ -1,4 +1,4 @@
-"""The workspace of `ishmem.inference`: a header, then two halves of slots. It needs only the standard library."""
+"""The layout of the workspace of `ishmem.inference`: a header, then two halves of slots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies in the internal part of each PE's heap, before the part that users allocate from.
+"""The layout of the internal part of each PE's heap, which precedes the part that users allocate from.
 
 Host code and kernels compute addresses from the offsets given here:
 

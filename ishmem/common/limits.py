@@ -1,4 +1,4 @@
-"""Limits of the system that end a call, in words: which it was, and where a user changes it. And the longest time."""
+"""Error texts for limits of the system, such as open files, and the range of times that settings may have."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _words(number: int) -> str:
 
 @contextlib.contextmanager
 def doing(what: str, is_memory: bool = False) -> Iterator[None]:
-    """Name what has failed, and why, in place of the bare error of the system.
+    """Replace an ``OSError`` of the block by an `IshmemError` that says what has failed, and which limit caused it.
 
     Args:
         what: What is done here, such as "start the supervisor".

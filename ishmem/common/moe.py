@@ -1,4 +1,4 @@
-"""The workspace of `ishmem.moe`: rows, words and flags. It needs only the standard library.
+"""The layout of the workspace of `ishmem.moe`: rows, words and flags. It needs only the standard library.
 
 A *list* has the tokens that a PE sends to one destination: an expert, or a PE in the normal forms. The workspace has a
 list for each expert on each side. The *halves* of a part serve calls of even and of odd numbers.

@@ -1,4 +1,4 @@
-"""The record that a kernel writes when an argument is wrong, and the numbers in it.
+"""The record that a kernel writes when an argument is wrong, and the numbers that stand for names in it.
 
 Kernels always check the sizes of the arrays of puts and gets, and other arguments when ``ISHMEM_CHECK`` is set. The
 host turns the record into an error: ``ishmem.runtime.violation_errors``.

@@ -1,4 +1,4 @@
-"""How a program passes arrays and gets results: arrays of dpnp, tensors on the XPU, or tensors on the CPU.
+"""Conversion of arguments and results: arrays of dpnp, tensors on the XPU, or tensors on the CPU.
 
 A tensor on the CPU is copied to the device, and its results are tensors that are filled when they have arrived.
 """
@@ -15,7 +15,7 @@ from .events import EventHandle, EventOverlap, put_after
 
 
 class Caller:
-    """The kind of arrays of a call, which its first array tells.
+    """Converts the arguments and results of a call; its first argument decides the kind of arrays.
 
     Attributes:
         tensors: Whether they are tensors of torch.
@@ -23,7 +23,7 @@ class Caller:
     """
 
     def __init__(self, x: Any, *events: Any) -> None:
-        """Take the tokens of a call, which runs after events."""
+        """Find the kind of arrays and the queue by ``x``, the first argument; the call runs after events."""
         first = x[0] if isinstance(x, tuple) else x
         self.tensors = foreign.is_tensor(first)
         self._on_cpu = self.tensors and first.device.type == "cpu"
@@ -92,7 +92,7 @@ class Caller:
         return found
 
     def give(self, array: Any, like: Any = None) -> Any:
-        """Return a result as the program gets it: an array, or a tensor of the dtype of ``like``."""
+        """Return a result in the kind of the call's arrays; a tensor has the dtype of ``like``."""
         if not self.tensors or array is None:
             return array
         import torch
@@ -105,7 +105,7 @@ class Caller:
         return tensor
 
     def give_tokens(self, x: Any, scales: Any, like: Any) -> Any:
-        """Return tokens, or a pair of them and their scales, as the program has passed them."""
+        """Return tokens in the form of ``like``: alone, or as a pair with their scales."""
         if isinstance(like, tuple):
             return self.give(x, like[0]), self.give(scales, like[1])
         return self.give(x, like)
@@ -123,7 +123,7 @@ class Caller:
             self.write(to, self.take(to, name, tuple(counts.shape), "int32") + counts)
 
     def finish(self) -> EventOverlap:
-        """Fill the tensors on the CPU, and return the event of what the queue holds."""
+        """Copy results to the tensors on the CPU, and return the event of all work on the queue."""
         event = EventOverlap(EventHandle(self.queue))
         for tensor, array in self._late:
             native = foreign.native(tensor)

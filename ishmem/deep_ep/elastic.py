@@ -88,13 +88,13 @@ class ElasticBuffer(Experimental):
         return size_of_exchange(ranks, num_max_tokens_per_rank, hidden, num_topk or ranks)
 
     def barrier(self, use_comm_stream: bool = True, with_cpu_sync: bool = False, sequential: bool = True) -> None:
-        """Wait on the host until all ranks have called, and first for what the queue of the job holds."""
+        """Wait on the host for the work on the queue of the job, and then until all ranks have called."""
         EventHandle().current_stream_wait()
         self._team.sync()
 
     @staticmethod
     def capture() -> EventHandle:
-        """Return the event of what the queue of the job holds."""
+        """Return the event of all work on the queue of the job."""
         return EventHandle()
 
     def get_comm_stream(self) -> Any:

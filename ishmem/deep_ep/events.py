@@ -1,4 +1,4 @@
-"""Events as DeepEP has them."""
+"""The events of DeepEP's interface, on SYCL queues."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ishmem.runtime import foreign, job
 
 
 class EventHandle:
-    """What the queue of the job holds when the handle is made.
+    """The work on a queue at the time that the handle is made.
 
     Attributes:
         event: Its event, for SYCL queues.
     """
 
     def __init__(self, queue: dpctl.SyclQueue | None = None) -> None:
-        """Capture what a queue holds: by default torch's current stream, or the queue of the job's device."""
+        """Capture the work on a queue: by default torch's current stream, or the queue of the job's device."""
         queue = queue or foreign.queue() or job.current().heap.queue
         self.event: dpctl.SyclEvent = queue.submit_barrier()
 
     def current_stream_wait(self) -> None:
-        """Let what follows on torch's current stream run after the event; without a stream of an XPU, wait for it."""
+        """Make later work on torch's current stream wait for the event; without an XPU, wait on the host."""
         foreign.current_stream_wait(self.event)
 
 
@@ -41,7 +41,7 @@ class EventOverlap:
         self._release = False
 
     def current_stream_wait(self, release_handle: bool = False) -> None:
-        """Wait for the event, then call the hook; with ``release_handle`` also let go of the event."""
+        """Wait for the event, then call the hook; with ``release_handle`` also drop the event."""
         if self.event is None:
             raise ValueError("event is None; this EventOverlap has no event, or has released it")
         self.event.current_stream_wait()
@@ -52,7 +52,7 @@ class EventOverlap:
             self.event = None
 
     def register_hook_after_wait(self, hook_after_wait: Callable[[], Any]) -> None:
-        """Have a function called after the next wait."""
+        """Register a function to call after the next wait."""
         if self.hook_after_wait is not None:
             raise ValueError("a hook is registered already; allowed is one for each wait")
         self.hook_after_wait = hook_after_wait
@@ -74,7 +74,7 @@ class EventOverlap:
 
 
 def put_after(queue: dpctl.SyclQueue, *events: Any) -> None:
-    """Let what comes on a queue run after events: an `EventHandle`, `EventOverlap`, SYCL event, or None."""
+    """Make later work on a queue wait for events: an `EventHandle`, `EventOverlap`, SYCL event, or None."""
     for each in events:
         handle = each.event if isinstance(each, EventOverlap) else each
         event = handle.event if isinstance(handle, EventHandle) else handle

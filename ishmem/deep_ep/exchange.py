@@ -54,7 +54,7 @@ def team_of(group: Any, comm: Any, nbytes: int) -> Team:
 
 
 class Arrival(NamedTuple):
-    """What a dispatch receives: memory for the rows of all PEs, in their order, with what goes beside each."""
+    """The result of a dispatch: memory for the rows of all PEs, in their order, with the columns sent beside each."""
 
     rows: Any
     beside: list[Any]

@@ -195,7 +195,7 @@ class Experimental:
 
     @contextmanager
     def agrs_new_session(self, enabled: bool = True) -> Iterator[None]:
-        """Begin a session and end it with the block; nothing with ``enabled=False``."""
+        """Begin a session, and end it at the end of the block; do nothing with ``enabled=False``."""
         if enabled:
             self.create_agrs_session()
         try:

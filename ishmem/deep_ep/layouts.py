@@ -1,4 +1,4 @@
-"""Where the tokens of a dispatch go and what comes: the device's part of `EPHandle`."""
+"""The layouts of sent and received tokens of a dispatch: the device's part of `EPHandle`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Route(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What a dispatch has received, on the device.
+    """The layout of the tokens that a dispatch has received, on the device.
 
     Attributes:
         route: Where its tokens went.
@@ -61,7 +61,7 @@ class Received(NamedTuple):
 
 @dataclass
 class EPHandle:
-    """What a dispatch tells, for its combines and for further dispatches to the same experts.
+    """The handle of a dispatch, for its combines and for further dispatches to the same experts.
 
     Attributes:
         do_expand: Whether each token received has a row for each of its experts.
@@ -178,7 +178,7 @@ def _metadata(layout: Layout, options: Options, ranks: Any) -> Any:
 
 
 def received(handle: EPHandle, arrival: Arrival, zeroed: bool) -> Received:
-    """Return what a dispatch with this handle has received; with ``zeroed`` padding is zero."""
+    """Return the tokens that a dispatch with this handle has received; with ``zeroed`` padding is zero."""
     import dpnp
 
     layout, tokens = handle.layout, handle.num_recv_tokens

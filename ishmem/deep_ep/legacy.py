@@ -135,14 +135,14 @@ class Buffer:
 
     @staticmethod
     def set_num_sms(new_num_sms: int) -> None:
-        """Keep a hint, which is even."""
+        """Set the number of compute units, an even number; a hint without effect here."""
         if new_num_sms % 2:
             raise ValueError(f"new_num_sms is {new_num_sms}; allowed are even numbers")
         Buffer.num_sms = new_num_sms
 
     @staticmethod
     def capture() -> EventOverlap:
-        """Return the event of what the queue of the job holds."""
+        """Return the event of all work on the queue of the job."""
         return EventOverlap(EventHandle())
 
     @staticmethod
@@ -154,7 +154,7 @@ class Buffer:
 
     @staticmethod
     def get_dispatch_config(num_ranks: int) -> Config:
-        """Return hints."""
+        """Return the default `Config`, of hints without effect here."""
         return Config(Buffer.num_sms)
 
     get_combine_config = get_dispatch_config

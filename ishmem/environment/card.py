@@ -48,8 +48,8 @@ _DYNAMIC_LOADER = "ld-linux-x86-64.so.2"
 _SYSTEM = tuple(map(Path, ("/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib", "/usr/local/lib")))
 
 
-def asked() -> str:
-    """Return the cards that ``ISHMEM_CARD`` asks for, ``""`` where it asks for none or ``ISHMEM_DEVICE`` is ``sim``.
+def requested() -> str:
+    """Return the value of ``ISHMEM_CARD``; ``""`` where it is not set or ``ISHMEM_DEVICE`` is ``sim``.
 
     Raises:
         ValueError: It names no cards.
@@ -62,8 +62,8 @@ def asked() -> str:
     return value
 
 
-def is_here() -> bool:
-    """Return whether this process has the emulator."""
+def is_active() -> bool:
+    """Return whether the emulator is loaded in this process."""
     return EMULATOR in Path("/proc/self/maps").read_text()
 
 
@@ -117,7 +117,7 @@ def check() -> None:
         IshmemError: The card cannot be emulated here.
     """
     if reason := problem():
-        raise IshmemError(f"{VARIABLE}={asked()}, but {reason}")
+        raise IshmemError(f"{VARIABLE}={requested()}, but {reason}")
 
 
 def require() -> None:
@@ -126,20 +126,20 @@ def require() -> None:
     Raises:
         IshmemError: This process is not on that card.
     """
-    if not is_here():
+    if not is_active():
         raise IshmemError(
-            f"{VARIABLE}={asked()}, but this process has begun without it: set {VARIABLE} before Python starts, as in "
-            f"{VARIABLE}={asked()} python prog.py"
+            f"{VARIABLE}={requested()}, but this process has begun without it: set {VARIABLE} before Python starts, "
+            f"as in {VARIABLE}={requested()} python prog.py"
         )
 
 
 def enter() -> None:
     """Execute this process once more on the card that ``ISHMEM_CARD`` asks for; return where there can be none.
 
-    ``ishmem.pth`` calls this before anything else of the program runs, ``require`` says later what has failed.
+    ``ishmem.pth`` calls this before any code of the program; ``require`` raises the error of a failure later.
     """
     try:
-        possible = asked() and not is_here() and not problem() and sys.executable
+        possible = requested() and not is_active() and not problem() and sys.executable
     except ValueError:
         return
     if possible:

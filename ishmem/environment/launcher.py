@@ -1,4 +1,4 @@
-"""The MPI launcher that has started this process, as its environment variables tell."""
+"""The MPI launcher that has started this process, found by its environment variables."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PREFIXES = ("OMPI_", "PMI_", "PMIX_", "PALS_", "MPI_LOCAL", "SLURM_STEP", "SLUR
 
 
 class Launched(NamedTuple):
-    """What an MPI launcher tells a process.
+    """The place of this process in the job of an MPI launcher.
 
     Attributes:
         by: The variable that shows the launcher.
@@ -63,7 +63,7 @@ class Launched(NamedTuple):
 
 
 def launched(environ: Mapping[str, str] | None = None, single: bool = False) -> Launched | None:
-    """Return what the MPI launcher tells this process; None when there is none.
+    """Return the place that an MPI launcher has given this process; None without one.
 
     A launcher that started only one process counts as none, unless ``single``: ``srun -n 1 --pty bash`` is one.
     """

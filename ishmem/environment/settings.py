@@ -165,7 +165,7 @@ def _choice(default: str, *others: str, description: str) -> Any:
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What the environment asks for; see the descriptions of the fields."""
+    """The settings, one field for each variable; the fields have descriptions."""
 
     symmetric_size: int = _setting("512M", _SIZE_ALLOWED, "size of each PE's symmetric heap", parse_size)
     debug: Optional[int] = _setting(
@@ -376,7 +376,7 @@ def _settings(texts: dict[str, str]) -> Settings:
 
 
 def _problem(name: str, text: str) -> str:
-    """Say what is wrong with the text of a variable; nothing if it is right."""
+    """Return what is wrong with the text of a variable; empty if nothing is."""
     try:
         _settings({name: text})
     except ValueError as error:
@@ -402,7 +402,7 @@ def _is_one_of(values: str, name: str) -> bool:
 
 
 def known() -> set[str]:
-    """Give the names of all variables that mean something."""
+    """Return the names of all variables that ishmem reads."""
     return {*FIELDS, *(PREFIX + name for name in {**SIMULATOR, **EMULATOR}), *_FOREIGN}
 
 

@@ -50,7 +50,7 @@ _loaded: tuple[list[str | None], str] | None = None
 
 
 def choose() -> str:
-    """Choose real or simulated devices, as ``ISHMEM_DEVICE`` (gpu, sim or auto) asks.
+    """Choose real or simulated devices by ``ISHMEM_DEVICE`` (gpu, sim or auto).
 
     ``auto`` means real GPUs where an Intel GPU is visible and a real Level Zero loader is installed,
     else the simulator. A loader that the process has already loaded decides. With ``ISHMEM_CARD`` there are real GPUs,
@@ -66,7 +66,7 @@ def choose() -> str:
     asked = os.environ.get("ISHMEM_DEVICE", "").lower() or "auto"
     if asked not in ("auto", "gpu", "sim"):
         raise ValueError(f"ISHMEM_DEVICE: got {asked!r}, allowed: auto, gpu or sim")
-    if card.asked():
+    if card.requested():
         card.check()
         return "gpu"
     loaded = loaded_loader()
@@ -113,7 +113,7 @@ def _asked() -> list[str | None]:
 
 def _load(kind: str) -> None:
     processes.check_folder()
-    if card.asked():
+    if card.requested():
         card.require()
     for name, value in variables(kind).items():
         os.environ.setdefault(name, value)
@@ -142,7 +142,7 @@ def _hierarchy() -> str:
 
 
 def mask_problem(environ: Mapping[str, str]) -> str:
-    """Say what hides all devices, if a mask does; else empty."""
+    """Return the text of the mask that hides all devices, if one does; else empty."""
     mask = environ.get(MASK, "")
     words = f"{MASK}={mask} hides all of them" if mask else ""
     if "." in mask and environ.get(HIERARCHY, "FLAT") != "COMPOSITE":

@@ -52,7 +52,7 @@ def environment(simulated: int, sim: int | None) -> tuple[dict[str, str], list[G
         os.environ.update(ISHMEM_DEVICE="sim", ISHMEM_SIM_DEVICES=str(sim))
     kind = stack.choose()
     common = {**os.environ, **stack.environment(kind, simulated), "ISHMEM_DEVICE": kind}
-    if cards := card.asked():
+    if cards := card.requested():
         common[card.VARIABLE] = card.for_devices(cards, simulated)
     return common, sorted(_list(kind, common, simulated), key=lambda gpu: gpu.is_integrated)
 

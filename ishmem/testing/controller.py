@@ -1,4 +1,4 @@
-"""In the process of pytest: hands the marked tests to jobs of PEs, and reports what the PEs say."""
+"""The part in the process of pytest: sends marked tests to jobs of PEs, and reports their answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ishmem.testing.session_setup import Session
 
 
 class _Key(NamedTuple):
-    """What tests have in common that share PEs: their number and the variables of the mark."""
+    """The key of a job that tests share: the number of PEs and the variables of the mark."""
 
     n: int
     env: tuple[tuple[str, str], ...]
@@ -69,7 +69,7 @@ class Controller:
         self._finish(list(self._jobs))
 
     def _finish(self, keys: list[_Key]) -> None:
-        """Let PEs end, and warn about a job that does not end well."""
+        """Wait for PEs to end, and warn about a job that fails at its end."""
         for key in keys:
             if words := self._jobs.pop(key).finish():
                 self._config.issue_config_time_warning(pytest.PytestWarning(f"the job of {key.n} PEs: {words}"), 2)

@@ -1,4 +1,4 @@
-"""What mpiexec starts in place of a PE that is a fork: it asks the emulated node for the PE, and ends as the PE does.
+"""The process that mpiexec starts for a forked PE: requests the PE from the emulated node and ends with its status.
 
     python -S -I forked_pe.py FOLDER PROGRAM [ARGUMENT ...]
 

@@ -1,4 +1,4 @@
-"""Calls of functions by their names, as `ishmem.testing.Pes` asks PEs for them."""
+"""Requests of `ishmem.testing.Pes` to call a function, which they name by module and name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program of a PE of `ishmem.testing.Pes`: calls the functions that it is asked to."""
+"""The program of a PE of `ishmem.testing.Pes`: receives requests and calls their functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job of PEs that do what they are asked to: starts them, collects their answers, and ends them."""
+"""A job of PEs that serve requests: starts the PEs, sends requests, collects answers, and ends the PEs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ENDS = re.compile(r"^ishmem run: PE (\d+) (?:was ended by|exited)", re.MULTILIN
 
 @dataclass(frozen=True)
 class JobSpec:
-    """What PEs are started with.
+    """How PEs are started.
 
     Attributes:
         n: Number of PEs.
@@ -59,7 +59,7 @@ class JobSpec:
 
 @dataclass
 class Answers:
-    """What the PEs say to a request.
+    """The answers of the PEs to a request.
 
     Attributes:
         n: Number of PEs.
@@ -92,12 +92,12 @@ class Answers:
         return self.problems.get(pe, "").partition("\n")[0] == _DIED
 
     def after(self, before: Answers) -> Answers:
-        """Return these answers with the reports of those to the request before."""
+        """Return these answers, preceded by the reports of the answers to the previous request."""
         return dataclasses.replace(self, reports=before.reports)
 
 
 class Job:
-    """N PEs that do what they are asked to."""
+    """N PEs that serve requests."""
 
     def __init__(self, spec: JobSpec) -> None:
         """Start the PEs; `ask` waits until they are ready."""
@@ -209,7 +209,7 @@ class Job:
         link.send(self._spec.setup)
 
     def _collect(self, answers: Answers, timeout: float) -> None:
-        """Receive what every PE says, up to its last word."""
+        """Receive the replies of every PE up to its last one."""
         late, deadline = dict(self._links), time.monotonic() + timeout
         while late:
             ready = wait(list(late.values()), max(deadline - time.monotonic(), 0))

@@ -23,7 +23,7 @@ class Link:
     """The connection; ``setup`` is what the PE was started with."""
 
     def __init__(self, connection: Connection, pe: int) -> None:
-        """Tell the number of this PE."""
+        """Send the number of this PE."""
         self._connection, self.pe = connection, pe
         connection.send(pe)
         self.setup: Any = connection.recv()
@@ -33,7 +33,7 @@ class Link:
         self._connection.send(Reply(False, failed, value))
 
     def ready(self) -> None:
-        """Tell that this PE awaits requests."""
+        """Report that this PE awaits requests."""
         self._connection.send(Reply(True, False, None))
 
     def serve(self, answer: Callable[[Any], Any]) -> None:
@@ -63,6 +63,6 @@ def connected() -> Iterator[Link]:
 
 
 def _number() -> int:
-    """Return the number of this PE, which ishmem run or mpiexec tells."""
+    """Return the number of this PE, as ishmem run or mpiexec has set it."""
     by_mpi = launched(single=True) if "ISHMEM_PE" not in os.environ else None
     return by_mpi.rank if by_mpi and by_mpi.rank is not None else int(os.environ["ISHMEM_PE"])

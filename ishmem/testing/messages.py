@@ -1,4 +1,4 @@
-"""What the process that starts PEs and the PEs say to each other."""
+"""Messages between the process that starts PEs and the PEs."""
 
 from __future__ import annotations
 
@@ -51,4 +51,4 @@ class Reply(NamedTuple):
 
 
 class Failure(Exception):
-    """A PE cannot do what it is asked to; the text is all that its answer says."""
+    """A PE cannot serve a request; ``text`` is its whole answer."""

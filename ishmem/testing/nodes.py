@@ -236,7 +236,7 @@ def _network(folder: Path, count: int, ends: contextlib.ExitStack) -> list[node.
 
 
 def _break_nodes(faults: Path, nodes: Sequence[node.Node]) -> None:
-    """Obey the commands that arrive by a pipe."""
+    """Execute the commands read from a pipe."""
     with faults.open() as commands:
         for command in commands:
             how, number = command.split()

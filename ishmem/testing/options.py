@@ -62,7 +62,7 @@ def _is_count(value: Any) -> bool:
 def device_of(config: pytest.Config) -> str:
     """Return the devices of the PEs: by the option, the setting, the environment, or simulated."""
     chosen = config.getoption("ishmem_device") or config.getini("ishmem_device") or os.environ.get("ISHMEM_DEVICE")
-    device = str(chosen or ("gpu" if card.asked() else "sim")).lower()
+    device = str(chosen or ("gpu" if card.requested() else "sim")).lower()
     if device not in DEVICES:
         raise pytest.UsageError(f"ishmem_device: got {device!r}, allowed: {', '.join(DEVICES)}")
     return device

@@ -1,4 +1,4 @@
-"""Makes one report of those of all PEs, for each phase of a test."""
+"""Merges the reports of all PEs into one for each phase of a test."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _live() -> list[int]:
 
 
 def _capture_to(folder: Path, pe: int) -> None:
-    """Let pytest capture output in files that the controller reads when this process has died, not in nameless ones."""
+    """Make pytest capture output in named files, which the controller reads when this process has died."""
     streams = itertools.count(1)
 
     def named(buffering: int) -> IO[bytes]:

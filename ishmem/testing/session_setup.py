@@ -1,4 +1,4 @@
-"""What the PEs of marked tests are started with."""
+"""How the PEs of marked tests are started."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ STALL = 600.0
 """Seconds without a new line of the report after which a process is ended."""
 KERNEL_LIMIT = "30"
 """Seconds that a simulated kernel may take."""
-ON_CARD = bool(card.asked())
+ON_CARD = bool(card.requested())
 CARD_KERNEL_LIMIT = "300"
 """Seconds that a kernel of an emulated card may take, which is slower."""
 

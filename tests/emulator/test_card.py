@@ -37,7 +37,7 @@ def test_unknown_card(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ISHMEM_DEVICE", raising=False)
     monkeypatch.setenv(card.VARIABLE, wrong)
     with pytest.raises(ValueError, match=f"ISHMEM_CARD: got '{wrong}', allowed: b580, max1550, lnl"):
-        card.asked()
+        card.requested()
 
 
 @pytest.mark.slow("tests/tools/test_doctor.py")
@@ -152,7 +152,7 @@ def test_process_is_the_same() -> None:
 
 @ON_CARD
 def test_children_are_on_the_card() -> None:
-    child = "import subprocess, sys; from ishmem.environment import card; print(card.is_here()); sys.stdout.flush(); "
+    child = "import subprocess, sys; from ishmem.environment import card; print(card.is_active()); sys.stdout.flush(); "
     code = child + f"subprocess.run([sys.executable, '-c', {child!r}])"
     assert run(sys.executable, "-c", code, **{card.VARIABLE: "b580"}).stdout.split() == ["True", "True"]
     simulated = run(sys.executable, "-c", code, **{card.VARIABLE: "b580", "ISHMEM_DEVICE": "sim"})

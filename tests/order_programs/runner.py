@@ -26,7 +26,7 @@ TRIES_ON_A_CARD = 3
 def is_good(run: Program, the: Arrays, seed: int, whole: bool) -> bool:
     """Run a program with a seed; return whether every PE has got what it should. Collective."""
     late_delivery.reseed(seed)
-    if card.asked():
+    if card.requested():
         os.environ["ISHMEM_CARD_MEMORY"] = f"weak:{seed}"
     the.clear()
     try:
@@ -53,7 +53,7 @@ def on_all(good: bool) -> bool:
 def seeds_that_fail(name: str, seeds: int, enough: int = BROKEN_SEEDS) -> tuple[list[int], list[int]]:
     """Return the seeds with which a program fails, and at most ``enough`` that show its missing call. Collective."""
     run, the = programs[name], Arrays.make()
-    tries, enough = (TRIES_ON_A_CARD, 1) if card.asked() else (1, enough)
+    tries, enough = (TRIES_ON_A_CARD, 1) if card.requested() else (1, enough)
     wrong = [seed for seed in range(seeds) if not is_good(run, the, seed, whole=True)]
     caught = (seed for _ in range(tries) for seed in range(BROKEN_SEEDS) if not is_good(run, the, seed, whole=False))
     return wrong, list(itertools.islice(caught, enough))

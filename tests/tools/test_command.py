@@ -16,7 +16,7 @@ import click
 import pytest
 from subprocesses import run_command
 
-from ishmem.cli import driver
+from ishmem.cli import device_place
 from ishmem.cli.command import SUBCOMMANDS
 from ishmem.examples.apps import APPS
 from ishmem.ipc import pyze
@@ -185,10 +185,10 @@ def test_places_of_devices(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "local_cpulist").write_text("0-23,48-71\n")
     (folder / "numa_node").write_text("1\n")
-    assert driver.place("0000:3a:00.0", tmp_path) == ("1", "0-23,48-71")
+    assert device_place.place("0000:3a:00.0", tmp_path) == ("1", "0-23,48-71")
     (folder / "numa_node").write_text("-1\n")
-    assert driver.place("0000:3a:00.0", tmp_path) == ("", "0-23,48-71")
-    assert driver.place("0000:3b:00.0", tmp_path) == ("", "")
+    assert device_place.place("0000:3a:00.0", tmp_path) == ("", "0-23,48-71")
+    assert device_place.place("0000:3b:00.0", tmp_path) == ("", "")
     assert pyze.driver_version(17170433) == "1.6.1"
 
 

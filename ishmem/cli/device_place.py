@@ -1,4 +1,4 @@
-"""Where a device is in the machine."""
+"""The NUMA node and the cores near a PCI device, as the kernel shows them."""
 
 from __future__ import annotations
 
