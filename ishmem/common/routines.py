@@ -156,7 +156,7 @@ _NO_TIMESTAMPS = "not served by the proxy; time kernels on the host, for example
 CHAPTERS = (
     Chapter(
         "Set-up, exit and query",
-        ("setup", "query"),
+        ("init_finalize", "query"),
         (
             Routine("init_finalize", "init", "shmem_init()", waits=Waits.PES),
             Routine("init_finalize", "query_initialized", "shmem_query_initialized(initialized)"),
