@@ -74,7 +74,7 @@ def gather_of_job() -> dict[str, Any] | None:
     Raises:
         IshmemError, ImportError, ValueError: As `gather`; mpi4py cannot be used.
     """
-    nodes = info_mpi.Nodes(settings_module.load().node)
+    nodes = info_mpi.NodesOfJob(settings_module.load().node)
     return nodes.merge(_about(len(nodes.pes)), info_devices.visible())
 
 

@@ -19,7 +19,7 @@ FAR = "messages over MPI to the PE's engine, also from kernels; no ptr"
 """The route to a PE of another node."""
 
 
-class Nodes:
+class NodesOfJob:
     """The nodes of a job that mpiexec has started, for its processes that run ``ishmem info``; collective."""
 
     def __init__(self, override: str | None) -> None:

@@ -85,7 +85,7 @@ def _routine_table(trace: Trace) -> Any:
     return table
 
 
-def _replay_table(found: dict[int, list[trace_data.Call]]) -> Any:
+def _replay_table(found: dict[int, list[trace_data.RecordedCall]]) -> Any:
     table = _table("graph", "replays", "median", "longest", "launches", "copies", "driver calls", "bytes")
     for graph, calls in found.items():
         times, one = [call.seconds for call in calls], calls[-1].arguments

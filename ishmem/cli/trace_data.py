@@ -24,7 +24,7 @@ _HOLDS = {
 
 
 @dataclass(eq=False)
-class Call:
+class RecordedCall:
     """A call of a routine, or the work on a queue that a call has submitted (``queued``).
 
     Attributes:
@@ -69,8 +69,8 @@ class Trace:
 
     facts: dict[int, dict[str, Any]] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    arrows: list[tuple[Call, Call]] = field(default_factory=list)
+    calls: list[RecordedCall] = field(default_factory=list)
+    arrows: list[tuple[RecordedCall, RecordedCall]] = field(default_factory=list)
     start: float = 0.0
 
     @property
@@ -83,7 +83,7 @@ class Trace:
         """How long the job took."""
         return max((call.end for call in self.calls), default=0.0)
 
-    def of(self, pe: int) -> list[Call]:
+    def of(self, pe: int) -> list[RecordedCall]:
         """Return the calls of the first thread of a PE: they do not overlap."""
         return [call for call in self.calls if call.pe == pe and call.track == 0]
 
@@ -114,12 +114,12 @@ def read(folder: Path) -> Trace:
     return trace
 
 
-def _call(event: dict[str, Any]) -> Call:
+def _call(event: dict[str, Any]) -> RecordedCall:
     begin = event["ts"] / 1e6
     categories = frozenset(event["cat"].split(","))
     end = begin + event["dur"] / 1e6
     arguments = event["args"]
-    return Call(event["pid"], event["tid"], event["name"], categories, begin, end, dict(arguments), arguments)
+    return RecordedCall(event["pid"], event["tid"], event["name"], categories, begin, end, dict(arguments), arguments)
 
 
 def _find_causes(trace: Trace) -> None:
@@ -136,14 +136,14 @@ def _find_causes(trace: Trace) -> None:
             call.cause = source[id(call)].pe if id(call) in source else None
 
 
-def _matching(trace: Trace) -> Iterator[list[Call]]:
+def _matching(trace: Trace) -> Iterator[list[RecordedCall]]:
     """Yield the calls of the PEs that belong to one collective call.
 
     All members of a team make its calls in one order, so the calls of a routine are matched by their numbers; from the
     end where the first calls are missing.
     """
     backwards = any(facts["lost"] for facts in trace.facts.values())
-    found: dict[tuple[Any, ...], list[Call]] = defaultdict(list)
+    found: dict[tuple[Any, ...], list[RecordedCall]] = defaultdict(list)
     numbers: dict[tuple[Any, ...], int] = defaultdict(int)
     for call in reversed(trace.calls) if backwards else trace.calls:
         if "collective" in call.categories:
@@ -154,10 +154,10 @@ def _matching(trace: Trace) -> Iterator[list[Call]]:
     return (calls for calls in found.values() if len(calls) > 1)
 
 
-def _arrows(calls: Iterable[Call]) -> Iterator[tuple[Call, Call]]:
+def _arrows(calls: Iterable[RecordedCall]) -> Iterator[tuple[RecordedCall, RecordedCall]]:
     """Yield each wait for a variable with the call that stored the value it waited for."""
-    updates: dict[tuple[int, int], list[Call]] = defaultdict(list)
-    waits: dict[tuple[int, int], list[Call]] = defaultdict(list)
+    updates: dict[tuple[int, int], list[RecordedCall]] = defaultdict(list)
+    waits: dict[tuple[int, int], list[RecordedCall]] = defaultdict(list)
     for call in calls:
         if "at" not in call.arguments:
             continue
@@ -169,7 +169,7 @@ def _arrows(calls: Iterable[Call]) -> Iterator[tuple[Call, Call]]:
         yield from _pairs(updates.get(place, []), found)
 
 
-def _pairs(updates: list[Call], waits: list[Call]) -> Iterator[tuple[Call, Call]]:
+def _pairs(updates: list[RecordedCall], waits: list[RecordedCall]) -> Iterator[tuple[RecordedCall, RecordedCall]]:
     """Pair waits for one variable with updates of it.
 
     The one that ended a wait is the first of the last updates that all satisfy it, after the one that ended the wait
@@ -186,7 +186,7 @@ def _pairs(updates: list[Call], waits: list[Call]) -> Iterator[tuple[Call, Call]
             used = first + 1
 
 
-def _values(updates: list[Call]) -> Iterator[int | None]:
+def _values(updates: list[RecordedCall]) -> Iterator[int | None]:
     """Yield the value after each update; None where the trace does not tell."""
     value: int | None = 0
     for call in updates:
@@ -197,7 +197,7 @@ def _values(updates: list[Call]) -> Iterator[int | None]:
         yield value
 
 
-def _satisfies(value: int | None, wait: Call) -> bool:
+def _satisfies(value: int | None, wait: RecordedCall) -> bool:
     expected = wait.arguments.get("value")
     return value is None or expected is None or bool(_HOLDS[wait.arguments["cmp"]](value, expected))
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ishmem.cli.trace_data import Call, Trace
+from ishmem.cli.trace_data import RecordedCall, Trace
 
 
 @dataclass
@@ -15,7 +15,7 @@ class RoutineTime:
     """The calls of one routine by all PEs; times in seconds."""
 
     name: str
-    calls: list[Call] = field(default_factory=list)
+    calls: list[RecordedCall] = field(default_factory=list)
 
     @property
     def seconds(self) -> float:
@@ -63,9 +63,9 @@ class PeTime:
         return self.program + self.kernels + self.ishmem
 
 
-def replays(trace: Trace) -> dict[int, list[Call]]:
+def replays(trace: Trace) -> dict[int, list[RecordedCall]]:
     """Return the replays of each graph on the queues of all PEs."""
-    found: dict[int, list[Call]] = defaultdict(list)
+    found: dict[int, list[RecordedCall]] = defaultdict(list)
     for call in trace.calls:
         if call.queued and "graph" in call.arguments:
             found[call.arguments["graph"]].append(call)
@@ -86,7 +86,7 @@ def pes(trace: Trace) -> list[PeTime]:
     return [_pe_time(pe, trace.of(pe)) for pe in trace.facts]
 
 
-def _pe_time(pe: int, calls: list[Call]) -> PeTime:
+def _pe_time(pe: int, calls: list[RecordedCall]) -> PeTime:
     found = PeTime(pe)
     begin = max((call.end for call in calls if call.name == "init"), default=0.0)
     end = min((call.begin for call in calls if call.name == "finalize"), default=max(call.end for call in calls))
@@ -110,7 +110,7 @@ def imbalance(times: Iterable[PeTime]) -> tuple[float, int]:
     return (worked[busiest] / mean - 1 if mean else 0.0), busiest
 
 
-def longest_waits(trace: Trace, count: int) -> list[Call]:
+def longest_waits(trace: Trace, count: int) -> list[RecordedCall]:
     """Return the calls that waited longest, ``init`` and ``finalize`` left out."""
     waits = [call for call in trace.calls if call.waited and "setup" not in call.categories]
     return sorted(waits, key=lambda call: -call.waited)[:count]

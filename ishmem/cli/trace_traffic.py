@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ishmem.cli.trace_data import Call, Trace
+from ishmem.cli.trace_data import RecordedCall, Trace
 from ishmem.common.collective_table import COLLECTIVES, Collective, Combines, Root
 from ishmem.common.team_shape import Shape
 
@@ -38,11 +38,11 @@ def left_out(trace: Trace) -> list[str]:
     return sorted(name for name in named if _routine_of(name) is None)
 
 
-def _counted(trace: Trace) -> Iterator[Call]:
+def _counted(trace: Trace) -> Iterator[RecordedCall]:
     return (call for call in trace.calls if not call.queued and "raised" not in call.arguments)
 
 
-def _by_peer(call: Call) -> Moved:
+def _by_peer(call: RecordedCall) -> Moved:
     """Yield the bytes of a put or an atomic to the peer, or those of a get from it."""
     pair, nbytes = (call.pe, call.arguments.get("pe", -1)), call.arguments.get("bytes", 0)
     if "get" in call.categories:
@@ -51,7 +51,7 @@ def _by_peer(call: Call) -> Moved:
         yield (*pair, nbytes)
 
 
-def _by_team(call: Call) -> Moved:
+def _by_team(call: RecordedCall) -> Moved:
     """Yield the bytes of a collective that this PE gives, or gets from the root; not those that it gives itself."""
     routine = _routine_of(call.name)
     if routine is None or not {"team", "bytes"} <= set(call.arguments):  # no team: one without a stride

@@ -10,9 +10,9 @@ from ishmem.teams import TEAM_NODE, TEAM_WORLD
 
 from .callers import Caller
 from .events import EventHandle, EventOverlap
-from .exchange import Exchange, ranks_of, size_of_exchange, team_of
+from .exchange import TokenExchange, ranks_of, size_of_exchange, team_of
 from .experimental import Experimental
-from .layouts import EPHandle, Options, Route, new_handle, received, weights_of
+from .layouts import DispatchOptions, EPHandle, SentRoute, new_handle, received, weights_of
 
 __all__ = ["EPHandle", "ElasticBuffer"]
 
@@ -67,7 +67,7 @@ class ElasticBuffer(Experimental):
         self.num_scaleout_ranks, self.num_scaleup_ranks = self.get_logical_domain_size()
         self.scaleout_rank_idx, self.scaleup_rank_idx = 0, self.rank_idx
         self.num_rdma_ranks, self.num_nvlink_ranks = self.get_physical_domain_size()
-        self._exchanges: dict[tuple[int, int, int, bool], Exchange] = {}
+        self._exchanges: dict[tuple[int, int, int, bool], TokenExchange] = {}
         if known:
             self._exchange(num_max_tokens_per_rank, hidden, num_topk, False)
 
@@ -223,20 +223,20 @@ class ElasticBuffer(Experimental):
             shares = caller.give(exchange.give_back(weights, layout.handle))
         return sums, shares, caller.finish()
 
-    def _exchange(self, max_tokens: int, hidden: int, topk: int, wide: bool) -> Exchange:
+    def _exchange(self, max_tokens: int, hidden: int, topk: int, wide: bool) -> TokenExchange:
         """Return the memory for calls of these sizes; collective if it is new."""
         key = (max_tokens, hidden, topk, wide)
         if key not in self._exchanges:
             need = size_of_exchange(self.num_ranks, max_tokens, hidden, topk, 4 if wide else 2)
             if self.num_bytes is not None and need > self.num_bytes:
                 raise ValueError(f"num_bytes is {self.num_bytes}; {max_tokens} tokens of a rank need {need}")
-            self._exchanges[key] = Exchange(self._team, *key)
+            self._exchanges[key] = TokenExchange(self._team, *key)
         return self._exchanges[key]
 
     def _options(
         self, experts: int | None, max_tokens: int | None, alignment: int | None, num_sms: int, expand: bool,
         cpu_sync: bool,
-    ) -> Options:  # fmt: skip
+    ) -> DispatchOptions:  # fmt: skip
         """Check the options of a dispatch without a handle."""
         experts, most = experts or 0, max_tokens or self.num_max_tokens_per_rank
         if experts < 1 or experts % self.num_ranks:
@@ -244,14 +244,14 @@ class ElasticBuffer(Experimental):
         if most < 1 or (alignment is not None and alignment < 1):
             what = f"num_max_tokens_per_rank is {most} and expert_alignment {alignment}"
             raise ValueError(f"{what}; allowed are positive numbers")
-        return Options(experts, most, alignment or 1, num_sms, expand, cpu_sync)
+        return DispatchOptions(experts, most, alignment or 1, num_sms, expand, cpu_sync)
 
-    def _route(self, caller: Caller, tokens: Any, topk_idx: Any, options: Options) -> Route:
+    def _route(self, caller: Caller, tokens: Any, topk_idx: Any, options: DispatchOptions) -> SentRoute:
         """Return the PEs of tokens."""
         idx = caller.choices(topk_idx, tokens.shape[0])
         wide = tokens.dtype.itemsize > 2
         exchange = self._exchange(options.num_max_tokens_per_rank, tokens.shape[1], idx.shape[1], wide)
-        return Route(exchange, idx, exchange.chosen(idx, options.num_experts // self.num_ranks))
+        return SentRoute(exchange, idx, exchange.chosen(idx, options.num_experts // self.num_ranks))
 
 
 def _check_cached(handle: EPHandle, tokens: Any, topk_idx: Any, do_cpu_sync: Any, given: tuple[Any, ...]) -> None:

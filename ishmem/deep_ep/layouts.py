@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from ishmem import moe
 
 from .callers import Caller
-from .exchange import Arrival, Exchange, local_choices, rows_of
+from .exchange import Arrival, TokenExchange, local_choices, rows_of
 
 
-class Options(NamedTuple):
+class DispatchOptions(NamedTuple):
     """The options of a dispatch that its handle keeps, and whether the host waits for the numbers of tokens."""
 
     num_experts: int
@@ -22,15 +22,15 @@ class Options(NamedTuple):
     do_cpu_sync: bool
 
 
-class Route(NamedTuple):
+class SentRoute(NamedTuple):
     """The choices of the tokens sent, and their PEs, each once for a token and else -1."""
 
-    exchange: Exchange
+    exchange: TokenExchange
     topk_idx: Any
     pes: Any
 
 
-class Layout(NamedTuple):
+class ReceivedLayout(NamedTuple):
     """The layout of the tokens that a dispatch has received, on the device.
 
     Attributes:
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
         source: The inverse: for each row the place in ``mine`` as one array, or -1.
     """
 
-    route: Route
+    route: SentRoute
     handle: moe.Handle
     recv_topk: Any
     counts: Any
@@ -50,7 +50,7 @@ class Layout(NamedTuple):
     source: Any
 
 
-class Received(NamedTuple):
+class ReceivedTokens(NamedTuple):
     """Tokens, their scales, their choices and weights, as a dispatch returns them."""
 
     x: Any
@@ -98,7 +98,7 @@ class EPHandle:
     dst_buffer_slot_idx: Any
     token_metadata_at_forward: Any
     channel_linked_list: Any
-    layout: Layout
+    layout: ReceivedLayout
 
 
 
@@ -111,7 +111,7 @@ class _Numbers(NamedTuple):
     starts: Any
 
 
-def new_handle(caller: Caller, route: Route, arrival: Arrival, options: Options, topk_idx: Any) -> EPHandle:
+def new_handle(caller: Caller, route: SentRoute, arrival: Arrival, options: DispatchOptions, topk_idx: Any) -> EPHandle:
     """Return the handle of a dispatch; the host waits for the numbers of tokens only if the options say so."""
     import dpnp
 
@@ -131,7 +131,7 @@ def new_handle(caller: Caller, route: Route, arrival: Arrival, options: Options,
         source = dpnp.full(rows + 1, -1, dtype="int64", sycl_queue=chosen.sycl_queue)
         source[dpnp.where(places < 0, rows, places).ravel()] = dpnp.arange(recv_topk.size, sycl_queue=chosen.sycl_queue)
         source = source[:rows]
-    layout = Layout(route, arrival.handle, recv_topk, counts, places, source)
+    layout = ReceivedLayout(route, arrival.handle, recv_topk, counts, places, source)
     ends = starts + (counts if options.do_expand else padded)
     return EPHandle(
         options.do_expand, options.num_experts, alignment, options.num_max_tokens_per_rank, options.num_sms, topk_idx,
@@ -140,7 +140,9 @@ def new_handle(caller: Caller, route: Route, arrival: Arrival, options: Options,
     )  # fmt: skip
 
 
-def _sizes(numbers: _Numbers, options: Options, exchange: Exchange, topk: int) -> tuple[int, int, list[int]]:
+def _sizes(
+    numbers: _Numbers, options: DispatchOptions, exchange: TokenExchange, topk: int
+) -> tuple[int, int, list[int]]:
     """Return the tokens received, the rows of all experts and of each; without a wait the most there can be."""
     import dpnp
 
@@ -163,7 +165,7 @@ def _places(recv_topk: Any, hits: Any, starts: Any) -> Any:
     return dpnp.where(recv_topk >= 0, places.reshape(recv_topk.shape), -1)
 
 
-def _metadata(layout: Layout, options: Options, ranks: Any) -> Any:
+def _metadata(layout: ReceivedLayout, options: DispatchOptions, ranks: Any) -> Any:
     """Return ``recv_src_metadata`` of a handle."""
     import dpnp
 
@@ -177,24 +179,24 @@ def _metadata(layout: Layout, options: Options, ranks: Any) -> Any:
     return dpnp.concatenate((columns, places), axis=1).astype("int32")
 
 
-def received(handle: EPHandle, arrival: Arrival, zeroed: bool) -> Received:
+def received(handle: EPHandle, arrival: Arrival, zeroed: bool) -> ReceivedTokens:
     """Return the tokens that a dispatch with this handle has received; with ``zeroed`` padding is zero."""
     import dpnp
 
     layout, tokens = handle.layout, handle.num_recv_tokens
     rows, (scales, _, weights) = arrival.rows, arrival.beside
     if layout.source is None:
-        return Received(rows[:tokens], scales[:tokens], layout.recv_topk, weights[:tokens])
+        return ReceivedTokens(rows[:tokens], scales[:tokens], layout.recv_topk, weights[:tokens])
     token = dpnp.where(layout.source < 0, -1, layout.source // layout.recv_topk.shape[1])
     parts = [rows_of(token, rows), rows_of(token, scales)]
     parts.append(rows_of(layout.source, weights.ravel()) if weights.size else weights)
     if zeroed:
         filled = layout.source >= 0
         parts = [dpnp.where(filled[:, None] if each.ndim == 2 else filled, each, 0) for each in parts]
-    return Received(parts[0], parts[1], None, parts[2])
+    return ReceivedTokens(parts[0], parts[1], None, parts[2])
 
 
-def weights_of(layout: Layout, weights: Any) -> Any:
+def weights_of(layout: ReceivedLayout, weights: Any) -> Any:
     """Return the weights of the choices of each token received, from those of the rows of a dispatch; 0 for others."""
     import dpnp
 

@@ -15,7 +15,7 @@ from ishmem.runtime.submitted import puts_on_queues
 
 from .callers import Caller
 from .events import EventHandle, EventOverlap
-from .exchange import KINDS, Exchange, local_choices, size_of_exchange, team_of
+from .exchange import KINDS, TokenExchange, local_choices, size_of_exchange, team_of
 from .float8 import to_float8
 
 HINTED_TOKENS, HINTED_TOPK = 4096, 8
@@ -64,7 +64,7 @@ class Handle(NamedTuple):
 class _Plan(NamedTuple):
     """The part of a handle that stays on the device: the exchange with its handle, the ranks, and the length."""
 
-    exchange: Exchange
+    exchange: TokenExchange
     handle: moe.Handle
     pes: Any
     tokens: int
@@ -113,7 +113,7 @@ class Buffer:
         self.group = comm if group is None else group
         self.num_nvl_bytes, self.num_rdma_bytes, self.low_latency_mode = num_nvl_bytes, num_rdma_bytes, low_latency_mode
         self.explicitly_destroy, self.enable_shrink = explicitly_destroy, enable_shrink
-        self._exchanges: dict[tuple[Any, ...], Exchange] = {}
+        self._exchanges: dict[tuple[Any, ...], TokenExchange] = {}
         self._buffers: dict[tuple[int, ...], moe.Buffer] = {}
         self._masked: set[int] = set()
         self._counts: dict[int, tuple[Any, Any]] = {}
@@ -418,11 +418,11 @@ class Buffer:
         padded = -(-rank_counts[:, first : first + local].sum(axis=0) // alignment) * alignment
         return int(sums[-1, self.rank]), padded.tolist(), dpnp.asarray(sums.astype("int32"), sycl_queue=queue)
 
-    def _exchange(self, tokens: int, hidden: int, topk: int, wide: bool) -> Exchange:
+    def _exchange(self, tokens: int, hidden: int, topk: int, wide: bool) -> TokenExchange:
         """Return memory for normal calls of these sizes; collective if it is new."""
         key = (1 << (tokens - 1).bit_length(), hidden, max(topk, self.group_size), wide)
         if key not in self._exchanges:
-            self._exchanges[key] = Exchange(self._team, *key)
+            self._exchanges[key] = TokenExchange(self._team, *key)
         return self._exchanges[key]
 
     def _low_latency(self, tokens: int, hidden: int, experts: int, topk: int, wide: bool) -> moe.Buffer:

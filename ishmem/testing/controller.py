@@ -12,10 +12,10 @@ import pytest
 from _pytest.skipping import evaluate_skip_marks
 
 from ishmem.testing import options, reports
-from ishmem.testing.job import Answers, Job, JobSpec
+from ishmem.testing.job import Answers, PeJob, PeJobSpec
 from ishmem.testing.messages import RunTest
 from ishmem.testing.pes import Pes
-from ishmem.testing.session_setup import Session
+from ishmem.testing.session_setup import PytestSession
 
 
 class _Key(NamedTuple):
@@ -31,7 +31,7 @@ class Controller:
     def __init__(self, session: pytest.Session) -> None:
         """Find the marked tests; no PE starts before the first of them runs."""
         self._config = session.config
-        self._jobs: dict[_Key, Job] = {}
+        self._jobs: dict[_Key, PeJob] = {}
         self._made = 0
         self._shared: dict[_Key, list[pytest.Item]] = {}
         for item in session.items:
@@ -51,7 +51,7 @@ class Controller:
         """Return the PEs of a test that runs in this process; they are also those of marked tests."""
         return _SharedPes(self, _key(item), options.nodes_of(self._config))
 
-    def job(self, key: _Key) -> Job:
+    def job(self, key: _Key) -> PeJob:
         """Return the PEs that tests share; starts them if there are none."""
         if key not in self._jobs:
             if key.env:  # PEs with variables of their own live as long as the tests that follow share them
@@ -116,18 +116,18 @@ class Controller:
             job.kill()
         return answers
 
-    def _start(self, key: _Key, init: bool) -> Job:
+    def _start(self, key: _Key, init: bool) -> PeJob:
         self._made += 1
         factory: Any = getattr(self._config, "_tmp_path_factory", None)
         kept = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
-        session = Session(
+        session = PytestSession(
             n=key.n,
             init=init,
             arguments=[str(argument) for argument in self._config.invocation_params.args],
             basetemp=str(Path(factory.getbasetemp(), f"ishmem-{self._made}")) if factory else None,
             path=list(sys.path),
         )
-        spec = JobSpec(
+        spec = PeJobSpec(
             n=key.n,
             program="ishmem.testing.session_pe",
             setup=session,
@@ -136,7 +136,7 @@ class Controller:
             directory=self._config.invocation_params.dir,
             through=self._config.getoption("capture") == "no",
         )
-        return Job(spec)
+        return PeJob(spec)
 
     def _after(self, item: pytest.Item, nextitem: pytest.Item | None, key: _Key) -> pytest.Item | None:
         """Return the test that these PEs will probably run next: fixtures that it shares stay set up."""
@@ -154,7 +154,7 @@ class _SharedPes(Pes):
         super().__init__(key.n, dict(key.env), nodes)
         self._controller, self._key = controller, key
 
-    def _running(self) -> Job:
+    def _running(self) -> PeJob:
         return self._controller.job(self._key)
 
     def _kill(self) -> None:

@@ -6,10 +6,10 @@ import importlib
 import operator
 from typing import Any, Callable
 
-from ishmem.testing.messages import Call
+from ishmem.testing.messages import FunctionCall
 
 
-def describe(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Call:
+def describe(function: Callable[..., Any], arguments: tuple[Any, ...]) -> FunctionCall:
     """Return the request to call a function.
 
     Raises:
@@ -18,10 +18,10 @@ def describe(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Call:
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<>")
     if not module or module == "__main__" or "<" in name:
         raise ValueError(f"got {function!r}, allowed: a function of a module that the PEs can import, not of __main__")
-    return Call(module, name, arguments)
+    return FunctionCall(module, name, arguments)
 
 
-def call(request: Call) -> Any:
+def call(request: FunctionCall) -> Any:
     """Call the function of a request."""
     function = operator.attrgetter(request.name)(importlib.import_module(request.module))
     return function(*request.arguments)

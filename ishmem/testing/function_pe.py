@@ -7,11 +7,11 @@ import sys
 import ishmem
 from ishmem.testing.function_calls import call
 from ishmem.testing.link import connected
-from ishmem.testing.messages import FREE, Call
+from ishmem.testing.messages import FREE, FunctionCall
 
 
-def _answer(request: Call | str) -> object:
-    if isinstance(request, Call):
+def _answer(request: FunctionCall | str) -> object:
+    if isinstance(request, FunctionCall):
         return call(request)
     assert request == FREE
     ishmem.free_all()

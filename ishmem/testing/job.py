@@ -35,7 +35,7 @@ _ENDS = re.compile(r"^ishmem run: PE (\d+) (?:was ended by|exited)", re.MULTILIN
 
 
 @dataclass(frozen=True)
-class JobSpec:
+class PeJobSpec:
     """How PEs are started.
 
     Attributes:
@@ -96,10 +96,10 @@ class Answers:
         return dataclasses.replace(self, reports=before.reports)
 
 
-class Job:
+class PeJob:
     """N PEs that serve requests."""
 
-    def __init__(self, spec: JobSpec) -> None:
+    def __init__(self, spec: PeJobSpec) -> None:
         """Start the PEs; `ask` waits until they are ready."""
         self._spec = spec
         self._folder = Path(tempfile.mkdtemp(prefix="ishmem-pes-"))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ishmem.environment.launcher import launched
-from ishmem.testing.messages import ADDRESS, Failure, Reply
+from ishmem.testing.messages import ADDRESS, Reply, RequestFailure
 
 TELL = signal.SIGUSR2
 """Signal to a PE: write where it is to its file."""
@@ -41,7 +41,7 @@ class Link:
         while (request := self._request()) is not None:
             try:
                 self._connection.send(Reply(True, False, answer(request)))
-            except Failure as failure:
+            except RequestFailure as failure:
                 self._connection.send(Reply(True, True, str(failure)))
             except BaseException:  # of the function, or of a result that cannot be pickled
                 self._connection.send(Reply(True, True, traceback.format_exc()))

@@ -13,7 +13,7 @@ FREE = "free"
 
 
 @dataclass(frozen=True)
-class Call:
+class FunctionCall:
     """Request to call a function.
 
     Attributes:
@@ -50,5 +50,5 @@ class Reply(NamedTuple):
     value: Any
 
 
-class Failure(Exception):
+class RequestFailure(Exception):
     """A PE cannot serve a request; ``text`` is its whole answer."""

@@ -51,7 +51,7 @@ class Spec(NamedTuple):
     folder: Path
 
 
-class Node(NamedTuple):
+class EmulatedNode(NamedTuple):
     """An emulated node that runs.
 
     Attributes:
@@ -68,7 +68,7 @@ class Node(NamedTuple):
         os.waitpid(self.keeper, 0)
 
 
-def start(spec: Spec) -> Node:
+def start(spec: Spec) -> EmulatedNode:
     """Start a node, with a port of the network's switch in the namespace of this process.
 
     In a PE that the node forks, this raises `preload.Program`.
@@ -87,7 +87,7 @@ def start(spec: Spec) -> Node:
     if not pid:
         os.waitpid(keeper, 0)
         raise OSError(f"{spec.name} could not be made")
-    return Node(int(pid), keeper)
+    return EmulatedNode(int(pid), keeper)
 
 
 def unshare(*names: str) -> None:

@@ -207,7 +207,7 @@ def _run(command: list[str]) -> int:
     return process.wait()
 
 
-def _network(folder: Path, count: int, ends: contextlib.ExitStack) -> list[node.Node]:
+def _network(folder: Path, count: int, ends: contextlib.ExitStack) -> list[node.EmulatedNode]:
     """Create nodes, the network between them, and a program ``ssh`` that is called like it."""
     names = [f"node{number}" for number in range(count)]
     addresses = [f"{_NETWORK}.{number + 1}" for number in range(count)]
@@ -235,7 +235,7 @@ def _network(folder: Path, count: int, ends: contextlib.ExitStack) -> list[node.
     return nodes
 
 
-def _break_nodes(faults: Path, nodes: Sequence[node.Node]) -> None:
+def _break_nodes(faults: Path, nodes: Sequence[node.EmulatedNode]) -> None:
     """Execute the commands read from a pipe."""
     with faults.open() as commands:
         for command in commands:

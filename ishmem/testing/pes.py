@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 from ishmem.testing.function_calls import describe
-from ishmem.testing.job import Answers, Job, JobSpec
+from ishmem.testing.job import Answers, PeJob, PeJobSpec
 
 
 class PesError(Exception):
@@ -43,7 +43,7 @@ class Pes:
             raise ValueError(f"got {got}, allowed: at least 1 PE, and numbers of PEs on nodes that add up to n")
         self.n, self.nodes = n, nodes
         self._env = dict(env or {})
-        self._job: Job | None = None
+        self._job: PeJob | None = None
 
     def run(self, function: Callable[..., Any], *args: Any, timeout: float = 300) -> list[Any]:
         """Run a function on every PE, and return the results in the order of the PEs.
@@ -81,12 +81,12 @@ class Pes:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _running(self) -> Job:
+    def _running(self) -> PeJob:
         """Return the job of these PEs; starts it if none runs."""
         if self._job is None:
             environment = {**os.environ, **self._env}
-            spec = JobSpec(self.n, "ishmem.testing.function_pe", list(sys.path), environment, self.nodes)
-            self._job = Job(spec)
+            spec = PeJobSpec(self.n, "ishmem.testing.function_pe", list(sys.path), environment, self.nodes)
+            self._job = PeJob(spec)
         return self._job
 
     def _kill(self) -> None:

@@ -19,9 +19,9 @@ from ishmem import _core, memory
 from ishmem.runtime import job
 from ishmem.testing.function_calls import call
 from ishmem.testing.link import Link, connected
-from ishmem.testing.messages import ADDRESS, Call, Failure, RunTest
+from ishmem.testing.messages import ADDRESS, FunctionCall, RequestFailure, RunTest
 from ishmem.testing.options import ON_PE
-from ishmem.testing.session_setup import Session
+from ishmem.testing.session_setup import PytestSession
 
 _OFF = {
     "dist": "no", "numprocesses": None, "maxprocesses": None, "looponfail": False, "usepdb": False, "trace": False,
@@ -33,13 +33,13 @@ _PRELOADED = ("-W", "ignore:Module already imported so cannot be rewritten:pytes
 """The process that PEs are forks of may have imported hypothesis before pytest (`ishmem.testing.fork_server`)."""
 
 
-class Worker:
+class SessionPe:
     """The plugin of a session on a PE."""
 
     def __init__(self, link: Link) -> None:
         """Serve the controller at the other end of ``link``."""
         self._link = link
-        self._setup: Session = link.setup
+        self._setup: PytestSession = link.setup
         self._items: dict[str, pytest.Item] = {}
         self._collected: set[str] = set()
         self._uncollected: list[str] = []
@@ -92,7 +92,7 @@ class Worker:
     def _answer(self, request: Any) -> Any:
         if isinstance(request, RunTest):
             return self._run(request)
-        if isinstance(request, Call):
+        if isinstance(request, FunctionCall):
             with self._noting_memory():
                 return call(request)
         return self._free_leftover()
@@ -102,7 +102,7 @@ class Worker:
         item = self._item(request.test, request.file)
         following = self._item(*request.following) if request.following else None
         if item is None:
-            raise Failure("\n".join([f"did not collect {request.test}", *self._uncollected]))
+            raise RequestFailure("\n".join([f"did not collect {request.test}", *self._uncollected]))
         self._session._setupstate.teardown_exact(item)  # when the test before expected another one to follow
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
@@ -161,7 +161,7 @@ def main() -> int:
     folder = Path(os.environ[ADDRESS]).parent
     with connected() as link:
         _capture_to(folder, link.pe)
-        status = pytest.main([*link.setup.arguments, *_PRELOADED], plugins=[Worker(link)])
+        status = pytest.main([*link.setup.arguments, *_PRELOADED], plugins=[SessionPe(link)])
     return 0 if status in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED) else 1
 
 

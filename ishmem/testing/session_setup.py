@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Session:
+class PytestSession:
     """The session of pytest on a PE.
 
     Attributes:

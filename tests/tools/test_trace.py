@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from subprocesses import program, run_program
 
 from ishmem.cli import trace, trace_data, trace_summary, trace_traffic
-from ishmem.cli.trace_data import Call
+from ishmem.cli.trace_data import RecordedCall
 from ishmem.runtime import itt, recording
 from ishmem.runtime.trace_file import QUEUE
 
@@ -38,7 +38,7 @@ def read(job: tuple[Path, str]) -> trace_data.Trace:
     return trace_data.read(job[0])
 
 
-def named(read: trace_data.Trace, name: str, pe: int = 0) -> list[Call]:
+def named(read: trace_data.Trace, name: str, pe: int = 0) -> list[RecordedCall]:
     return [call for call in read.calls if call.name == name and call.pe == pe]
 
 
@@ -273,9 +273,9 @@ def test_the_example_of_the_page_adds_up_all_pairs(form: list[str]) -> None:
 # ---- which call ended a wait
 
 
-def made(origin: int, begin: float, end: float, name: str, **arguments: Any) -> Call:
+def made(origin: int, begin: float, end: float, name: str, **arguments: Any) -> RecordedCall:
     kind = frozenset({"wait"} if "cmp" in arguments else {"signals", "put"})
-    return Call(origin, 0, name, kind, begin, end, {"at": 8, **arguments})
+    return RecordedCall(origin, 0, name, kind, begin, end, {"at": 8, **arguments})
 
 
 @pytest.mark.parametrize(
