@@ -29,7 +29,7 @@ from ishmem.cli.doctor_software import (
     check_python,
     check_variables,
 )
-from ishmem.cli.findings import SECONDS, CheckResult, Finding, Machine, last_line, ok, python, warning, wrong
+from ishmem.cli.findings import SECONDS, Finding, Machine, Severity, last_line, ok, python, warning, wrong
 from ishmem.cli.report import check_report
 from ishmem.environment import card, stack
 
@@ -324,12 +324,12 @@ def command(ctx: click.Context) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console, worst = Console(soft_wrap=True), CheckResult.OK
-    styles = {CheckResult.OK: "green", CheckResult.WARNING: "yellow", CheckResult.WRONG: "bold red"}
+    console, worst = Console(soft_wrap=True), Severity.OK
+    styles = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.WRONG: "bold red"}
     for finding in examine(Machine()):
         console.print(Text(f"{finding.verdict.value:8}", styles[finding.verdict]) + Text(finding.text))
         if finding.mend:
             console.print(Text(f"         fix: {finding.mend}"))
-        if finding.verdict is CheckResult.WRONG or worst is CheckResult.OK:
+        if finding.verdict is Severity.WRONG or worst is Severity.OK:
             worst = finding.verdict
-    ctx.exit(1 if worst is CheckResult.WRONG else 0)
+    ctx.exit(1 if worst is Severity.WRONG else 0)

@@ -18,7 +18,7 @@ _OF_A_JOB = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")
 _FACTS = "import json; from ishmem.cli import info; print(json.dumps(info.gather()))"
 
 
-class CheckResult(Enum):
+class Severity(Enum):
     """How a check ended."""
 
     OK = "ok"
@@ -30,7 +30,7 @@ class CheckResult(Enum):
 class Finding:
     """The result of a check, and how to fix it when it is not ok."""
 
-    verdict: CheckResult
+    verdict: Severity
     text: str
     mend: str = ""
 
@@ -59,17 +59,17 @@ class Machine:
 
 def ok(text: str) -> Finding:
     """Return a finding without a problem."""
-    return Finding(CheckResult.OK, text)
+    return Finding(Severity.OK, text)
 
 
 def warning(text: str, mend: str) -> Finding:
     """Return a finding of a possible problem."""
-    return Finding(CheckResult.WARNING, text, mend)
+    return Finding(Severity.WARNING, text, mend)
 
 
 def wrong(text: str, mend: str) -> Finding:
     """Return a finding of a problem that keeps ishmem from working."""
-    return Finding(CheckResult.WRONG, text, mend)
+    return Finding(Severity.WRONG, text, mend)
 
 
 def python(program: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
