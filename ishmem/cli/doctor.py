@@ -327,9 +327,9 @@ def command(ctx: click.Context) -> None:
     console, worst = Console(soft_wrap=True), Severity.OK
     styles = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.WRONG: "bold red"}
     for finding in examine(Machine()):
-        console.print(Text(f"{finding.verdict.value:8}", styles[finding.verdict]) + Text(finding.text))
+        console.print(Text(f"{finding.severity.value:8}", styles[finding.severity]) + Text(finding.text))
         if finding.mend:
             console.print(Text(f"         fix: {finding.mend}"))
-        if finding.verdict is Severity.WRONG or worst is Severity.OK:
-            worst = finding.verdict
+        if finding.severity is Severity.WRONG or worst is Severity.OK:
+            worst = finding.severity
     ctx.exit(1 if worst is Severity.WRONG else 0)

@@ -19,7 +19,7 @@ _FACTS = "import json; from ishmem.cli import info; print(json.dumps(info.gather
 
 
 class Severity(Enum):
-    """How a check ended."""
+    """How serious a finding is."""
 
     OK = "ok"
     WARNING = "warning"
@@ -30,7 +30,7 @@ class Severity(Enum):
 class Finding:
     """The result of a check, and how to fix it when it is not ok."""
 
-    verdict: Severity
+    severity: Severity
     text: str
     mend: str = ""
 

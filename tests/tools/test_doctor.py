@@ -30,8 +30,8 @@ def found(check: Callable[[Machine], Any], root: Path | str = "/", **environ: st
 
 
 def expect(findings: list[Finding], state: Severity, text: str, mend: str = "") -> None:
-    assert any(one.verdict is state and text in one.text and mend in one.mend for one in findings), findings
-    assert all(bool(one.mend) == (one.verdict is not Severity.OK) for one in findings)
+    assert any(one.severity is state and text in one.text and mend in one.mend for one in findings), findings
+    assert all(bool(one.mend) == (one.severity is not Severity.OK) for one in findings)
 
 
 def write(path: Path, text: str) -> None:
@@ -421,7 +421,7 @@ def test_a_check_that_raises_is_wrong(monkeypatch: pytest.MonkeyPatch, error: Ex
 
     monkeypatch.setattr(doctor, "CHECKS", (check_nothing, doctor.check_python))
     findings = list(doctor.examine(Machine()))
-    assert [one.verdict for one in findings] == [Severity.WRONG, Severity.OK]
+    assert [one.severity for one in findings] == [Severity.WRONG, Severity.OK]
     assert f"check nothing: {words}" in findings[0].text
 
 
