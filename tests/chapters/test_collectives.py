@@ -22,6 +22,7 @@ from ishmem.testing import Pes
 
 WORLD = ishmem.TEAM_WORLD
 MOVEMENTS = [name for name in COLLECTIVES if name not in REDUCTIONS]
+OTHER_REDUCTIONS = [name for name in REDUCTIONS if name.endswith("_reduce") and name != "sum_reduce"]
 
 
 @pytest.mark.ishmem
@@ -308,6 +309,7 @@ def test_statics() -> None:
     calls.reset()
 
 
+@pytest.mark.slow_cases("the same by sum_reduce", *(f"{n}pes-{name}" for n in (1, 2, 3) for name in OTHER_REDUCTIONS))
 @pytest.mark.ishmem
 @pytest.mark.parametrize("routine", COLLECTIVES)
 def test_back_to_back(routine: str) -> None:

@@ -106,13 +106,15 @@ def test_on_host(dtype: str) -> None:
     check_moves(dtype, "host", KINDS)
 
 
+@pytest.mark.slow_cases("bool and complex64", "2pes-uint8", "2pes-float32", "2pes-int64")
 @pytest.mark.slow_types
 @pytest.mark.one_type("int32")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
 def test_in_kernels(dtype: str) -> None:
-    for where in ("alone", "group"):
-        check_moves(dtype, where, kinds_of(dtype))
+    """Both forms share their code: a work-group has two kinds of indices and masks."""
+    check_moves(dtype, "alone", kinds_of(dtype))
+    check_moves(dtype, "group", kinds_of(dtype)[:2])
 
 
 @pytest.mark.slow("test_in_kernels, and test_chapters_on_nodes.py::test_chapter, on two nodes")

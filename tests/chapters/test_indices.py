@@ -138,16 +138,16 @@ def more_axes(item: kapi.Item, a, b, pe):  # type: ignore
     ishmem.p(b, 8, pe, (1, i, 0, np.int32(3)))
 
 
-@pytest.mark.slow_cases("test_kernel", "1pes-uint64")
-@pytest.mark.slow_cases("uint64", "1pes-uint32", "1pes-uint8")
-@pytest.mark.ishmem
-@pytest.mark.parametrize("kind", [np.uint64, np.uint32, np.uint8])
-def test_unsigned_numbers_in_kernels(kind: type) -> None:
+@pytest.mark.slow_cases("uint64 and uint8", "2pes-uint32-uint64")
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize(("pe_type", "number_type"), [("uint64", "uint8"), ("uint32", "uint64")])
+def test_kernels_take_unsigned_numbers(pe_type: str, number_type: str) -> None:
     """PEs, numbers of elements, strides and indices may have any type of integers."""
     a, b, signal = ishmem.zeros(8, dtype="i4"), ishmem.zeros(16, dtype="i4"), ishmem.zeros(1, dtype="u8")
     a[:] = dpnp.arange(1, 9, dtype="i4")
     ishmem.barrier_all()
-    dpex.call_kernel(by_unsigned_numbers, kapi.Range(1), a, b, signal, kind(ishmem.my_pe()), kind(2))
+    pe, two = np.dtype(pe_type).type(ishmem.my_pe()), np.dtype(number_type).type(2)
+    dpex.call_kernel(by_unsigned_numbers, kapi.Range(1), a, b, signal, pe, two)
     assert b.asnumpy().tolist() == [1, 2, 3, 4, 1, 2, 1, 2, 1, 0, 3, 2, 1, 2, 3, 4]
     assert signal.asnumpy().tolist() == [2]
 

@@ -96,6 +96,7 @@ def check_layers(dtype, routes=tuple(ROUTES), hooks=False):
 
 
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3pes-float32", "4pes-float32")
+@pytest.mark.slow_cases("bfloat16", "2pes-float16")
 @pytest.mark.one_type("float32")
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
@@ -269,6 +270,7 @@ def sum_of_pes(x, topk_idx, dtype):
 
 
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3pes-float32")
+@pytest.mark.slow_cases("bfloat16", "2pes-float16")
 @pytest.mark.one_type("float32")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
