@@ -94,13 +94,13 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
 
 # These kernels take long to compile: so not each form on each number of PEs.
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_all() -> None:
+def test_each_routine_size_and_team() -> None:
     n = ishmem.n_pes()
     for form in {1: ["single"], 2: ["single", "group"], 3: ["single"], 4: ["group"]}[n]:
         check_all("int32", form, (0, 1, 3, 1000, LARGE) if n < 4 else (1, 1000))
 
 
-@pytest.mark.slow("test_all, with some routines")
+@pytest.mark.slow("test_each_routine_size_and_team, with some routines")
 @pytest.mark.ishmem(2)
 def test_other_routines_by_a_work_group() -> None:
     check_all("int32", "others by group", (1, 33, LARGE))
@@ -115,7 +115,7 @@ def test_other_routines_by_a_work_group() -> None:
     [("float64", "reals"), ("float32", "reals"), ("int64", "reals"), ("complex64", "numbers"),
      ("complex128", "numbers")],
 )  # fmt: skip
-def test_types(dtype: str, form: str) -> None:
+def test_floats_and_complex_numbers(dtype: str, form: str) -> None:
     check_all(dtype, form, (1, 33, LARGE))
 
 
@@ -144,7 +144,7 @@ def check_halves(dtype: str, sizes: tuple[int, ...]) -> None:
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="kernels of numba-dpex have no floats of 16 bits")
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", HALVES)
-def test_halves(dtype: str) -> None:
+def test_floats_of_16_bits_are_rounded_once(dtype: str) -> None:
     check_halves(dtype, (0, 1, 33, 1000, LARGE))
 
 
