@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+import ishmem
 from ishmem.benchmarks.cases import Plan, case, values
 from ishmem.benchmarks.worlds import Ishmem, Mpi
 
@@ -155,8 +156,6 @@ class Arrays:
 
 def plan_of_ishmem(w: Ishmem, name: str, size: int) -> Plan:
     """Return the plan of a host collective with blocks of ``size`` bytes."""
-    import ishmem
-
     routine = COLLECTIVES[name]
     arrays = Arrays(routine, w, size)
     source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
@@ -197,8 +196,6 @@ def _apart(w: Mpi, arrays: Arrays, dest: Array) -> list[Any]:
 def _queue(name: str, routine: Collective) -> None:
     @case(name, "queue", size=(8, 65536, 1 << 20))
     def of_ishmem(w: Ishmem, size: int) -> Plan:
-        import ishmem
-
         arrays = Arrays(routine, w, size)
         source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
         names = {"ishmem": ishmem, "dest": dest, "source": source, **arrays.names}
@@ -212,7 +209,6 @@ def _kernel(name: str, group: bool) -> Any:
 
     ``elements`` is the number of elements in a block, and ``counts`` the array of these numbers for all blocks.
     """
-    import ishmem
     from ishmem import dpex
 
     form, last = (f"{name}_work_group", ", item.get_group()") if group else (name, "")
@@ -262,8 +258,6 @@ def _in_kernel(name: str) -> None:
 
 @case("sync_all", "host", pes=(2, 4))
 def _sync_all(w: Ishmem) -> Plan:
-    import ishmem
-
     return Plan("ishmem.sync_all()", {"ishmem": ishmem})
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import ishmem
 from ishmem.benchmarks.cases import Plan, Skip, case, values
 from ishmem.benchmarks.worlds import Ishmem, Mpi
 
@@ -98,7 +99,6 @@ def own_array(w: Ishmem, argument: str, contents: np.ndarray[Any, Any]) -> Any:
 
 def own_view(w: Ishmem, own: Any, argument: str) -> Any:
     """Return the bytes of an own array as the host reaches them; where only the copy engine does, of another array."""
-    import ishmem
     from ishmem import _core
 
     if argument == "numpy":
@@ -125,8 +125,6 @@ def _register(copy: Copy) -> None:
 
     @case(copy.case, "host", size=copy.sizes, limit=CALLS if several else MEMCPY, **axes)
     def body(w: Ishmem, size: int, direction: str = "one", argument: str = "symmetric") -> Plan:
-        import ishmem
-
         who, contents = active(direction), values(size, w.pe)
         far = w.blank(size) if put else w.filled(size)
         own = own_array(w, argument, contents if put else np.zeros_like(contents))
@@ -160,8 +158,6 @@ def _register_strided(op: str, put: bool) -> Any:
 
     @case(op, "host", size=(8, 512, 4096, 65536, 1 << 20), limit="the same assignment between numpy arrays")
     def body(w: Ishmem, size: int) -> Plan:
-        import ishmem
-
         n = elements(size)
         source, dest = w.filled(STRIDE * size), w.blank(STRIDE * size)
         names = {"ishmem": ishmem, "dest": dest, "source": source, "n": n, "pe": w.right}
@@ -210,8 +206,6 @@ def _every_pe(n_pes: int) -> tuple[int, ...]:
 @case("pairs", "host", size=(8, 1 << 20), pes=(4,), limit=MEMCPY, origin=_every_pe, target=_every_pe)
 def pairs(w: Ishmem, size: int, origin: int, target: int) -> Plan:
     """A put from each PE to each: the data of the heat map."""
-    import ishmem
-
     source, dest = w.filled(size), w.blank(size)
     names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": target}
     names.update(here=w.host_view(source, w.pe), there=w.host_view(dest, target))
@@ -225,8 +219,6 @@ def _register_on_queue(op: str, sizes: bool | tuple[int, ...], times: int = 1, *
 
     @case(op, "queue", size=sizes, limit="queue.memcpy between the same buffers", **axes)
     def body(w: Ishmem, size: int, direction: str = "one") -> Plan:
-        import ishmem
-
         source, dest, who = w.filled(size), w.blank(size), active(direction)
         names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right, "n": size, "queue": dest.sycl_queue}
         names["here"] = source.get_array().usm_data if put else w.usm_at(source, w.right)

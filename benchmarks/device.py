@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import ishmem
 from ishmem.benchmarks.cases import Plan, case, values
 from ishmem.benchmarks.copies import STRIDE, at_origin, at_target
 from ishmem.benchmarks.waiting import PLAYERS, TRIP, _trip_names, _two
@@ -90,8 +91,6 @@ def iput(w: Ishmem, size: int) -> Plan:
 def _register_atomics(op: str) -> None:
     @case(op, "device", limit="the same loop with AtomicRef, through ptr")
     def body(w: Ishmem) -> Plan:
-        import ishmem
-
         dest, source = ishmem.zeros(2, dtype="int64"), ishmem.zeros(1, dtype="int64")
 
         def check(done: int) -> None:
@@ -103,8 +102,6 @@ def _register_atomics(op: str) -> None:
 def _register_ordering(op: str) -> None:
     @case(op, "device", limit="a bare atomic fence")
     def body(w: Ishmem) -> Plan:
-        import ishmem
-
         dest, source = ishmem.zeros(1, dtype="int64"), ishmem.zeros(1, dtype="int64")
         return _plan(w, op, "bare_fence", dest, source, None)
 
@@ -117,8 +114,6 @@ for _op in ("fence", "quiet"):
 
 @case("put_signal", "device", size=(8, 4096))
 def put_signal(w: Ishmem, size: int) -> Plan:
-    import ishmem
-
     dest, source, signal = w.blank(size), w.filled(size), ishmem.zeros(1, dtype="uint64")
     names = {**_names(w, dest, source, "put_signal"), "signal": signal}
     got = w.received((0,))
@@ -134,8 +129,6 @@ def put_signal(w: Ishmem, size: int) -> Plan:
 @case("ping_pong", "device", limit=TRIP)
 def ping_pong(w: Ishmem) -> Plan:
     """p and wait_until in kernels of two PEs: the time of one direction."""
-    import ishmem
-
     other = _two(w)
     flag, spare = ishmem.zeros(1, dtype="int64"), ishmem.zeros(1, dtype="int64")
     names = {**_names(w, flag, flag, "ping_pong"), "flag": flag, **_trip_names(w, spare, other), "pe": other}
@@ -149,8 +142,6 @@ def ping_pong(w: Ishmem) -> Plan:
 
 @case("barrier_all", "device", limit=TRIP)
 def barrier_all(w: Ishmem) -> Plan:
-    import ishmem
-
     other = _two(w)
     spare = ishmem.zeros(1, dtype="int64")
     names = {**_names(w, spare, spare, "barrier_all"), **_trip_names(w, spare, other)}

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import ishmem
 from ishmem.benchmarks.cases import Plan, case, values
 from ishmem.benchmarks.copies import nothing
 from ishmem.benchmarks.worlds import Ishmem, Mpi
@@ -63,8 +64,6 @@ def _check(w: Any, element: Element, array: Any, again: Any) -> Any:
 def _register(op: str, element: Element) -> None:
     @case(op, "host", limit=CALL)
     def body(w: Ishmem) -> Plan:
-        import ishmem
-
         array = ishmem.full(1, START, dtype="int64")
         names: dict[str, Any] = {"ishmem": ishmem, "a": array, "pe": w.right, "nothing": nothing}
         check = _check(w, element, array, lambda: eval(f"ishmem.{element.call}", names))
@@ -91,8 +90,6 @@ for _op, _element in ELEMENTS.items():
 
 @case("put_signal", "host", size=(8, 4096, 1 << 20))
 def put_signal(w: Ishmem, size: int) -> Plan:
-    import ishmem
-
     source, dest, signal = w.filled(size), w.blank(size), ishmem.zeros(1, dtype="uint64")
     names = {"ishmem": ishmem, "dest": dest, "source": source, "signal": signal, "pe": w.right}
 

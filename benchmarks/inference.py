@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import ishmem
 from ishmem.benchmarks.cases import Plan, case
 from ishmem.benchmarks.worlds import Ishmem, Mpi, World
 
@@ -16,8 +17,6 @@ BY_HOST = "sum_reduce of the host"
 @case("all_reduce", "queue", size=SIZES, pes=(2, 4), limit=BY_HOST)
 def all_reduce(w: Ishmem, size: int) -> Plan:
     """``all_reduce`` of float32 with a wait of the host."""
-    import ishmem
-
     source = ishmem.full(size // 4, w.pe + 1, dtype="float32")
     dest, communicator = ishmem.zeros_like(source), ishmem.inference.Communicator(size)
     names = {"ishmem": ishmem, "communicator": communicator, "dest": dest, "source": source}
@@ -46,8 +45,6 @@ _TOKEN = 2 * CHOICES * HIDDEN * 2  # bytes of float16 that go to the experts of 
 def dispatch_combine(w: Ishmem, size: int) -> Plan:
     """Tokens of 7168 float16 to 8 of 64 experts and back, with a wait of the host; the experts return them."""
     import dpnp
-
-    import ishmem
 
     tokens, chosen = _tokens(w, size)
     buffer = ishmem.moe.Buffer(len(tokens), HIDDEN, _experts(w), CHOICES, dtype="float16")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import ishmem
 from ishmem.benchmarks.cases import Plan, case, values
 from ishmem.benchmarks.collectives import BY_HOST, GROUPS, plan_in_kernel, plan_of_ishmem, plan_of_mpi4py
 from ishmem.benchmarks.worlds import Ishmem, Mpi
@@ -77,8 +78,6 @@ def _copied(w: Any, puts: bool, here: Any, there: Any, size: int) -> Any:
 def _register(op: str, operation: Operation) -> None:
     @case(PREFIX + op, "host", size=operation.sizes)
     def body(w: Ishmem, size: int) -> Plan:
-        import ishmem
-
         here, there = (w.filled(size), w.blank(size)) if operation.puts else (w.blank(size), w.filled(size))
         names = {"ishmem": ishmem, "here": here, "there": there, **_callers(w)}
         check = _copied(w, operation.puts, here, there, size)
@@ -101,8 +100,6 @@ for _op, _operation in OPERATIONS.items():
 
 @case(PREFIX + "fetch_add", "host")
 def fetch_add(w: Ishmem) -> Plan:
-    import ishmem
-
     array = ishmem.zeros(1, dtype="int64")
     names = {"ishmem": ishmem, "array": array, **_callers(w)}
     check = lambda done: w.expect(array, np.array([done if w.pe == 1 else 0]))  # noqa: E731
@@ -120,7 +117,6 @@ def _(w: Mpi) -> Plan:
 
 @case(PREFIX + "put", "device", limit="put and quiet by the host")
 def put_in_kernel(w: Ishmem) -> Plan:
-    import ishmem
     from ishmem import dpex
     from ishmem.benchmarks.kernels import KERNELS
 
@@ -156,8 +152,6 @@ for _name in ("sum_reduce", "alltoall", "fcollect"):
 
 @case(PREFIX + "barrier", "host", pes=(4,))
 def barrier(w: Ishmem) -> Plan:
-    import ishmem
-
     return Plan("ishmem.barrier_all()", {"ishmem": ishmem})
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import ishmem
 from ishmem.benchmarks.cases import Plan, Skip, case, values
 from ishmem.benchmarks.collectives import COLLECTIVES, Arrays
 from ishmem.benchmarks.worlds import Ishmem
@@ -33,8 +34,6 @@ NODES_ONLY = ("levels", "rounds")
 def _register(name: str) -> None:
     @case(PREFIX + name, "host", size=True, algorithm=allowed(name))
     def of_ishmem(w: Ishmem, size: int, algorithm: str) -> Plan:
-        import ishmem
-
         if algorithm == "slot" and size > SLOT_LIMIT:
             raise Skip(f"a slot holds at most {SLOT_LIMIT} bytes")
         if algorithm in (NODE_ONLY if w.spans_nodes() else NODES_ONLY):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import ishmem
 from ishmem.benchmarks.cases import Plan, Skip, case, values
 from ishmem.benchmarks.copies import nothing
 from ishmem.benchmarks.worlds import Ishmem, Mpi, World
@@ -31,8 +32,6 @@ def _game(w: World, send: str, wait: str) -> str:
 @case("ping_pong", "host", limit=TRIP)
 def ping_pong(w: Ishmem) -> Plan:
     """p and wait_until: the time of one direction."""
-    import ishmem
-
     other = _two(w)
     flag, spare = ishmem.zeros(1, dtype="int64"), ishmem.zeros(1, dtype="int64")
     names = {"ishmem": ishmem, "flag": flag, "pe": other, **_trip_names(w, spare, other)}
@@ -66,8 +65,6 @@ def _(w: Mpi) -> Plan:
 @case("signal_ping_pong", "host", size=(8, 4096, 65536), limit=TRIP)
 def signal_ping_pong(w: Ishmem, size: int) -> Plan:
     """put_signal and signal_wait_until: the time of one direction."""
-    import ishmem
-
     other = _two(w)
     source, dest = w.filled(size), w.blank(size)
     signal, spare = ishmem.zeros(1, dtype="uint64"), ishmem.zeros(1, dtype="int64")
@@ -136,8 +133,6 @@ def flag_trip() -> Any:
 
 @case("barrier_all", "host", pes=(2, 4))
 def barrier_all(w: Ishmem) -> Plan:
-    import ishmem
-
     return Plan("ishmem.barrier_all()", {"ishmem": ishmem})
 
 
@@ -149,8 +144,6 @@ def _(w: Mpi) -> Plan:
 def _register(op: str) -> None:
     @case(op, "host", limit="an empty Python call")
     def body(w: Ishmem) -> Plan:
-        import ishmem
-
         return Plan(f"ishmem.{op}()", {"ishmem": ishmem, "nothing": nothing}, active=(0,), limit="nothing()")
 
     @body.peer("mpi4py")

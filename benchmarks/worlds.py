@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import ishmem
 from ishmem.benchmarks.cases import Skip, Wrong, values
 
 
@@ -72,37 +73,25 @@ class Ishmem(World):
 
     def __init__(self, joined: bool = False) -> None:
         """Initialise ishmem, unless this process has done so (``joined``)."""
-        import ishmem
-
         if not joined:
             ishmem.init()
         super().__init__(ishmem.my_pe(), ishmem.n_pes())
 
     def barrier(self) -> None:
-        import ishmem
-
         ishmem.barrier_all()
 
     def release(self) -> None:
-        import ishmem
-
         ishmem.free_all()
 
     def close(self) -> None:
-        import ishmem
-
         ishmem.finalize()
 
     def filled(self, nbytes: int) -> Any:
         """Return a symmetric array of this PE's values."""
-        import ishmem
-
         return ishmem.array(values(nbytes, self.pe))
 
     def blank(self, nbytes: int) -> Any:
         """Return a symmetric array of zeros."""
-        import ishmem
-
         return ishmem.zeros(nbytes // 8 or nbytes, dtype="int64" if nbytes % 8 == 0 else "uint8")
 
     def host_view(self, array: Any, pe: int) -> memoryview:
@@ -114,8 +103,6 @@ class Ishmem(World):
 
     def usm_at(self, array: Any, pe: int) -> Any:
         """Return the USM memory of a symmetric array on a PE, for SYCL copies."""
-        import ishmem
-
         view = ishmem.ptr(array, pe)
         if view is None:
             raise Skip(f"PE {pe} is not reachable by load and store")

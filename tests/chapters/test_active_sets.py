@@ -45,7 +45,7 @@ def check_sets(rounds: int) -> None:
 
 
 @pytest.mark.ishmem
-def test_collectives() -> None:
+def test_collectives_take_active_sets() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     count, total = ishmem.array(np.full(3, me + 1)), ishmem.zeros(3, dtype="i8")
     split = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)  # takes its handle between those of the sets
@@ -68,7 +68,7 @@ def test_collectives() -> None:
 
 
 @pytest.mark.ishmem
-def test_refused() -> None:
+def test_wrong_sets_are_refused() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for arguments, error, words in (
         ((0, 1, n + 1), ValueError, f"reaches PE {n}; PEs are numbered 0 to {n - 1}"),
@@ -104,14 +104,14 @@ def check_full(limit: int) -> None:
         team.destroy()
 
 
-def test_active_sets(pes: Pes) -> None:
+def test_sets_overlap_and_may_be_made_anew(pes: Pes) -> None:
     pes.run(check_sets, 3)
     with Pes(pes.n) as alone:  # where no other test has left a team
         alone.run(check_full, 64)
 
 
 @pytest.mark.ishmem(4, init=False)
-def test_disagreement() -> None:
+def test_members_that_disagree_raise() -> None:
     """PE 2 asks only members that agree with it or never hear of it: it learns from PE 1."""
     asked = ((0, 1, 2), (0, 1, 3), (0, 1, 3), (3, 1, 1))
     said = [f"PE {pe}: start=0, stride=1, size={asked[pe][2]}" for pe in range(2)]

@@ -57,7 +57,7 @@ def operands_of(atomic: Atomic, dtype: str, old: Any) -> list[tuple[Any, ...]]:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", EXTENDED)
-def test_host(dtype: str) -> None:
+def test_host_atomics_at_the_limits_of_a_type(dtype: str) -> None:
     """Each routine of the dtype, with values and operands at the limits, on every PE; neighbours are unchanged."""
     me = ishmem.my_pe()
     guard = pattern(dtype, ishmem.n_pes() * CELLS, 99)
@@ -93,7 +93,7 @@ def host_case(atomic: Atomic, dest: Any, fetch: Any, pe: int, place: int, old: A
 
 
 @pytest.mark.ishmem
-def test_fetch_destinations() -> None:
+def test_values_are_fetched_into_any_array() -> None:
     """The fetched value goes to numpy and dpnp arrays, of any shape; index counts in C order."""
     me, pe = ishmem.my_pe(), ishmem.n_pes() - 1
     dest = symmetric(np.arange(24, dtype="int64").reshape(4, 6))
@@ -137,7 +137,7 @@ KERNELS = {True: every_routine("float32"), False: every_routine("int32")}
 @pytest.mark.one_type("uint32")
 @pytest.mark.parametrize("dtype", EXTENDED)
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_kernel(dtype: str) -> None:
+def test_kernel_atomics_at_the_limits_of_a_type(dtype: str) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     routines = columns(dtype)
     values = values_of(dtype)
@@ -171,7 +171,7 @@ def run_extrema(item: kapi.Item, dest, value, pe):  # type: ignore
 @pytest.mark.parametrize("where", ["host", "kernel"])
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.ishmem(2)
-def test_nan(dtype: str, where: str) -> None:
+def test_extrema_with_nan_are_nan(dtype: str, where: str) -> None:
     pe = (ishmem.my_pe() + 1) % ishmem.n_pes()
     old, given = (np.array(column, dtype) for column in zip(*NAN_PAIRS))
     dest = symmetric(np.repeat(old, 2))
@@ -265,7 +265,7 @@ WHO = {"all_hosts": (3, 0), "all_kernels": (0, 3), "hosts_against_kernels": (1, 
 
 
 @pytest.mark.parametrize("who", WHO)
-def test_contention(pes: Pes, who: str) -> None:
+def test_no_update_is_lost_under_contention(pes: Pes, who: str) -> None:
     check_tickets(pes.run(everyone, *WHO[who]))
 
 
@@ -293,7 +293,7 @@ lock_in_kernel = dpex.kernel(count_with_lock)
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("where", ["host", "kernel"])
-def test_lock(where: str) -> None:
+def test_a_lock_made_of_atomics_excludes(where: str) -> None:
     n, repeat = ishmem.n_pes(), 100 if where == "host" else 500
     lock, counter = ishmem.zeros(1, dtype="uint32"), ishmem.zeros(3, dtype="int64")
     if where == "kernel":  # compile before the others start
@@ -333,21 +333,21 @@ def check_every_routine(dtype: str) -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only: see test_route")
+@pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="settings of the simulator")
 @pytest.mark.parametrize("env", [{"ISHMEM_HOST_ATOMICS": "kernel"}, {"ISHMEM_SIM_HOST_ATOMICS": "0"}], ids=str)
-def test_kernel_route(pool_with, env: dict[str, str]) -> None:
+def test_kernels_do_host_atomics(pool_with, env: dict[str, str]) -> None:
     pool_with(2, env).run(check_route, True)
     check_tickets(pool_with(2, env).run(everyone, 3, 3, 6))
 
 
 @pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", ["uint64", "float32"])
-def test_kernel_route_types(pool_with, dtype: str) -> None:
+def test_kernels_do_every_host_atomic(pool_with, dtype: str) -> None:
     pool_with(2, {"ISHMEM_HOST_ATOMICS": "kernel"}).run(check_every_routine, dtype)
 
 
 @pytest.mark.ishmem(2)
-def test_route() -> None:
+def test_the_route_follows_the_device() -> None:
     """By a kernel only where host and kernels are not atomic to each other, and the kernels leave nothing to hosts."""
     from ishmem.runtime import job, routes
 
@@ -355,10 +355,10 @@ def test_route() -> None:
     check_route(not (routes.shares_atomics(heap.device) or heap.atomics_by_host[ishmem.my_pe()]))
 
 
-def test_locked_route(pool_with) -> None:
+def test_hosts_do_all_atomics_under_a_lock(pool_with) -> None:
     """Where hosts do all atomics under a lock, no kernel asks them to. The settings are for the simulator."""
     pool = pool_with(2, {"ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_PEERS": "access"})
-    pool.run(test_route)
+    pool.run(test_the_route_follows_the_device)
     check_tickets(pool.run(everyone, 3, 3, 6))
 
 
@@ -414,12 +414,12 @@ def check_values() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_refused() -> None:
+def test_wrong_types_and_values_are_refused() -> None:
     check_types()
     check_values()
 
 
-def test_tables() -> None:
+def test_types_are_those_of_intel_shmem() -> None:
     """The tables of Intel SHMEM, with additions and extrema of floats."""
     assert {name: a.types for name, a in ATOMICS.items() if a.types != STANDARD} == dict.fromkeys(
         ("atomic_fetch", "atomic_set", "atomic_swap", "atomic_add", "atomic_fetch_add",

@@ -100,12 +100,12 @@ def check_messages(where: str) -> None:
     ],
     ids=lambda each: getattr(each, "__name__", str(each)),
 )  # fmt: skip
-def test_orders(pool_with, check: Any, arguments: tuple[str, ...], env: dict[str, str]) -> None:
+def test_messages_of_each_order(pool_with, check: Any, arguments: tuple[str, ...], env: dict[str, str]) -> None:
     pool_with(2, env).run(check, *arguments)
 
 
-@pytest.mark.slow("test_orders, on one node; test_chapters_on_nodes.py::test_chapter[amo]")
-def test_on_nodes(pool_with) -> None:
+@pytest.mark.slow("test_messages_of_each_order, on one node; test_chapters_on_nodes.py::test_chapter[amo]")
+def test_messages_between_nodes(pool_with) -> None:
     pool = pool_with(2, nodes=[1, 1])
     for where in ("host", "kernel"):
         pool.run(check_messages, where)

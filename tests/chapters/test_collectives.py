@@ -22,11 +22,12 @@ from ishmem.testing import Pes
 
 WORLD = ishmem.TEAM_WORLD
 MOVEMENTS = [name for name in COLLECTIVES if name not in REDUCTIONS]
+OTHER_REDUCTIONS = [name for name in REDUCTIONS if name.endswith("_reduce") and name != "sum_reduce"]
 
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("routine", ["barrier_all", "sync_all"])
-def test_host(routine: str) -> None:
+def test_no_pe_leaves_a_host_barrier_early(routine: str) -> None:
     """Every PE puts its round to all others; no PE is ever behind, or more than one round ahead."""
     rounds = 1200 // ishmem.n_pes()
     me, n = ishmem.my_pe(), ishmem.n_pes()
@@ -43,7 +44,7 @@ def test_host(routine: str) -> None:
 
 
 @pytest.mark.ishmem
-def test_barrier_completes() -> None:
+def test_barrier_all_completes_copies() -> None:
     """barrier_all completes outstanding copies of off-heap arrays by the copy engine."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     slots = ishmem.zeros(1001 * n, dtype="int64")
@@ -73,7 +74,7 @@ def rounds_in_kernel(item: kapi.Item, slots, wrong, first, rounds):  # type: ign
 
 
 @pytest.mark.ishmem
-def test_kernel() -> None:
+def test_no_pe_leaves_a_kernel_barrier_early() -> None:
     """Barriers of consecutive kernels, with barriers of the host in between."""
     rounds = {1: 500, 2: 100, 3: 12, 4: 8}[ishmem.n_pes()]
     n = ishmem.n_pes()
@@ -113,7 +114,7 @@ def rounds_by_group(item: kapi.NdItem, slots, rank, wrong, first, rounds):  # ty
 @pytest.mark.slow_cases("the same on 2 PEs", *(f"{n}pes-{shape}" for n in (1, 3) for shape in ((5, 7), (3, 5, 2))))
 @pytest.mark.ishmem
 @pytest.mark.parametrize("shape", [(1,), (7,), (24,), (5, 7), (3, 5, 2)], ids=str)
-def test_group(shape: tuple[int, ...]) -> None:
+def test_no_work_item_leaves_a_group_barrier_early(shape: tuple[int, ...]) -> None:
     """Stores of any work-item before the barrier are visible to every work-item after it."""
     rounds = {1: 50, 2: 20, 3: 8, 4: 6}[ishmem.n_pes()]
     n, size = ishmem.n_pes(), int(np.prod(shape))
@@ -141,20 +142,20 @@ def check_forced(routine: str, counts: tuple[int, ...], dtype: str) -> None:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("routine", MOVEMENTS)
-def test_movement(routine: str) -> None:
+def test_each_algorithm_root_and_size(routine: str) -> None:
     check_forced(routine, (0, 1, 3, 1000), "int64")
 
 
 @pytest.mark.ishmem([2, 3])
 @pytest.mark.parametrize("routine", MOVEMENTS)
-def test_movement_of_large_arrays(routine: str) -> None:
+def test_each_algorithm_with_large_arrays(routine: str) -> None:
     count = 999 if routine == "alltoalls" else (1 << 20) + 1
     check_forced(routine, (count,), "uint8")
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("routine", ["alltoall", "fcollect"])
-def test_movement_past_caches(routine: str) -> None:
+def test_blocks_larger_than_caches(routine: str) -> None:
     """Blocks so large that they are copied past the caches, from the start and from the end; nothing is aligned."""
     count = (16 << 20) + 21
     dest, source = calls.arrays(routine, "uint8", ishmem.n_pes(), count + 1)
@@ -164,7 +165,7 @@ def test_movement_past_caches(routine: str) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_dtypes() -> None:
+def test_each_dtype_at_unaligned_offsets() -> None:
     """Every dtype of the table, at unaligned offsets."""
     routines = MOVEMENTS
     n = ishmem.n_pes()
@@ -177,7 +178,7 @@ def test_dtypes() -> None:
 
 
 @pytest.mark.ishmem
-def test_default_sizes() -> None:
+def test_sizes_come_from_the_arrays() -> None:
     """Without nelems, sizes come from the arrays."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     rows = np.arange(4 * n * n).reshape(n, n, 4)
@@ -207,7 +208,7 @@ def test_default_sizes() -> None:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("count", [5, 5001])
-def test_in_place(count: int) -> None:
+def test_dest_may_be_source(count: int) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     sources = [np.arange(count) + 1000 * j for j in range(n)]
     whole = np.concatenate(sources)
@@ -237,7 +238,7 @@ def shapes(n: int) -> list[tuple[int, int, int]]:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("count", [4, 1500])
-def test_teams(count: int) -> None:
+def test_each_shape_of_team(count: int) -> None:
     n = ishmem.n_pes()
     teams = [WORLD.split_strided(*shape) for shape in shapes(n)]
     pairs = {routine: calls.arrays(routine, "int32", n, count) for routine in COLLECTIVES}
@@ -251,7 +252,7 @@ def test_teams(count: int) -> None:
 
 
 @pytest.mark.ishmem
-def test_handles() -> None:
+def test_handles_are_used_again() -> None:
     """Teams by handle; a new team with the handle of a destroyed one; the destroyed one is refused."""
     n = ishmem.n_pes()
     dest, source = calls.arrays("fcollect", "int64", n, 2)
@@ -272,7 +273,7 @@ def test_handles() -> None:
 
 
 @pytest.mark.ishmem
-def test_threads() -> None:
+def test_teams_in_threads_at_once() -> None:
     """Collectives of several teams at once, from a thread each."""
     rounds = 20
     n = ishmem.n_pes()
@@ -290,7 +291,7 @@ def test_threads() -> None:
 
 
 @pytest.mark.ishmem
-def test_statics() -> None:
+def test_static_objects_take_part() -> None:
     """Symmetric host objects, alone and with the heap."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     first, second = ishmem.static("collectives", n * 3000, "int64"), ishmem.static("more", n * 3000, "int64")
@@ -308,9 +309,10 @@ def test_statics() -> None:
     calls.reset()
 
 
+@pytest.mark.slow_cases("the same by sum_reduce", *(f"{n}pes-{name}" for n in (1, 2, 3) for name in OTHER_REDUCTIONS))
 @pytest.mark.ishmem
 @pytest.mark.parametrize("routine", COLLECTIVES)
-def test_back_to_back(routine: str) -> None:
+def test_calls_follow_each_other_without_barriers(routine: str) -> None:
     """Calls on the same buffers without barriers, with a different PE late each time."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for algorithm in calls.algorithms_of(routine)[:3]:
@@ -349,7 +351,7 @@ def check_program(programs: list[list[tuple[str, str, int, int, int]]]) -> None:
         team.destroy()
 
 
-def test_sequences(pes: Pes) -> None:
+def test_random_sequences_of_calls(pes: Pes) -> None:
     @settings(max_examples=3, deadline=None, database=None, derandomize=True)
     @given(programs=st.lists(st.lists(STEP, min_size=5, max_size=30), min_size=3, max_size=5))
     def run(programs: list) -> None:
@@ -411,7 +413,7 @@ def test_refused() -> None:
 
 
 @pytest.mark.ishmem([2, 3, 4])
-def test_disagreement() -> None:
+def test_pes_that_disagree_raise() -> None:
     """PEs call with different arguments: every PE raises and names them, and the team works afterwards."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     last = me == n - 1
@@ -441,7 +443,7 @@ def test_disagreement() -> None:
 
 
 @pytest.mark.ishmem
-def test_failed_engine() -> None:
+def test_an_error_of_the_copy_engine_is_raised() -> None:
     """An error of the copy engine in the middle of a call is raised by the call, and later calls are not disturbed."""
     from ishmem.host_collectives import engine
 
@@ -467,7 +469,7 @@ def test_failed_engine() -> None:
 
 
 @pytest.mark.ishmem([2, 3, 4])
-def test_mixed_barriers() -> None:
+def test_pes_in_different_barriers_raise() -> None:
     """A PE that calls another barrier raises, so do those that hear from it, and the team works afterwards."""
     turns = 3 * ishmem.n_pes()
     me, n = ishmem.my_pe(), ishmem.n_pes()
@@ -488,7 +490,7 @@ def test_mixed_barriers() -> None:
 
 
 @pytest.mark.ishmem
-def test_members() -> None:
+def test_only_members_may_call() -> None:
     """Only members may call; other PEs raise at once."""
     n = ishmem.n_pes()
     a, b = ishmem.zeros(n), ishmem.zeros(n)

@@ -12,7 +12,7 @@ import ishmem
 
 
 @pytest.mark.ishmem
-def test_operations() -> None:
+def test_each_operation_in_a_context() -> None:
     """Every operation, on the team that numbers the PEs backwards."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     team = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
@@ -55,7 +55,7 @@ def test_operations() -> None:
 
 
 @pytest.mark.ishmem
-def test_atomics() -> None:
+def test_atomics_and_signals_in_a_context() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     team = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n)
     ctx = ishmem.ctx_create(team)
@@ -85,7 +85,7 @@ def test_atomics() -> None:
 
 
 @pytest.mark.ishmem
-def test_pe_quiet() -> None:
+def test_pe_quiet_counts_in_the_team() -> None:
     """By the numbers of the team; an operation on a PE that is named has completed."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     team, to = ishmem.TEAM_WORLD.split_strided(n - 1, -1, n), (n - 1 - (me + 1)) % n
@@ -125,7 +125,7 @@ def check_session_blocks(ctx: ishmem.Ctx) -> None:
 
 
 @pytest.mark.ishmem
-def test_sessions() -> None:
+def test_sessions_keep_their_hints() -> None:
     """Hints are kept, and change no result."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     counter, right = ishmem.zeros(1, dtype="i8"), (me + 1) % n
@@ -159,7 +159,7 @@ def test_sessions() -> None:
 
 
 @pytest.mark.ishmem(2, env={"ISHMEM_COPY_CUTOVER": "1"}, exact=True)
-def test_own_engine() -> None:
+def test_quiet_completes_its_own_context_only() -> None:
     """The quiet of one context does not complete the operations of another."""
     from ishmem.runtime import job
 
@@ -188,12 +188,12 @@ def test_own_engine() -> None:
     ishmem.barrier_all()
     if ishmem.my_pe() == pe:
         same(a, np.ones(8))
-    test_operations()
-    test_atomics()
+    test_each_operation_in_a_context()
+    test_atomics_and_signals_in_a_context()
 
 
 @pytest.mark.ishmem([1, 3])
-def test_life() -> None:
+def test_contexts_end_with_their_team() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a = ishmem.zeros(2, dtype="i4")
     team = ishmem.TEAM_WORLD.split_strided(0, 1, 1)
@@ -228,7 +228,7 @@ def test_life() -> None:
 
 
 @pytest.mark.ishmem(1)
-def test_limit() -> None:
+def test_contexts_are_limited() -> None:
     from ishmem import contexts
 
     made = [ishmem.ctx_create() for _ in range(contexts.MAX_CONTEXTS)]
@@ -241,7 +241,7 @@ def test_limit() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_threads() -> None:
+def test_contexts_in_threads() -> None:
     """A private context refuses other threads; each thread with one of its own."""
     me, n, rounds = ishmem.my_pe(), ishmem.n_pes(), 200
     private = ishmem.ctx_create(options=ishmem.CTX_PRIVATE)

@@ -70,7 +70,7 @@ def check_signals(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
 
 
 @pytest.mark.ishmem
-def test_fortran_order() -> None:
+def test_tuples_index_arrays_in_fortran_order() -> None:
     a: Any = ishmem.zeros((3, 5), dtype="i8", order="F")
     ishmem.p(a, 7, (ishmem.my_pe() + 1) % ishmem.n_pes(), (2, 1))
     ishmem.atomic_add(a, 1, (ishmem.my_pe() + 1) % ishmem.n_pes(), (2, 1))
@@ -80,7 +80,7 @@ def test_fortran_order() -> None:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize(("shape", "at"), list(zip(SHAPES, PLACES)), ids=str)
-def test_host(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
+def test_tuples_index_arrays_of_host_routines(shape: tuple[int, ...], at: tuple[int, ...]) -> None:
     check_elements(shape, at)
     check_signals(shape, at)
 
@@ -95,7 +95,7 @@ def check_by_kernel() -> None:
     assert a.asnumpy().ravel().tolist() == [0, 0, 0, 0, 5, *[0] * 6, 4, 0, 0, 0]
 
 
-def test_host_by_other_routes(pool_with) -> None:
+def test_tuples_index_arrays_on_other_routes(pool_with) -> None:
     pool_with(2, {"ISHMEM_HOST_ATOMICS": "kernel", "ISHMEM_COPY_CUTOVER": "1"}).run(check_by_kernel)
 
 
@@ -138,22 +138,22 @@ def more_axes(item: kapi.Item, a, b, pe):  # type: ignore
     ishmem.p(b, 8, pe, (1, i, 0, np.int32(3)))
 
 
-@pytest.mark.slow_cases("test_kernel", "1pes-uint64")
-@pytest.mark.slow_cases("uint64", "1pes-uint32", "1pes-uint8")
-@pytest.mark.ishmem
-@pytest.mark.parametrize("kind", [np.uint64, np.uint32, np.uint8])
-def test_unsigned_numbers_in_kernels(kind: type) -> None:
+@pytest.mark.slow_cases("uint64 and uint8", "2pes-uint32-uint64")
+@pytest.mark.ishmem(2)
+@pytest.mark.parametrize(("pe_type", "number_type"), [("uint64", "uint8"), ("uint32", "uint64")])
+def test_kernels_take_unsigned_numbers(pe_type: str, number_type: str) -> None:
     """PEs, numbers of elements, strides and indices may have any type of integers."""
     a, b, signal = ishmem.zeros(8, dtype="i4"), ishmem.zeros(16, dtype="i4"), ishmem.zeros(1, dtype="u8")
     a[:] = dpnp.arange(1, 9, dtype="i4")
     ishmem.barrier_all()
-    dpex.call_kernel(by_unsigned_numbers, kapi.Range(1), a, b, signal, kind(ishmem.my_pe()), kind(2))
+    pe, two = np.dtype(pe_type).type(ishmem.my_pe()), np.dtype(number_type).type(2)
+    dpex.call_kernel(by_unsigned_numbers, kapi.Range(1), a, b, signal, pe, two)
     assert b.asnumpy().tolist() == [1, 2, 3, 4, 1, 2, 1, 2, 1, 0, 3, 2, 1, 2, 3, 4]
     assert signal.asnumpy().tolist() == [2]
 
 
 @pytest.mark.ishmem
-def test_kernel() -> None:
+def test_tuples_index_arrays_in_kernels() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right = (me + 1) % n
     a, lock = ishmem.zeros((3, 5), dtype="i8"), ishmem.zeros((3, 5), dtype="i8")
@@ -203,10 +203,10 @@ def check_refused(checked: bool) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_refused() -> None:
+def test_wrong_tuples_are_refused() -> None:
     check_refused(False)
 
 
 @CHECKING
-def test_refused_with_checks() -> None:
+def test_wrong_tuples_are_refused_with_checks() -> None:
     check_refused(True)

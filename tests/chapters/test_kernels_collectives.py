@@ -90,7 +90,7 @@ FEW = {1: (0, 1, 1000), 2: MANY, 3: (0, 1, 1000), 4: (1, 1000)}
 
 # On other numbers of PEs than 2 one form of each: the kernels take long to compile, for each number of PEs.
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_all() -> None:
+def test_each_routine_size_and_team() -> None:
     n = ishmem.n_pes()
     for form in FORMS if n == 2 else [list(SPACES)[1 - n % 2]]:
         check_all("int32", form, FEW[n])
@@ -117,7 +117,7 @@ scatter_each_type = of_each_type("ishmem.scatterv({0}, {0}, counts, root, at)", 
 
 
 @pytest.mark.ishmem(2)
-def test_each_type() -> None:
+def test_broadcast_of_each_type_in_place() -> None:
     """In place, too."""
     me = ishmem.my_pe()
     for count, root in ((5, 1), (LARGE, 0)):
@@ -146,7 +146,7 @@ def mover(kind: type) -> object:
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="kernels of numba-dpex have no floats of 16 bits")
 @pytest.mark.ishmem([1, 2, 3])
 @pytest.mark.parametrize("dtype", HALVES)
-def test_halves(dtype: str) -> None:
+def test_floats_of_16_bits_move(dtype: str) -> None:
     """What moves elements takes them; ``g`` and ``p`` convert them."""
     me, size = ishmem.my_pe(), ishmem.n_pes()
     right, left = (me + 1) % size, (me - 1) % size
@@ -193,7 +193,7 @@ def check_back_to_back(n: int, rounds: int) -> None:
 
 
 @pytest.mark.ishmem
-def test_back_to_back() -> None:
+def test_calls_follow_each_other_without_barriers() -> None:
     for n in (1, 300):
         check_back_to_back(n, {1: 100, 2: 100, 3: 10, 4: 6}[ishmem.n_pes()])
 
@@ -260,14 +260,14 @@ def check_counted(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
 
 
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_counted() -> None:
+def test_blocks_with_counts_and_places() -> None:
     n = ishmem.n_pes()
     for form, dtype in COUNTED_TYPES if n == 2 else [COUNTED_TYPES[n % 2]]:
         check_counted(dtype, form, FEW[n])
 
 
 @pytest.mark.ishmem(2, exact=True)
-def test_unequal() -> None:
+def test_counts_that_disagree_copy_nothing() -> None:
     """Two PEs disagree on the count of a block: nothing is copied between them."""
     me, zeros = ishmem.my_pe(), np.zeros(2, "i8")
     source, dests = ishmem.full(8, me + 1, dtype="int32"), [ishmem.zeros(8, dtype="int32") for _ in 2 * COUNTED]
@@ -284,7 +284,7 @@ def test_unequal() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_counted_each_type() -> None:
+def test_scatterv_of_each_type() -> None:
     """From another part of the same array."""
     me = ishmem.my_pe()
     n = ishmem.n_pes()
@@ -326,7 +326,7 @@ def counted_back_to_back(item: kapi.Item, many, one, source, to, of, wrong, n, r
 
 
 @pytest.mark.ishmem([2, 4])
-def test_counted_back_to_back() -> None:
+def test_counted_calls_follow_each_other_without_barriers() -> None:
     n, rounds = 3, 50 if ishmem.n_pes() < 3 else 4
     room = ishmem.n_pes() * (n + 8)
     many, one, source = ishmem.zeros(room, dtype="i8"), ishmem.zeros(room, dtype="i8"), ishmem.zeros(room, dtype="i8")

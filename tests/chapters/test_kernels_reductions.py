@@ -34,15 +34,18 @@ def reducer(name: str, routines: Iterable[str], form: str, view: str = "") -> tu
     return dpex.kernel(function), SPACES[form], tuple(routines)
 
 
+SOME = ("sum_reduce", "xor_reduce", "sum_inscan", "sum_exscan")
 KERNELS = {
     "single": reducer("single", REDUCTIONS, "single"),
-    "group": reducer("group", REDUCTIONS, "group"),
+    "group": reducer("group", SOME, "group"),
+    "others by group": reducer("others_by_group", [name for name in REDUCTIONS if name not in SOME], "group"),
     "few by group": reducer("few_by_group", ("sum_reduce", "sum_exscan"), "group"),
     "numbers": reducer("numbers", ("sum_reduce", "prod_reduce"), "single"),
-    "reals": reducer("reals", ("max_reduce", "min_reduce", "sum_reduce", "sum_inscan", "sum_exscan"), "single"),
+    "reals": reducer("reals", ("sum_reduce", "max_reduce", "min_reduce"), "single"),
     "float16": reducer("float16", halves.ROUTINES, "group"),
-    "bfloat16": reducer("bfloat16", halves.ROUTINES, "single", ".view(kapi.bfloat16)"),
+    "bfloat16": reducer("bfloat16", halves.ROUTINES[:2], "single", ".view(kapi.bfloat16)"),
 }
+"""What compiles fastest: the routines share their code but for the operation, and so do the forms."""
 
 
 def values(dtype: str, count: int, *seed: int) -> np.ndarray:
@@ -91,21 +94,28 @@ def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
 
 # These kernels take long to compile: so not each form on each number of PEs.
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_all() -> None:
+def test_each_routine_size_and_team() -> None:
     n = ishmem.n_pes()
     for form in {1: ["single"], 2: ["single", "group"], 3: ["single"], 4: ["group"]}[n]:
         check_all("int32", form, (0, 1, 3, 1000, LARGE) if n < 4 else (1, 1000))
 
 
-@pytest.mark.slow_cases("float32", "2pes-complex64-numbers", "2pes-int64-reals")
-@pytest.mark.slow_types
+@pytest.mark.slow("test_each_routine_size_and_team, with some routines")
+@pytest.mark.ishmem(2)
+def test_other_routines_by_a_work_group() -> None:
+    check_all("int32", "others by group", (1, 33, LARGE))
+
+
+@pytest.mark.slow_cases(
+    "float64", "2pes-float32-reals", "2pes-int64-reals", "2pes-complex64-numbers", "2pes-complex128-numbers"
+)
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize(
     ("dtype", "form"),
     [("float64", "reals"), ("float32", "reals"), ("int64", "reals"), ("complex64", "numbers"),
      ("complex128", "numbers")],
 )  # fmt: skip
-def test_types(dtype: str, form: str) -> None:
+def test_floats_and_complex_numbers(dtype: str, form: str) -> None:
     check_all(dtype, form, (1, 33, LARGE))
 
 
@@ -113,7 +123,8 @@ def check_halves(dtype: str, sizes: tuple[int, ...]) -> None:
     """Combined in float32 and rounded once, by a group or by one work-item, at unaligned offsets."""
     me, size, room = ishmem.my_pe(), ishmem.n_pes(), max(sizes) + 2 * GUARD
     kernel, space, routines = KERNELS[dtype]
-    arrays, code = [ishmem.zeros(room, dtype=halves.storage(dtype)) for _ in range(7)], dpnp.zeros(6, dtype="i8")
+    arrays = [ishmem.zeros(room, dtype=halves.storage(dtype)) for _ in (*routines, "source")]
+    code = dpnp.zeros(len(routines), dtype="i8")
     for n in sizes:
         sources, before = [halves.values(dtype, room, n, pe) for pe in range(size)], halves.values(dtype, room, n, 99)
         for array in arrays:
@@ -133,27 +144,28 @@ def check_halves(dtype: str, sizes: tuple[int, ...]) -> None:
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="kernels of numba-dpex have no floats of 16 bits")
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", HALVES)
-def test_halves(dtype: str) -> None:
+def test_floats_of_16_bits_are_rounded_once(dtype: str) -> None:
     check_halves(dtype, (0, 1, 33, 1000, LARGE))
 
 
 OTHERS = {
-    "int8": "sum_reduce", "int16": "sum_reduce", "uint8": "sum_reduce", "uint16": "prod_reduce",
-    "uint32": "min_reduce", "uint64": "max_reduce",
-}  # fmt: skip
-OF_OTHERS = one_line("; ".join(f"ishmem.{routine}({dtype}, {dtype})" for dtype, routine in OTHERS.items()), *OTHERS)
-each_type = dpex.kernel(OF_OTHERS)
+    "different sizes": {"uint8": "sum_reduce", "uint16": "prod_reduce", "uint64": "max_reduce"},
+    "signed": {"int8": "sum_reduce", "int16": "sum_reduce", "uint32": "min_reduce"},
+}
 
 
+@pytest.mark.slow_cases("different sizes", "2pes-signed")
 @pytest.mark.ishmem(2)
-def test_other_types() -> None:
-    """In place, too."""
-    me, size = ishmem.my_pe(), ishmem.n_pes()
+@pytest.mark.parametrize("which", OTHERS)
+def test_other_types_in_place(which: str) -> None:
+    me, size, routines = ishmem.my_pe(), ishmem.n_pes(), OTHERS[which]
+    calls = [f"ishmem.{routine}({dtype}, {dtype})" for dtype, routine in routines.items()]
+    kernel = dpex.kernel(one_line("; ".join(calls), *routines))
     for count in (40, LARGE):
-        arrays = [symmetric(pattern(dtype, count, me)) for dtype in OTHERS]
+        arrays = [symmetric(pattern(dtype, count, me)) for dtype in routines]
         ishmem.sync_all()
-        dpex.call_kernel(each_type, kapi.Range(1), *arrays)
-        for array, (dtype, routine) in zip(arrays, OTHERS.items()):
+        dpex.call_kernel(kernel, kapi.Range(1), *arrays)
+        for array, (dtype, routine) in zip(arrays, routines.items()):
             same(array, model.combined(routine, [pattern(dtype, count, pe) for pe in range(size)], me))
         ishmem.sync_all()
 
@@ -175,7 +187,7 @@ def check_bits() -> list[bytes]:
         dpex.call_kernel(scan_in_place, kapi.Range(1), a, b)
         np.testing.assert_allclose(a.asnumpy(), model.combined("sum_inscan", sources, me), rtol=1e-14, atol=1e-14)
         np.testing.assert_allclose(b.asnumpy(), model.combined("sum_exscan", sources, me), rtol=1e-14, atol=1e-14)
-        dpex.call_kernel(*KERNELS["numbers"][:2], c, a, c, count, 0, dpnp.zeros(2, dtype="i8"))
+        dpex.call_kernel(*KERNELS["reals"][:2], c, a, b, c, count, 0, dpnp.zeros(3, dtype="i8"))
         total = model.combined_by_nodes("sum_reduce", sources, calls.nodes_of(), count > 10)
         np.testing.assert_array_equal(c.asnumpy(), total)
         ishmem.sync_all()

@@ -56,7 +56,7 @@ def alike(mine: Any, theirs: Any, values: bool = True) -> None:
 
 
 @pytest.mark.ishmem
-def test_creators() -> None:
+def test_creators_agree_with_dpnp() -> None:
     dtypes, shapes = ([None, *RMA_TYPES], ((3, 5), (), (0, 2))) if ishmem.n_pes() == 2 else ([None, "int32"], SHAPES)
     for dtype, shape, order in itertools.product(dtypes, shapes, "CF"):
         given = {"dtype": dtype, "order": order}
@@ -68,7 +68,7 @@ def test_creators() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_like() -> None:
+def test_like_creators_agree_with_dpnp() -> None:
     for dtype in RMA_TYPES:
         model = dpnp.asarray(pattern(dtype, 12, 1)).reshape(3, 4)
         mine = ishmem.array(model)
@@ -111,7 +111,7 @@ def test_array_and_arange() -> None:
 
 
 @pytest.mark.ishmem([1, 2])
-def test_is_ordinary() -> None:
+def test_a_symmetric_array_is_a_dpnp_array() -> None:
     """A symmetric array is a dpnp array; results computed from it are not symmetric."""
     a = ishmem.arange(12, dtype="float64").reshape(3, 4)
     assert ishmem.is_symmetric(a)
@@ -152,7 +152,7 @@ def check_raw() -> list[int]:
     return offsets
 
 
-def test_raw(pes: Pes) -> None:
+def test_raw_memory_is_aligned_and_the_same_on_all_pes(pes: Pes) -> None:
     results = pes.run(check_raw)
     assert all(offsets == results[0] for offsets in results)
 
@@ -181,7 +181,7 @@ def check_reuse() -> list[int]:
     return places
 
 
-def test_reuse(pes: Pes) -> None:
+def test_freed_memory_is_used_again(pes: Pes) -> None:
     results = pes.run(check_reuse)
     assert all(places == results[0] for places in results)
 
@@ -215,7 +215,7 @@ def check_disagreement(odd: int) -> None:
 
 
 @pytest.mark.ishmem([2, 3, 4])
-def test_disagreement() -> None:
+def test_pes_that_disagree_raise() -> None:
     for odd in {0, ishmem.n_pes() - 1}:
         check_disagreement(odd)
 
@@ -265,13 +265,13 @@ def check_bad(name: str, alone: bool) -> None:
 
 @pytest.mark.ishmem(2, timeout=60)
 @pytest.mark.parametrize("name", BAD)
-def test_bad_arguments(name: str) -> None:
+def test_bad_arguments_raise_on_all_pes(name: str) -> None:
     for alone in (False, True):
         check_bad(name, alone)
 
 
 @pytest.mark.ishmem([1, 3])
-def test_bad_fill() -> None:
+def test_a_bad_fill_value_raises_on_all_pes() -> None:
     """A value that the dtype cannot hold on one PE: every PE raises, and the memory is given back."""
     last, before = ishmem.n_pes() - 1, free_bytes()
     with pytest.raises((ValueError, TypeError) if ishmem.my_pe() == last else ishmem.SymmetryError):
@@ -281,7 +281,7 @@ def test_bad_fill() -> None:
 
 
 @pytest.mark.ishmem
-def test_free() -> None:
+def test_free_takes_whole_live_allocations() -> None:
     a, m = ishmem.zeros((4, 6)), ishmem.malloc(100)
     raises(ValueError, "whole allocation", ishmem.free, a[1:])
     raises(ValueError, "whole allocation", ishmem.free, a[:2])
@@ -297,7 +297,7 @@ def test_free() -> None:
 
 
 @pytest.mark.ishmem([1, 2])
-def test_stale_arrays() -> None:
+def test_arrays_of_freed_memory_are_refused() -> None:
     """Calls refuse an array of a freed allocation, and its views, though another one is in its place.
 
     They were used before: the core's cache of array addresses ends with the allocation.
@@ -349,7 +349,7 @@ def fill(item: kapi.Item, a, pair, value):  # type: ignore
 
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex offers no hook for the arguments of a launch")
 @pytest.mark.ishmem([1, 2])
-def test_stale_arguments() -> None:
+def test_launches_refuse_arrays_of_freed_memory() -> None:
     """A launch refuses an array of a freed allocation, also in a tuple, and changes nothing."""
     old = ishmem.zeros(8, dtype="int64")
     place, view = offset_of(old), old[2:6]
@@ -382,7 +382,7 @@ def test_unused_arrays_are_forgotten() -> None:
 
 
 @pytest.mark.ishmem(1)
-def test_wrappers() -> None:
+def test_the_address_of_a_wrapper_is_read_in_each_call() -> None:
     """The address of a dpnp array is read in every call: it may wrap another array by then."""
     me, pair = ishmem.my_pe(), [ishmem.full(4, k, dtype="int64") for k in range(2)]
     wrapper = pair[0][:]

@@ -65,7 +65,7 @@ def test_realloc_of_memory() -> None:
 
 
 @pytest.mark.ishmem
-def test_realloc_errors() -> None:
+def test_wrong_reallocs_raise_on_all_pes() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a = ishmem.full(8, me, dtype="i4")
     before = live()
@@ -94,7 +94,7 @@ def test_realloc_errors() -> None:
 
 
 @pytest.mark.ishmem
-def test_hints() -> None:
+def test_hints_of_malloc() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     both = ishmem.MALLOC_ATOMICS_REMOTE | ishmem.MALLOC_SIGNAL_REMOTE
     for hints in (0, ishmem.MALLOC_ATOMICS_REMOTE, ishmem.MALLOC_SIGNAL_REMOTE, both, int(both)):
@@ -120,7 +120,7 @@ def test_hints() -> None:
 @pytest.mark.one_type("int32")
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_static_rma(dtype: str) -> None:
+def test_puts_and_gets_of_static_objects(dtype: str) -> None:
     me, n, right, left = ring()
     a = ishmem.static(dtype, (4, 50), dtype)
     assert type(a) is np.ndarray and a.shape == (4, 50) and a.dtype == dtype and not a.any()
@@ -161,7 +161,7 @@ def test_static_rma(dtype: str) -> None:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["int32", "uint64"])
-def test_static_sync(dtype: str) -> None:
+def test_atomics_signals_and_waits_of_static_objects(dtype: str) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right = (me + 1) % n
     a = ishmem.static(f"sync {dtype}", 8, dtype)
@@ -217,7 +217,7 @@ def read_first(item: kapi.Item, out, a):
 
 
 @pytest.mark.ishmem
-def test_static_errors() -> None:
+def test_wrong_static_objects_are_refused() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a = ishmem.static("errors", (3,), "i4")
     cases: list[tuple[type[Exception], str, tuple[Any, ...]]] = [
@@ -262,7 +262,7 @@ VIEWED = tuple(name for name in RMA_TYPES if name != "bool")
 
 @pytest.mark.parametrize("dtype", VIEWED)
 @pytest.mark.ishmem(2)
-def test_views(dtype: str) -> None:
+def test_views_as_each_other_dtype(dtype: str) -> None:
     """Each dtype as each other one, of arrays, slices, matrices, memory and static objects; numpy's views agree."""
     me, n, right, left = ring()
     values = [pattern(dtype, 96, pe) for pe in range(n)]
@@ -285,7 +285,7 @@ def test_views(dtype: str) -> None:
 
 
 @pytest.mark.ishmem
-def test_message() -> None:
+def test_a_message_of_two_types() -> None:
     """A header and a payload of another type by one put, in memory and in a static object."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     left, memory = (me - 1) % n, ishmem.malloc(80)
@@ -312,7 +312,7 @@ def send_message(item: kapi.Item, message, dest, pe):  # type: ignore
 
 @pytest.mark.ishmem
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="it has no views as another dtype")
-def test_message_of_a_kernel() -> None:
+def test_a_message_of_two_types_in_a_kernel() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     message, dest = ishmem.zeros(16 + 40, dtype="u1"), ishmem.zeros(16 + 40, dtype="u1")
     dpex.call_kernel(send_message, kapi.Range(1), message, dest, (me + 1) % n)
@@ -322,7 +322,7 @@ def test_message_of_a_kernel() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_refused_views() -> None:
+def test_wrong_views_are_refused() -> None:
     a, matrix = ishmem.zeros(24, dtype="u1"), ishmem.zeros((4, 8), dtype="i4")
     for wrong, dtype, kind, words in (
         (a[:9], "i8", ValueError, "the last axis of a has 9 bytes; new elements have 8"),

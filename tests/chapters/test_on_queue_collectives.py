@@ -75,13 +75,13 @@ def check_results(sizes: tuple[int, ...]) -> None:
 
 
 @pytest.mark.ishmem
-def test_results() -> None:
+def test_results_of_each_routine() -> None:
     check_results((0, 1, 3, 1000))
 
 
-@pytest.mark.slow("test_results; on the host: test_collectives.py")
+@pytest.mark.slow("test_results_of_each_routine; on the host: test_collectives.py")
 @pytest.mark.ishmem(2)
-def test_large_results() -> None:
+def test_results_of_large_blocks() -> None:
     check_results((100_003,))
 
 
@@ -123,7 +123,7 @@ def test_kernels_before_and_after() -> None:
 
 
 @pytest.mark.ishmem
-def test_order() -> None:
+def test_calls_follow_the_order_of_the_queue() -> None:
     """Calls on three queues and by the host on the same team at once: no call is matched with a wrong one."""
     rounds = 12
     me, n = ishmem.my_pe(), ishmem.n_pes()
@@ -149,7 +149,7 @@ def test_order() -> None:
 
 
 @pytest.mark.ishmem([1, 2])
-def test_errors() -> None:
+def test_wrong_arguments_are_refused() -> None:
     """Bad arguments are refused by the call; what the PEs disagree in is raised by the next one on the queue."""
     n = ishmem.n_pes()
     a, b, local = ishmem.zeros(4 * n, dtype="i4"), ishmem.zeros(4, dtype="i4"), dpnp.zeros(4, dtype="i4")
@@ -221,6 +221,6 @@ def check_barrier_of_errors(refuses: bool, a: Any, b: Any, queue: dpctl.SyclQueu
 
 
 @pytest.mark.ishmem([1, 2, 3])
-def test_refusal() -> None:
+def test_a_refusal_on_one_pe_raises_on_all() -> None:
     for refusing in range(min(ishmem.n_pes(), 2)):
         check_refusal(refusing)

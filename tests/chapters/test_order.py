@@ -137,7 +137,7 @@ def test_data_come_before_the_flag(sender: str, receiver: str, rounds: int) -> N
 
 
 @pytest.mark.ishmem
-def test_quiet() -> None:
+def test_quiet_delivers_everything() -> None:
     """After quiet a nonblocking get has its data, by either route, and the source buffer of a put may be reused."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     right, count = (me + 1) % n, 3001
@@ -169,7 +169,7 @@ def put_and_quiet(item: kapi.Item, dest, source, flag, pe, pes):  # type: ignore
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("where", ["host", "kernel"])
-def test_pe_quiet(where: str) -> None:
+def test_pe_quiet_delivers_to_the_named_pes(where: str) -> None:
     """What was put on the PE has arrived when a flag that follows has."""
     me, n, right, left = ring()
     dest, flag, source = ishmem.zeros(300), ishmem.zeros(1, dtype="i8"), np.full(300, me + 1.0)
@@ -196,7 +196,7 @@ def quiet_of_two(item: kapi.Item, a, first, second):  # type: ignore
 
 
 @pytest.mark.ishmem(2)
-def test_wrong_pes() -> None:
+def test_pe_quiet_refuses_wrong_pes() -> None:
     for wrong, kind in ((2, IndexError), ([0, -1], IndexError), ("0", TypeError), (1.5, TypeError), ([0.5], TypeError)):
         with pytest.raises(kind):
             ishmem.pe_quiet(wrong)
@@ -204,7 +204,7 @@ def test_wrong_pes() -> None:
 
 @CHECKING
 @pytest.mark.one_node
-def test_wrong_pes_are_checked() -> None:
+def test_kernels_check_the_pes_of_pe_quiet() -> None:
     a = dpnp.zeros(1)
     for kernel, pes in ((quiet_of, (2,)), (quiet_of_two, (0, 2)), (quiet_of, (dpnp.asarray([0, 2]),))):
         dpex.call_kernel(kernel, kapi.Range(1), a, *pes)
@@ -243,7 +243,7 @@ FLUSHES = [
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize(("where", "count", "on_heap"), FLUSHES)
-def test_flush(where: str, count: int, on_heap: bool) -> None:
+def test_flush_frees_source_buffers(where: str, count: int, on_heap: bool) -> None:
     """Flush: source buffers may be reused and the data of a get are there; those of a put arrive unchanged."""
     me, n, right, left = ring()
     dest, back = ishmem.zeros(count), ishmem.full(count, me + 0.5)
@@ -271,8 +271,8 @@ def test_flush(where: str, count: int, on_heap: bool) -> None:
     same(dest, np.full(count, left + 1.0))
 
 
-@pytest.mark.slow_cases("test_flush", "{'ISHMEM_SIM_PEERS': 'none'}")
+@pytest.mark.slow_cases("test_flush_frees_source_buffers", "{'ISHMEM_SIM_PEERS': 'none'}")
 @pytest.mark.parametrize("env", [{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
-def test_flush_of_other_routes(pool_with, env: dict[str, str]) -> None:
+def test_flush_frees_source_buffers_on_other_routes(pool_with, env: dict[str, str]) -> None:
     for case in FLUSHES:
-        pool_with(2, env).run(test_flush, *case)
+        pool_with(2, env).run(test_flush_frees_source_buffers, *case)

@@ -12,7 +12,7 @@ import ishmem
 from ishmem.testing import Pes
 
 
-def test_of_the_host(pes: Pes) -> None:
+def test_numbers_and_version_on_the_host(pes: Pes) -> None:
     assert pes.run(check_queries, pes.n) == list(range(pes.n))
 
 
@@ -24,7 +24,7 @@ def check_queries(n: int) -> int:
 
 
 @pytest.mark.ishmem
-def test_accessible() -> None:
+def test_what_a_pe_can_access() -> None:
     n = ishmem.n_pes()
     a, ordinary = ishmem.zeros(8), dpnp.zeros(8)
     for pe in range(n):
@@ -50,7 +50,7 @@ def ask(item: kapi.Item, a: Any, ordinary: Any, out: Any) -> None:
 
 
 @pytest.mark.ishmem
-def test_in_a_kernel() -> None:
+def test_numbers_and_access_in_a_kernel() -> None:
     """Numbers from -1 to the number of PEs, of which the first and the last are no PEs."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, ordinary, out = ishmem.zeros(8), dpnp.zeros(8), dpnp.zeros((n + 2, 7), dtype="i8")

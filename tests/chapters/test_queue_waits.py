@@ -82,7 +82,7 @@ def gate(flag: Any, queue: dpctl.SyclQueue) -> Iterator[dpctl.SyclEvent]:
 @pytest.mark.ishmem([1, 2])
 @pytest.mark.parametrize("wait", WAITS)
 @pytest.mark.parametrize("kind", ["in_order", "out_of_order"])
-def test_all_routines(kind: str, wait: str) -> None:
+def test_a_wait_for_the_queue_completes_each_routine(kind: str, wait: str) -> None:
     queue, room = queue_of(kind), 2 * N * ishmem.n_pes()
     dest, source, flags = ishmem.zeros(room, dtype="i8"), ishmem.ones(room, dtype="i8"), ishmem.ones(N, dtype="i8")
     ret, gated = dpnp.zeros(1, dtype="i8"), (ishmem.zeros(1, dtype="i8"), queue_of("out_of_order"))
@@ -98,7 +98,7 @@ def test_all_routines(kind: str, wait: str) -> None:
 
 @pytest.mark.ishmem([1, 2])
 @pytest.mark.parametrize("wait", WAITS)
-def test_large_copies(wait: str) -> None:
+def test_a_wait_for_the_queue_completes_large_copies(wait: str) -> None:
     """Copies that wait for nothing, on the heap's queue."""
     me, size, count = ishmem.my_pe(), ishmem.n_pes(), 1 << 20
     source, dest = ishmem.full(count, me, dtype="i8"), ishmem.zeros(count, dtype="i8")
@@ -111,19 +111,23 @@ def test_large_copies(wait: str) -> None:
 
 
 @pytest.mark.ishmem([1, 2])
-def test_barriers_separate() -> None:
+def test_a_barrier_of_the_queue_separates_operations() -> None:
     """What follows a barrier of the queue may be what an operation before it does not need, but needs the barrier."""
     me, size = ishmem.my_pe(), ishmem.n_pes()
     source, dest, after = (ishmem.full(N, value, dtype="i8") for value in (me, -1, -1))
     queue = dest.sycl_queue
     ishmem.barrier_all()
-    with gate(ishmem.zeros(1, dtype="i8"), queue_of("out_of_order")) as opened:
-        ishmem.put_on_queue(dest, source, (me + 1) % size, depends=[opened])
-        barrier = queue.submit_barrier()
-        last = ishmem.put_on_queue(after, source, (me + 1) % size, depends=[barrier])
-        assert last.execution_status != COMPLETE
-        queue.wait()
-        assert barrier.execution_status == last.execution_status == COMPLETE
+    flag = ishmem.zeros(1, dtype="i8")
+    opened = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1, queue_of("out_of_order"))
+    ishmem.put_on_queue(dest, source, (me + 1) % size, depends=[opened])
+    barrier = queue.submit_barrier()
+    last = ishmem.put_on_queue(after, source, (me + 1) % size, depends=[barrier])
+    assert last.execution_status != COMPLETE
+    timer = threading.Timer(LATER, ishmem.p, (flag, 1, me))
+    timer.start()
+    queue.wait()
+    assert barrier.execution_status == last.execution_status == COMPLETE
+    timer.join()
     ishmem.barrier_all()
     for array in (dest, after):
         same(array, np.full(N, (me - 1) % size))

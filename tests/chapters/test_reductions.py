@@ -20,7 +20,7 @@ WORLD = ishmem.TEAM_WORLD
 @pytest.mark.ishmem
 @pytest.mark.parametrize(("dtype", "counts"), [("int32", (0, 1, 3, 1000)), ("int64", ((1 << 17) + 3,))])
 @pytest.mark.parametrize("routine", REDUCTIONS)  # also sum_exscan
-def test_reduction(routine: str, dtype: str, counts: tuple[int, ...]) -> None:
+def test_each_algorithm_and_size(routine: str, dtype: str, counts: tuple[int, ...]) -> None:
     """Every algorithm and size."""
     dest, source = calls.arrays(routine, dtype, ishmem.n_pes(), max(counts))
     for algorithm in calls.algorithms_of(routine):
@@ -31,7 +31,7 @@ def test_reduction(routine: str, dtype: str, counts: tuple[int, ...]) -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_dtypes() -> None:
+def test_each_dtype_at_unaligned_offsets() -> None:
     """Every dtype with every algorithm, at unaligned offsets."""
     n = ishmem.n_pes()
     for routine, dtypes in REDUCTIONS.items():
@@ -69,12 +69,12 @@ def check_halves(dtype: str, counts: tuple[int, ...], routines: tuple[str, ...] 
 @pytest.mark.slow_cases("other numbers of PEs", "1pes-bfloat16", "4pes-bfloat16", "3pes-bfloat16", "4pes-float16")
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", HALVES)
-def test_halves(dtype: str) -> None:
+def test_floats_of_16_bits_are_rounded_once(dtype: str) -> None:
     check_halves(dtype, (0, 1, 33, 2049, 20001))
 
 
 @pytest.mark.ishmem([1, 2])
-def test_dtype_argument() -> None:
+def test_only_bfloat16_is_named() -> None:
     me = ishmem.my_pe()
     whole, real = ishmem.zeros(4, dtype="i2"), ishmem.zeros(4, dtype="f2")
     for error, words, array, dtype in (
@@ -95,7 +95,7 @@ def test_dtype_argument() -> None:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("count", [6, 3000])
-def test_in_place(count: int) -> None:
+def test_dest_may_be_source(count: int) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for routine in REDUCTIONS:
         sources = [np.arange(count) * (j + 2) + j for j in range(n)]
@@ -110,7 +110,7 @@ def test_in_place(count: int) -> None:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize(("dtype", "count"), [("float32", 100), ("float64", 5000)])
-def test_bits(dtype: str, count: int) -> None:
+def test_sums_have_the_same_bits_on_all_pes(dtype: str, count: int) -> None:
     """Sums of numbers of very different sizes have the same bits on every PE, every time."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     random = np.random.default_rng(5)
@@ -138,7 +138,7 @@ def test_bits(dtype: str, count: int) -> None:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_nan(dtype: str) -> None:
+def test_extrema_with_nan_are_nan(dtype: str) -> None:
     """The largest and smallest of numbers and NaN are NaN, whichever PE has it."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     values = np.zeros((n, 40), dtype)

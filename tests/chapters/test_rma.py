@@ -62,14 +62,14 @@ def check_host_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
 @pytest.mark.one_type("int16")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_host_grid(dtype: str) -> None:
+def test_host_copies_of_each_type_and_alignment(dtype: str) -> None:
     check_host_cases(dtype, GRID if ishmem.n_pes() == 2 else SAMPLE)
 
 
 @pytest.mark.one_type("complex128")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_elements(dtype: str) -> None:
+def test_p_and_g_of_each_type(dtype: str) -> None:
     me, n, count = ishmem.my_pe(), ishmem.n_pes(), 9
     values = [pattern(dtype, count, pe) for pe in range(n)]
     guard = pattern(dtype, n * (count + 2), 99)
@@ -87,7 +87,7 @@ def test_elements(dtype: str) -> None:
 
 
 @pytest.mark.ishmem(1)
-def test_extremes() -> None:
+def test_p_stores_extreme_values() -> None:
     """A host p stores the ends of each range, and not a number, exactly."""
     me = ishmem.my_pe()
     for dtype in RMA_TYPES:
@@ -104,7 +104,7 @@ def test_extremes() -> None:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["uint8", "complex128"])
-def test_large(dtype: str) -> None:
+def test_host_copies_of_large_arrays(dtype: str) -> None:
     """More than 1 MiB, to and from every PE, off the 16-byte grid at one end."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     count = LARGE // np.dtype(dtype).itemsize + 3
@@ -126,7 +126,7 @@ def test_large(dtype: str) -> None:
 
 
 @pytest.mark.ishmem
-def test_buffers() -> None:
+def test_objects_with_the_buffer_protocol() -> None:
     """Other objects with Python's buffer protocol are arrays too, with the dtype of their items."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     dest, chars = ishmem.zeros(6, dtype="f8"), ishmem.zeros(4, dtype="u1")
@@ -146,7 +146,7 @@ def test_buffers() -> None:
 @pytest.mark.one_type("float32")
 @pytest.mark.parametrize("dtype", RMA_TYPES)
 @pytest.mark.ishmem
-def test_off_heap(dtype: str) -> None:
+def test_arrays_off_the_heap(dtype: str) -> None:
     """Sources and destinations that are numpy arrays, dpnp arrays and scalars."""
     me, n, right, left = ring()
     values = [pattern(dtype, 33, pe) for pe in range(n)]
@@ -209,7 +209,7 @@ def check_kernel_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
 @pytest.mark.one_type("int16")
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_kernel_grid(dtype: str) -> None:
+def test_kernel_copies_of_each_type_and_alignment(dtype: str) -> None:
     check_kernel_cases(dtype, GRID if ishmem.n_pes() == 2 else SAMPLE)
 
 
@@ -245,13 +245,13 @@ def check_group_cases(dtype: str, cases: list[tuple[int, int, int]], *groups: tu
 @pytest.mark.one_type("float32")
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_group_grid(dtype: str) -> None:
+def test_group_copies_of_each_type_and_alignment(dtype: str) -> None:
     check_group_cases(dtype, SAMPLE, (24,))
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("groups", [[(1,), (7,), (64,)], [(5, 7), (1, 3)], [(3, 5, 2), (2, 1, 9)]], ids=len)
-def test_group_dimensions(groups: list[tuple[int, ...]]) -> None:
+def test_groups_of_each_shape(groups: list[tuple[int, ...]]) -> None:
     check_group_cases("uint8", SAMPLE, *groups)
 
 
@@ -300,7 +300,7 @@ def check_kernel_large(dtype: str, count: int) -> None:
 
 
 @pytest.mark.ishmem
-def test_kernel_large() -> None:
+def test_kernel_copies_of_large_arrays() -> None:
     for count in (1001, LARGE):
         check_kernel_large("uint8", count)
 
@@ -314,7 +314,7 @@ def put_rows(item: kapi.Item, dest, source, to):  # type: ignore
 
 
 @pytest.mark.ishmem
-def test_many_items() -> None:
+def test_each_work_item_puts_a_row() -> None:
     """Every work-item puts a row of its own."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     values = [pattern("float32", 40 * 7, pe).reshape(40, 7) for pe in range(n)]
@@ -335,7 +335,7 @@ def move_off_heap(item: kapi.Item, dest, source, back, to):  # type: ignore
 
 
 @pytest.mark.ishmem([1, 2])
-def test_kernel_off_heap() -> None:
+def test_arrays_off_the_heap_in_kernels() -> None:
     """What need not be symmetric may be an ordinary dpnp array in kernels too."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     values = [pattern("int64", 33, pe) for pe in range(n)]
@@ -427,11 +427,11 @@ def check_engine_is_waited_for() -> None:
 def test_engine() -> None:
     check_engine_is_used()
     check_engine_is_waited_for()
-    test_large("uint8")
+    test_host_copies_of_large_arrays("uint8")
     for dtype in ("uint8", "float16", "complex128", "bool"):
         check_host_cases(dtype, SAMPLE[::4])
-        test_elements(dtype)
-        test_off_heap(dtype)
+        test_p_and_g_of_each_type(dtype)
+        test_arrays_off_the_heap(dtype)
 
 
 # --- ptr

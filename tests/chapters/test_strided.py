@@ -52,7 +52,7 @@ class Cases:
 @pytest.mark.one_type("int16")
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", RMA_TYPES)
-def test_host(dtype: str) -> None:
+def test_host_strides_of_each_type(dtype: str) -> None:
     """With host, symmetric and private arrays on this PE; blocks of one element by iput and iget as well."""
     c = Cases(dtype)
     sources = c.values[c.me], c.source, dpnp.asarray(c.values[c.me])
@@ -74,14 +74,14 @@ def test_host(dtype: str) -> None:
 
 
 @pytest.mark.ishmem(2, env={"ISHMEM_COPY_CUTOVER": "1"}, exact=True)
-def test_by_engine() -> None:
-    test_host("int32")
-    test_shaped("float32", 0)
-    test_shaped("int8", 7)
+def test_strides_by_the_copy_engine() -> None:
+    test_host_strides_of_each_type("int32")
+    test_views_of_each_shape("float32", 0)
+    test_views_of_each_shape("int8", 7)
 
 
 @pytest.mark.ishmem(2)
-def test_large() -> None:
+def test_a_large_number_of_single_elements() -> None:
     """More than 1 MiB, in single elements."""
     me, n, count = ishmem.my_pe(), ishmem.n_pes(), 300_007
     source = ishmem.array(np.arange(2 * count, dtype="int32") * (me + 1))
@@ -117,7 +117,7 @@ PARTS = [("uint8", count) for count in (1, 2, 5, 13, 23)]
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize(("dtype", "count"), [("bool", 0), ("int16", 0), ("float64", 0), ("complex128", 0), *PARTS])
-def test_shaped(dtype: str, count: int) -> None:
+def test_views_of_each_shape(dtype: str, count: int) -> None:
     """The first elements of views in up to three dimensions, transposed and backwards, in C order; 0: all."""
     me, n, right, left = ring()
     values = [pattern(dtype, 120, pe).reshape(4, 5, 6) for pe in range(n)]
@@ -146,9 +146,9 @@ def test_shaped(dtype: str, count: int) -> None:
 
 @pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
 @pytest.mark.parametrize("environment", [{}, {"ISHMEM_SIM_ORDER": "late:3"}], ids=["at once", "late"])
-def test_shaped_on_nodes(pool_with, environment: dict[str, str]) -> None:
+def test_views_of_each_shape_on_nodes(pool_with, environment: dict[str, str]) -> None:
     for dtype, count in (("int32", 0), ("uint8", 7)):
-        pool_with(3, environment, nodes=[1, 2]).run(test_shaped, dtype, count)
+        pool_with(3, environment, nodes=[1, 2]).run(test_views_of_each_shape, dtype, count)
 
 
 class Labelled(np.ndarray):
@@ -156,7 +156,7 @@ class Labelled(np.ndarray):
 
 
 @pytest.mark.ishmem(1)
-def test_repeated() -> None:
+def test_sources_that_share_memory() -> None:
     """A source whose elements share memory, other buffers, and fields of records."""
     me = ishmem.my_pe()
     dest, value = ishmem.zeros((3, 4), dtype="int32"), np.array([7], "int32")
@@ -177,7 +177,7 @@ def test_repeated() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_large_views() -> None:
+def test_large_views_are_copied() -> None:
     """Views that are copied without the interpreter's lock, also of static host memory."""
     me, n, right, left = ring()
     values = [pattern("float32", 512 * 400, pe).reshape(512, 400) for pe in range(n)]
@@ -190,7 +190,7 @@ def test_large_views() -> None:
 
 
 @pytest.mark.ishmem([1, 2])
-def test_errors() -> None:
+def test_wrong_arguments_are_refused() -> None:
     a, b = ishmem.zeros((4, 6), dtype="int32"), ishmem.zeros(24, dtype="int32")
     off_heap, host = dpnp.zeros(24, dtype="int32"), np.zeros(24, "int32")
     frozen = host.copy()
@@ -272,14 +272,14 @@ def check_kernel(dtype: str, *groups: tuple[int, ...]) -> None:
 @pytest.mark.one_type("int16")
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_kernel_types(dtype: str) -> None:
+def test_kernel_strides_of_each_type(dtype: str) -> None:
     check_kernel(dtype, *([(1,), (7,)] if dtype == "int16" and ishmem.n_pes() != 2 else []))
 
 
 @pytest.mark.slow_cases("other numbers", "2pes-1")
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("group", [(64,), (5, 3), (2, 3, 4)], ids=len)
-def test_kernel_dimensions(group: tuple[int, ...]) -> None:
+def test_strides_by_groups_of_each_shape(group: tuple[int, ...]) -> None:
     check_kernel({1: "complex128", 2: "uint8", 3: "int16"}[len(group)], group)
 
 
@@ -297,7 +297,7 @@ MOVE_TRANSPOSED = both_forms(move_transposed)
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3pes-")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])
-def test_transposed(dtype: str) -> None:
+def test_kernels_copy_between_c_and_fortran_order(dtype: str) -> None:
     """Elements go to the same indices between arrays in C and in Fortran order."""
     me, n, right, left = ring()
     values = [pattern(dtype, 15, pe).reshape(5, 3) for pe in range(n)]

@@ -47,7 +47,7 @@ def check_numbers(team, members: list[int]) -> None:
 
 
 @pytest.mark.ishmem
-def test_strided() -> None:
+def test_numbers_of_strided_splits() -> None:
     for start, stride, count in splits(ishmem.n_pes()):
         team = WORLD.split_strided(start, stride, count)
         check_numbers(team, [start + stride * k for k in range(count)])
@@ -55,7 +55,7 @@ def test_strided() -> None:
 
 
 @pytest.mark.ishmem
-def test_nested() -> None:
+def test_numbers_of_splits_of_splits() -> None:
     """Splits of a split one; those not in it get TEAM_INVALID without calling anything."""
     n = ishmem.n_pes()
     with WORLD.split_strided(n - 1, -1, n) as parent:
@@ -74,7 +74,7 @@ def test_nested() -> None:
 
 
 @pytest.mark.ishmem
-def test_2d() -> None:
+def test_numbers_of_2d_splits() -> None:
     n, me = ishmem.n_pes(), ishmem.my_pe()
     for reverse in (False, True):
         parent = WORLD.split_strided(n - 1, -1, n) if reverse else WORLD
@@ -95,7 +95,7 @@ def test_2d() -> None:
 
 
 @pytest.mark.ishmem
-def test_predefined() -> None:
+def test_predefined_teams() -> None:
     everyone, near = list(range(ishmem.n_pes())), list(job.current().node.pes)
     teams = (WORLD, "WORLD", everyone), (ishmem.TEAM_SHARED, "SHARED", near), (ishmem.TEAM_NODE, "NODE", near)
     for team, name, members in teams:
@@ -122,7 +122,7 @@ def test_predefined() -> None:
 
 
 @pytest.mark.ishmem
-def test_refused() -> None:
+def test_wrong_splits_are_refused_on_all_pes() -> None:
     """Wrong arguments on one PE or on all raise on every PE, and the next split works."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for arguments, error, words in (
@@ -151,11 +151,11 @@ def test_refused() -> None:
                 WORLD.split_strided(*differing)
         with pytest.raises(ishmem.SymmetryError, match="split_2d: the PEs disagree"):
             WORLD.split_2d(1 + me)
-    test_strided()
+    test_numbers_of_strided_splits()
 
 
 @pytest.mark.ishmem
-def test_destroyed() -> None:
+def test_destroyed_teams_are_refused() -> None:
     n = ishmem.n_pes()
     old = WORLD.split_strided(0, 1, n)
     handle = old.handle
@@ -196,13 +196,13 @@ def check_limit(limit: int) -> None:
     x.destroy(), y.destroy()
 
 
-def test_limit(pes: Pes) -> None:
+def test_teams_are_limited(pes: Pes) -> None:
     with Pes(pes.n) as alone:  # where no other test has left a team
         alone.run(check_limit, 64)
 
 
 @pytest.mark.ishmem(2, init=False, env={"ISHMEM_TEAMS_MAX": "4"})
-def test_setting() -> None:
+def test_the_limit_of_teams_is_a_setting() -> None:
     """The predefined teams can be named before init; a team that is left alive is no leak."""
     assert repr(WORLD) == "ishmem.TEAM_WORLD" and ishmem.TEAM_NODE and not INVALID
     with ishmem.init(), warnings.catch_warnings():
@@ -215,7 +215,7 @@ def test_setting() -> None:
         ishmem.free_all()
 
 
-def test_wrong_setting() -> None:
+def test_a_wrong_limit_of_teams_is_refused() -> None:
     refused = run_program("import ishmem; ishmem.init()", 1, env={"ISHMEM_TEAMS_MAX": "65"})
     assert "ISHMEM_TEAMS_MAX: got '65', allowed: 3 to 64" in refused.stderr, refused
 
@@ -224,7 +224,7 @@ def test_wrong_setting() -> None:
 
 
 @pytest.mark.ishmem
-def test_sync() -> None:
+def test_no_pe_leaves_a_sync_early() -> None:
     """No PE leaves a sync before all of the team have entered it; with overlapping teams and reused handles."""
     rounds = 150
     me, n = ishmem.my_pe(), ishmem.n_pes()
@@ -249,7 +249,7 @@ def test_sync() -> None:
 
 
 @pytest.mark.ishmem
-def test_independent() -> None:
+def test_teams_synchronise_independently() -> None:
     """Halves of the world synchronise as often as they like, on their own.
 
     Fails only by a time-out: a sync waits for the other half.
@@ -263,7 +263,7 @@ def test_independent() -> None:
 
 
 @pytest.mark.ishmem(3, init=False)
-def test_leaving() -> None:
+def test_a_pe_finalises_while_others_synchronise() -> None:
     """The last PE finalises while the others synchronise a team."""
     with ishmem.init():
         team = WORLD.split_strided(0, 1, 2)
@@ -356,5 +356,5 @@ def check_kernel(rounds: int) -> None:
 
 
 @pytest.mark.ishmem
-def test_kernel() -> None:
+def test_numbers_and_syncs_in_kernels() -> None:
     check_kernel(20 if ishmem.n_pes() < 3 else 4)

@@ -108,13 +108,13 @@ def check_all(dtype: str, form: str, sizes: list[tuple[int, int]] = SIZES) -> No
 @pytest.mark.slow_cases("the same by a work-group", "1pes-single")
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("form", ["host", *MOVES])
-def test_all(form: str) -> None:
+def test_tiles_of_each_size_and_team(form: str) -> None:
     check_all("int32", form)
 
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", [each for each in RMA_TYPES if each not in HALVES])
-def test_types_on_the_host(dtype: str) -> None:
+def test_tiles_of_each_type_on_the_host(dtype: str) -> None:
     check_all(dtype, "host", [(3, 7), (2, 129)])
 
 
@@ -122,13 +122,13 @@ def test_types_on_the_host(dtype: str) -> None:
 @pytest.mark.slow_types
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", [each for each in KERNEL_TYPES if each not in HALVES])
-def test_types_in_kernels(dtype: str) -> None:
+def test_tiles_of_each_type_in_kernels(dtype: str) -> None:
     check_all(dtype, "group", [(3, 7), (20, 129)])
 
 
 @pytest.mark.ishmem(3)
 @pytest.mark.parametrize("routine", [name for name in REDUCTIONS if COLLECTIVES[name].tiles])
-def test_reductions(routine: str) -> None:
+def test_each_reduction_of_tiles(routine: str) -> None:
     made = [pattern("uint16", 60, pe).reshape(6, 10) for pe in range(3)]
     a, wanted = ishmem.array(made[ishmem.my_pe()]), made[ishmem.my_pe()].copy()
     getattr(ishmem, routine)(a[1:4, 2:7], a[1:4, 2:7])
@@ -140,7 +140,7 @@ def test_reductions(routine: str) -> None:
 @pytest.mark.ishmem(3)
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("form", ["host", "queue", "graph"])
-def test_halves(form: str, dtype: str) -> None:
+def test_tiles_of_floats_of_16_bits(form: str, dtype: str) -> None:
     numbers = [halves.values(dtype, 60, pe).reshape(6, 10) for pe in range(3)]
     a, wanted = ishmem.array(numbers[ishmem.my_pe()]), numbers[ishmem.my_pe()].copy()
     tile, graph = a[1:4, 2:7], Graph() if form == "graph" else None
@@ -154,7 +154,7 @@ def test_halves(form: str, dtype: str) -> None:
 
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("form", ["host", "group"])
-def test_registered(form: str) -> None:
+def test_tiles_of_registered_memory(form: str) -> None:
     with registered_arrays():
         check_all("int32", form, [(3, 7), (20, 129)])
 
@@ -168,15 +168,15 @@ def test_registered(form: str) -> None:
         pytest.param({"env": {"ISHMEM_SIM_ORDER": "late:4"}}, id="late"),
     ],
 )
-def test_by_the_proxy(pool_with, mode: dict[str, Any]) -> None:
+def test_tiles_without_access_to_peers(pool_with, mode: dict[str, Any]) -> None:
     pool = pool_with(3, **mode)
     for form in ("host", "group"):
         pool.run(check_all, "float32", form, [(3, 7), (20, 129)])
-    pool.run(test_registered, "group")
+    pool.run(test_tiles_of_registered_memory, "group")
 
 
 @pytest.mark.ishmem(2)
-def test_errors() -> None:
+def test_wrong_tiles_are_refused() -> None:
     me, a = ishmem.my_pe(), ishmem.zeros((8, 12), dtype="int32")
     private = dpnp.zeros((8, 12), dtype="int32")
     good = a[:2, 6:9], a[:2, 1:4]
@@ -212,7 +212,7 @@ def sums(item: kapi.Item, dest, source):  # type: ignore
 
 
 @pytest.mark.ishmem(2)
-def test_shapes_in_kernels() -> None:
+def test_shapes_that_differ_are_refused_in_kernels() -> None:
     """Tiles that do not fit are an error of quiet, with or without ISHMEM_CHECK; no element changes."""
     a = ishmem.ones((8, 12), dtype="int32")
     for source in (a[4:6, :5], a[4:7, :4], a[4:6, 0:8:2], a[5:3:-1, :4]):
@@ -226,7 +226,7 @@ def test_shapes_in_kernels() -> None:
 
 
 @CHECKING
-def test_checked() -> None:
+def test_kernels_check_tiles() -> None:
     me, a, private = ishmem.my_pe(), ishmem.zeros((8, 12), dtype="int32"), dpnp.zeros((8, 12), dtype="int32")
     for source in (a[2:4, 1:5] if me else a[2:5, 1:5], private[2:4, 1:5]):
         dpex.call_kernel(sums, kapi.Range(1), a[: source.shape[0], 7:11], source)
@@ -237,7 +237,7 @@ def test_checked() -> None:
 
 @pytest.mark.ishmem([1, 2, 3])
 @pytest.mark.parametrize("kind", [(), ("in_order",)])
-def test_on_queues(kind: tuple[str, ...]) -> None:
+def test_tiles_on_queues_and_in_graphs(kind: tuple[str, ...]) -> None:
     """Between kernels, and one after the other in a graph that is replayed."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     made = [np.arange(60, dtype="i4").reshape(6, 10) * (pe + 1) for pe in range(n)]

@@ -68,7 +68,7 @@ def check_rounds(groups: int, size: int) -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 64])
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_rounds(pes: Pes, size: int, share: float) -> None:
+def test_no_work_group_leaves_a_barrier_early(pes: Pes, size: int, share: float) -> None:
     """With one work-group, and with as many as run at the same time."""
     most = pes.run(ishmem.max_work_groups)[0]
     pes.run(check_rounds, max(1, int(share * most)), size)
@@ -82,12 +82,12 @@ def check_plane(groups: int) -> None:
     ishmem.free(counter)
 
 
-def test_two_dimensions(pes: Pes) -> None:
+def test_barrier_of_two_dimensional_groups(pes: Pes) -> None:
     pes.run(check_plane, pes.run(ishmem.max_work_groups)[0])
 
 
 @pytest.mark.ishmem
-def test_too_many() -> None:
+def test_too_many_work_groups_are_refused() -> None:
     counter, most = ishmem.zeros(1, dtype="i8"), ishmem.max_work_groups()
     dpex.call_kernel(in_group, dpex.NdRange((2 * (most + 1),), (2,)), counter)
     with pytest.raises(
@@ -112,7 +112,7 @@ def test_an_empty_counter() -> None:
 
 
 @pytest.mark.ishmem
-def test_refused() -> None:
+def test_wrong_arguments_are_refused() -> None:
     counter, other = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="f4")
     with pytest.raises(TypeError, match="sync_work_groups is called inside kernels only"):
         ishmem.sync_work_groups(counter, None)

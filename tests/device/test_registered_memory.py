@@ -29,8 +29,8 @@ CHECKS = {
     "rma by group": (test_rma.check_group_cases, ("uint8", test_rma.SAMPLE, (24,))),
     "large": (test_rma.check_kernel_large, ("float32", 70_001)),
     "ptr": (test_rma.test_ptr_in_kernel, ()),
-    "amo": (test_amo.test_kernel, ("int64",)),
-    "amo, float32": (test_amo.test_kernel, ("float32",)),
+    "amo": (test_amo.test_kernel_atomics_at_the_limits_of_a_type, ("int64",)),
+    "amo, float32": (test_amo.test_kernel_atomics_at_the_limits_of_a_type, ("float32",)),
     "signals": (test_signals.check_kernel, ("int16", 20)),
     "signals by group": (test_signals.check_group, (5, "uint64", (24,))),
     "strided": (test_strided.check_kernel, ("int16", (24,))),
@@ -40,8 +40,8 @@ CHECKS = {
     "collectives": (test_kernels_collectives.check_all, ("int32", "group", (0, 1, 33, 4099))),
     "reductions": (test_kernels_reductions.check_all, ("float64", "few by group", (0, 1, 33, 4099))),
     "host rma": (test_rma.check_host_cases, ("int16", test_rma.SAMPLE)),
-    "host amo": (test_amo.test_host, ("int64",)),
-    "host amo, float32": (test_amo.test_host, ("float32",)),
+    "host amo": (test_amo.test_host_atomics_at_the_limits_of_a_type, ("int64",)),
+    "host amo, float32": (test_amo.test_host_atomics_at_the_limits_of_a_type, ("float32",)),
     "host signals": (test_signals.check_payload, ("int16",)),
     "host signals of int32": (test_signals.test_kinds, ("int32",)),
     "host signals and views": (test_signals.test_sources, ()),
@@ -116,7 +116,7 @@ ON_HOST = [name for name in CHECKS if name.startswith("host")]
 BY_PROXY = ["rma", "amo", "signals by group", "strided", "collectives", "reductions", *ON_HOST]
 
 
-@pytest.mark.slow("test_tiles.py::test_by_the_proxy, whose tiles are registered, too")
+@pytest.mark.slow("test_tiles.py::test_tiles_without_access_to_peers, whose tiles are registered, too")
 @pytest.mark.parametrize("mode", MODES)
 def test_by_the_proxy(pool_with, mode: str) -> None:
     """Operations that a kernel leaves to the host, also atomics under a lock."""

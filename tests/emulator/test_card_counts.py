@@ -14,15 +14,17 @@ TABLE = json.loads((Path(__file__).parents[2] / "docs" / "counts.json").read_tex
 OWN, BARE = {"instructions": 12.0, "load": 1.0}, {"instructions": 10.0, "load": 1.0, "fence": 1.0}
 
 
-@pytest.mark.slow_cases("test_no_count_has_grown[b580]", "max1550")
+@pytest.mark.slow_cases("2 PEs of b580", "4-b580", "2-max1550", "4-max1550")
 @pytest.mark.skipif(bool(card.problem()), reason=f"no emulated card: {card.problem()}")
 @pytest.mark.parametrize("name", list(TABLE["cards"]))
-def test_no_count_has_grown(name: str) -> None:
+@pytest.mark.parametrize("pes", counts.PES)
+def test_no_count_has_grown(pes: int, name: str) -> None:
     """``python -m tools.counts --json docs/counts.json --page docs/performance.md`` renews the table."""
     if counts.versions() != TABLE["versions"]:
         pytest.skip(f"counted with {', '.join(TABLE['versions'])}; here are {', '.join(counts.versions())}")
-    before, now = TABLE["cards"][name], counts.on_card(name)
-    assert before.keys() == now.keys()
+    before, now = TABLE["cards"][name], counts.counted(name, pes)
+    others = tuple(f"{each} PEs" for each in counts.PES if each != pes)
+    assert [each for each in before if not each.endswith(others) and (pes == 2 or "PEs" in each)] == list(now)
     found = {operation: counts.grown(before[operation]["own"], now[operation]["own"]) for operation in now}
     assert {operation: what for operation, what in found.items() if what} == {}
 

@@ -38,7 +38,7 @@ MODES = {
 
 ATOMICS: list[tuple[Any, ...]] = [
     (test_signals.check_payload, "int32"),
-    (test_amo.test_kernel, "float64"),
+    (test_amo.test_kernel_atomics_at_the_limits_of_a_type, "float64"),
     (test_signals.check_kernel, "float64", 5),
     (test_locks.check_kernel, 4, 0, False),
     (test_order.check_order, "kernel", "kernel", 10),
@@ -58,32 +58,32 @@ FEW_COLLECTIVES: list[tuple[Any, ...]] = [  # kernels with all of them take long
 ]
 HOST: list[tuple[Any, ...]] = [
     (test_rma.check_host_cases, "float16", SAMPLE[::3]),
-    (test_rma.test_elements, "complex128"),
-    (test_rma.test_large, "uint8"),
-    (test_rma.test_off_heap, "float64"),
-    (test_strided.test_shaped, "float32", 0),
+    (test_rma.test_p_and_g_of_each_type, "complex128"),
+    (test_rma.test_host_copies_of_large_arrays, "uint8"),
+    (test_rma.test_arrays_off_the_heap, "float64"),
+    (test_strided.test_views_of_each_shape, "float32", 0),
     (test_register.check_moves, 33),
     (test_register.check_collectives, "int64", (1, 700)),
     (test_reductions.check_halves, "bfloat16", (1, 5001), ("sum_reduce", "sum_exscan")),
-    (test_strided.test_host, "int16"),
-    (test_contexts.test_operations,),
-    (test_on_queue.test_copies, "int16"),
-    (test_on_queue.test_strided, "int32"),
+    (test_strided.test_host_strides_of_each_type, "int16"),
+    (test_contexts.test_each_operation_in_a_context,),
+    (test_on_queue.test_copies_of_each_type_and_alignment, "int16"),
+    (test_on_queue.test_strided_copies, "int32"),
 ]
 KERNELS: list[tuple[Any, ...]] = [
     (test_rma.check_kernel_cases, "complex128", SAMPLE[::3]),
     (test_rma.check_group_cases, "float32", SAMPLE[::3], (7,)),
     (test_rma.check_kernel_large, "uint8", (3 << 20) + 5),
-    (test_rma.test_many_items,),
-    (test_rma.test_kernel_off_heap,),
+    (test_rma.test_each_work_item_puts_a_row,),
+    (test_rma.test_arrays_off_the_heap_in_kernels,),
     (test_signals.check_group, 3, (7,)),
     (test_strided.check_kernel, "int16", (7,)),
-    (test_on_queue.test_collectives,),
+    (test_on_queue.test_barriers_deliver_earlier_puts,),
 ]
 CHECKS = {
     "PCIe": [*ATOMICS, *FEW_COLLECTIVES],
-    "none": [*COLLECTIVES, (test_amo.test_kernel, "uint32"), *KERNELS],
-    "none, discrete": [*HOST, (test_rma.test_kernel_off_heap,)],
+    "none": [*COLLECTIVES, (test_amo.test_kernel_atomics_at_the_limits_of_a_type, "uint32"), *KERNELS],
+    "none, discrete": [*HOST, (test_rma.test_arrays_off_the_heap_in_kernels,)],
 }
 
 
@@ -347,7 +347,7 @@ def test_two_cards(pool_with) -> None:
     cards.run(check_cards)
     cards.run(test_rma.check_kernel_cases, "int16", SAMPLE[::3])
     cards.run(test_rma.check_host_cases, "float16", SAMPLE[::3])
-    cards.run(test_order.test_quiet)
+    cards.run(test_order.test_quiet_delivers_everything)
     test_amo.check_tickets(cards.run(test_amo.everyone))
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -171,11 +169,9 @@ def test_failure(how: str, status: int) -> None:
 def test_missing_pe() -> None:
     """A PE that never calls init is named after the timeout."""
     command = [sys.executable, str(program("join_by_unique_id")), ishmem.get_uniqueid(), "0", "3"]
-    start = time.monotonic()
     result = run_command(command, env={"ISHMEM_INIT_TIMEOUT": "1"})
     assert result.returncode == 1
-    assert re.search(r"PEs 1, 2 did not arrive", result.stderr.splitlines()[-1]), result.stderr
-    assert time.monotonic() - start < 30
+    assert "PEs 1, 2 did not arrive in init within 1 s" in result.stderr.splitlines()[-1], result.stderr
 
 
 def test_device() -> None:

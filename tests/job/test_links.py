@@ -264,10 +264,8 @@ def pe_killed_meanwhile(job, pe, n_pes, victim):
     if pe == victim:
         time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGKILL)
-    start = time.monotonic()
     with pytest.raises(PeerLost) as caught:
         links.allgather(b"x", [0], LIMIT)
-    assert time.monotonic() - start < 0.3 + NOTICE
     assert wait_until(lambda: told)
     with pytest.raises(PeerLost):
         links.allgather(b"x", [0], LIMIT)

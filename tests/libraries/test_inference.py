@@ -291,7 +291,7 @@ def test_errors() -> None:
 
 @pytest.mark.slow("test_values.py, test_runtime_checks.py")
 @CHECKING
-def test_checked() -> None:
+def test_checks_find_nothing_wrong() -> None:
     check_all_reduce("float32", (1, 7, 1025))
     test_gather_and_scatter("bfloat16")
     test_rms_norm("float16")

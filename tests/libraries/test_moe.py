@@ -96,10 +96,11 @@ def check_layers(dtype, routes=tuple(ROUTES), hooks=False):
 
 
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3pes-float32", "4pes-float32")
+@pytest.mark.slow_cases("bfloat16", "2pes-float16")
 @pytest.mark.one_type("float32")
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_layers(dtype) -> None:
+def test_dispatch_and_combine_of_each_route(dtype) -> None:
     check_layers(dtype)
 
 
@@ -269,6 +270,7 @@ def sum_of_pes(x, topk_idx, dtype):
 
 
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3pes-float32")
+@pytest.mark.slow_cases("bfloat16", "2pes-float16")
 @pytest.mark.one_type("float32")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
@@ -396,7 +398,7 @@ def test_experts_out_of_range() -> None:
         assert out.asnumpy()[:, 0].tolist() == [0, 1]
 
 
-@pytest.mark.slow("test_layers, and test_chapters_on_nodes.py::test_chapter, on two nodes")
+@pytest.mark.slow("test_dispatch_and_combine_of_each_route, and test_chapters_on_nodes.py::test_chapter, on two nodes")
 def test_on_two_nodes(pool_with):
     pool = pool_with(4, nodes=[2, 2])
     pool.run(check_layers, "float32", ("random", "one expert"))

@@ -45,16 +45,16 @@ CHAPTERS: dict[str, Check] = {
     "register, collectives": (test_register.check_collectives, ("int32", (3, 700))),
     "register, moves": (test_register.check_moves, (33,)),
     "rma": (test_rma.check_host_cases, ("int32", test_rma.SAMPLE)),
-    "amo": (test_amo.test_host, ("int64",)),
+    "amo": (test_amo.test_host_atomics_at_the_limits_of_a_type, ("int64",)),
     "signals": (test_signals.check_ordering, (200, 20)),
-    "strided": (test_strided.test_host, ("int16",)),
+    "strided": (test_strided.test_host_strides_of_each_type, ("int16",)),
     "wait": (test_wait.host_ring, (20,)),
     "wait_sets": (test_wait_sets.check_few, ()),
     "order": (test_order.check_order, ("kernel", "host", 200)),
     "teams": (test_teams.check_kernel, (3,)),
-    "active_sets": (test_active_sets.test_collectives, ()),
+    "active_sets": (test_active_sets.test_collectives_take_active_sets, ()),
     "locks": (test_locks.check_host, (12, 0)),
-    "memory_extras": (test_memory_extras.test_static_sync, ("int32",)),
+    "memory_extras": (test_memory_extras.test_atomics_signals_and_waits_of_static_objects, ("int32",)),
     "on_queue": (test_on_queue.check_chain, (3,)),
     "on_queue_collectives": (test_on_queue_collectives.check_results, ((3, 1000),)),
     "kernels_collectives": (test_kernels_collectives.check_all, ("int32", "group", (1, 1000))),
@@ -176,7 +176,7 @@ def test_collectives_on_many_nodes(nodes: tuple[int, ...]) -> None:
         pool.run(check_bits, "float32", 100, ("slot",))
         pool.run(check_types)
         pool.run(check_places)
-        pool.run(test_collectives.test_disagreement)
+        pool.run(test_collectives.test_pes_that_disagree_raise)
         pool.run(test_collectives.test_refused)
     finally:
         pool.stop()

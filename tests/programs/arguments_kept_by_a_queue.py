@@ -6,7 +6,7 @@ import dpctl.memory
 import ishmem
 from ishmem.runtime import job
 
-size = 1 << 29
+size = 1 << 27
 queue = dpctl.SyclQueue()
 to, origin = (dpctl.memory.MemoryUSMDevice(size, queue=queue) for _ in range(2))
 with ishmem.init():

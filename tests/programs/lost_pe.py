@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import time
 
 import ishmem
 
@@ -30,7 +29,6 @@ if call == "set_lock" and me == 1:
     ishmem.set_lock(cells, 1)
 ishmem.barrier_all()
 signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ishmem run ends the others
-start = time.monotonic()
 if me == 1 and how == "finalize":
     ishmem.finalize()  # a team or set that is alive is no leak
 elif me == 1:
@@ -39,7 +37,7 @@ else:
     try:
         calls[call]()
     except ishmem.PeerLost as error:
-        assert error.pe == 1 and "PE 1" in str(error) and time.monotonic() - start < 10, error
+        assert error.pe == 1 and "PE 1" in str(error), error
         assert call == "finalize" or f"{call} on PE {me}: PE 1 is gone" in str(error), error
         assert call == "finalize" or not (ishmem.pe_accessible(1) or ishmem.addr_accessible(cells, 1))
         print("told", me, flush=True)

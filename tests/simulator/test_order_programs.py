@@ -26,9 +26,9 @@ from ishmem.testing import Pes
 
 CHAPTERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "rma": (test_rma.check_host_cases, ("int32", SAMPLE)),
-    "rma, in kernels": (test_rma.test_many_items, ()),
-    "strided": (test_strided.test_host, ("int16",)),
-    "amo": (test_amo.test_host, ("int64",)),
+    "rma, in kernels": (test_rma.test_each_work_item_puts_a_row, ()),
+    "strided": (test_strided.test_host_strides_of_each_type, ("int16",)),
+    "amo": (test_amo.test_host_atomics_at_the_limits_of_a_type, ("int64",)),
     "signals": (test_signals.check_ordering, (30, 20)),
     "order": (test_order.check_order, ("kernel", "host", 20)),
     "wait": (test_wait.host_ring, (5,)),
@@ -123,4 +123,4 @@ def put_and_flush(item: kapi.Item, dest, source, pe):
 @LATE
 def test_flush() -> None:
     for case in test_order.FLUSHES:
-        test_order.test_flush(*case)
+        test_order.test_flush_frees_source_buffers(*case)

@@ -33,6 +33,7 @@ PAGES = [page for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")) i
 ROUTINES = sorted(name for name in ishmem.__all__ if callable(getattr(ishmem, name)) and not name.startswith("TEAM_"))
 
 
+@pytest.mark.slow_cases("test_deep_ep.py", "4pes-docs/deepep.md")
 @pytest.mark.ishmem(4)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_programs_of_a_page_print_what_it_shows(page: Path) -> None:

@@ -234,11 +234,15 @@ def test_report_without_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_job_and_report_under_mpiexec(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The processes that they start are no part of its job; one tells both of the devices."""
+    """The processes that they start are not part of its job; one process finds the devices for both."""
     started, python = [], findings_module.python
     monkeypatch.setattr(findings_module, "python", lambda *given: started.append(given) or python(*given))
     machine = Machine(environ={**os.environ, "PMI_RANK": "0", "PMI_SIZE": "2", "PMI_FD": "99"})
-    expect(list(doctor.check_job(machine)), Severity.OK, "a job of 2 PEs shares memory")
+    findings = list(doctor.check_job(machine))
+    expect(findings, Severity.OK, "a job of 2 PEs shares memory")
+    assert [line.split() for line in findings[-1].text.splitlines()[1:]] == [
+        ["0", "1"], ["0", "direct", "direct"], ["1", "direct", "direct"],
+    ]  # fmt: skip
     (finding,) = report.check_report(machine)
     assert "device 1: " in finding.text and len(started) == 1, finding
 
@@ -389,15 +393,7 @@ def test_device_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         assert asked(mpi(), "off") is asked(mpi(initialised=False), "off") is False
 
 
-def test_job() -> None:
-    findings = list(doctor.check_job(Machine()))
-    expect(findings, Severity.OK, "a job of 2 PEs shares memory")
-    assert [line.split() for line in findings[-1].text.splitlines()[1:]] == [
-        ["0", "1"], ["0", "direct", "direct"], ["1", "direct", "direct"],
-    ]  # fmt: skip
-
-
-@pytest.mark.slow("test_job")
+@pytest.mark.slow("test_job_and_report_under_mpiexec")
 def test_job_with_memory_that_is_wrong() -> None:
     """Each device has a PE; the finding has the words of the warning."""
     settings = {"ISHMEM_SIM_DEVICES": "3", "ISHMEM_SIM_CARD": "2", "ISHMEM_SIM_PEERS": "wrong"}
