@@ -56,6 +56,7 @@ _NEEDS_STACK = (
     "ishmem.runtime.registered", "ishmem.statics",
 )  # fmt: skip
 """What ``init`` imports once the SYCL stack is loaded."""
+_AFTER_ERROR = "it left after an error"
 LEAKS_SHOWN = 10
 """Lines of a report of allocations that were never freed."""
 
@@ -381,7 +382,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         _import(*_NEEDS_STACK)
         from ishmem.runtime.heap import SymmetricHeap
 
-        this.links = _connect(this, member, _hub_of(this, member, board, monitor))
+        this.links = _connect(this, member, _hub_of(this, member, monitor))
         this.links.on_exit = end_process
         if member.mpi and this.losses.hub:
             member.mpi.before_finalize(_finalize_before_mpi)
@@ -455,9 +456,7 @@ def _connect(this: job.Job, member: Membership, start_hub: Callable[[], object])
         raise IshmemError(f"{error}{member.hint}") from None
 
 
-def _hub_of(
-    this: job.Job, member: Membership, board: StatusBoard | None, monitor: mpi_job.MonitorProcess | None
-) -> Callable[[], object]:
+def _hub_of(this: job.Job, member: Membership, monitor: mpi_job.MonitorProcess | None) -> Callable[[], object]:
     """Return how the first PE of the node starts the hub of the node's PEs, or waits for it to run elsewhere."""
     from ishmem.ipc import hub
 
@@ -465,9 +464,7 @@ def _hub_of(
         return hub.elsewhere
     if this.is_watched:
         return hub.OfMonitor(lambda: monitor.addresses if monitor else [])
-    pes = member.node.pes
-    fate: hub.Fate = (lambda pe: board.fate(pes.index(pe))) if board else hub.unknown
-    return lambda: hub.start(member.job, len(pes), fate, pes)
+    return lambda: hub.start(member.job, len(member.node.pes), member.node.pes)
 
 
 def _watch(this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: mpi_job.MonitorProcess | None) -> None:
@@ -489,7 +486,7 @@ def _let_go(this: job.Job, monitor: mpi_job.MonitorProcess | None) -> None:
     if links := getattr(this, "links", None):
         if this.is_watched:
             links.report(Kind.DONE)
-        links.close()
+        links.close("its init failed")
     if monitor:
         monitor.close()
 
@@ -684,7 +681,7 @@ def _release(this: job.Job, state: PeState) -> None:
     if drained:
         this.registered.close()
     this.heap.close(unmap=drained)  # commands that still run access the mappings
-    this.links.close()
+    this.links.close("" if state is PeState.LEFT else _AFTER_ERROR)
 
 
 def _leave_mpi(this: job.Job) -> None:
@@ -710,7 +707,7 @@ def _leaks(this: job.Job) -> str:
     return "\n".join([head, *lines])
 
 
-def abandon(how: str = "it left after an error", status: int = 1) -> None:
+def abandon(how: str = _AFTER_ERROR, status: int = 1) -> None:
     """Leave at once, without waiting for the other PEs, which then count this PE as lost.
 
     ``how`` is for their messages, ``status`` the exit status of a job over MPI.
@@ -762,7 +759,7 @@ def _tell_failure(this: job.Job, how: str, status: int) -> None:
     this.board[this.node.place].exiting = time.monotonic()
     _report(this, how, status)
     this.board[this.node.place].state = PeState.ABANDONED
-    this.links.close()
+    this.links.close(_AFTER_ERROR)
 
 
 def _report(this: job.Job, how: str, status: int) -> None:
