@@ -21,7 +21,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO, Callable, Union
+from typing import Any, BinaryIO, Callable
 
 from ishmem.common.errors import IshmemError
 
@@ -40,8 +40,6 @@ AHEAD = 1 << 12
 _LARGEST_STATUS = 255
 _INIT = 1  # the last collective of ``init`` in a job on several nodes that goes on after a loss
 _STRANGERS = 64  # connections that have not sent a HELLO yet
-
-Fate = Callable[[int], Union[str, None]]
 
 
 class _Session:
@@ -78,23 +76,22 @@ class Hub:
     """
 
     def __init__(
-        self, job: str, n_pes: int, fate: Fate, patience: float | None, numbers: Sequence[int] = (), starts: bool = True
+        self, job: str, n_pes: int, patience: float | None, numbers: Sequence[int] = (), starts: bool = True
     ) -> None:
         """Listen for the PEs of a job, whose name only they know, and start the thread.
 
         Args:
             job: The name of the job.
             n_pes: Number of PEs.
-            fate: Describes how a PE has ended, if it knows.
-            patience: Where ``fate`` does not know when a PE's connection ends, the seconds to wait for a report to
-                `ended`. ``None``: nobody reports, and the thread ends with the last connection.
+            patience: Seconds from the end of a connection, whose PE has given no reason, in which a report to `ended`
+                may give one. ``None``: nobody reports, and the thread ends with the last connection.
             numbers: The PE numbers, where the PEs are a part of a larger job.
             starts: Whether to start the thread; else the caller calls `run`.
 
         Raises:
             IshmemError: The address of the job is in use.
         """
-        self._n_pes, self._fate, self._patience = n_pes, fate, patience
+        self._n_pes, self._patience = n_pes, patience
         self._pes = numbers or range(n_pes)
         self._closed = False
         self.status: int | None = None
@@ -274,8 +271,8 @@ class Hub:
 
     def _end(self, session: _Session, pe: int) -> None:
         """Handle the end of a connection: the PE is lost unless it has left."""
-        how = self._reasons.get(session.peers[pe]) or self._ended.get(pe) or self._fate(pe)
-        if how or self._patience is None or pe in session.left:
+        how = self._reasons.get(session.peers[pe]) or self._ended.get(pe)
+        if how or self._patience is None or pe in session.left or pe in session.lost:
             self._cut(session, pe, how or f"process {self._processes[pe]} ended without leaving")
         else:
             at = time.monotonic() + self._patience
@@ -460,18 +457,14 @@ def _listen(job: str) -> socket.socket:
         raise IshmemError(f"cannot listen for the PEs of this job: {error}; is the job running already?") from error
 
 
-def unknown(_pe: int) -> None:
-    """Tell nothing of the end of a PE."""
-
-
-def start(job: str, n_pes: int, fate: Fate = unknown, numbers: Sequence[int] = ()) -> Hub:
+def start(job: str, n_pes: int, numbers: Sequence[int] = ()) -> Hub:
     """Return the hub of a job that runs in this process; start it if there is none. It ends with its PEs."""
     for hub in list(_alive):
         if hub.job == job:
             if hub.is_running:
                 return hub
             hub.wait()
-    return Hub(job, n_pes, fate, None, numbers)
+    return Hub(job, n_pes, None, numbers)
 
 
 def elsewhere() -> None:

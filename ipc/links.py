@@ -125,7 +125,7 @@ class Links:
                 links._start(timeout, deadline, start_hub or functools.partial(hub.start, job, n_pes))
             links._gather(b"", (), "init", timeout, deadline)
         except BaseException:
-            links.close()
+            links.close("its init failed")
             refusals.raise_if_refused(job, pe, n_pes)  # a PE that has looked before this one may be what is lost
             raise
         links._report_wait = None
@@ -222,14 +222,17 @@ class Links:
             self._send(Message(Kind.FAILED, self.pe, status, text))
             self._fail(status)
 
-    def close(self) -> None:
+    def close(self, how: str = "") -> None:
         """Close all connections, without waiting for any PE; a second call does nothing.
 
-        Unless ``leave`` was called before, the other PEs count this one as lost.
+        Unless ``leave`` was called before, the other PEs count this one as lost. ``how`` is the reason that they get,
+        except over MPI, where the monitor has got one by `fail`.
         """
         with self._changed:
             if self._closed:
                 return
+            if how and not self._is_watched:
+                self._send(Message(Kind.FAILED, self.pe, 1, how.encode()))
             self._closed = True
             self._changed.notify_all()
             for end in self._wake[1:]:

@@ -73,7 +73,6 @@ class PeState(enum.IntEnum):
 
 
 _WORDS = ("not yet in init", "in init", "in no wait", "gave up after an error", "has finalised", "failed in init")
-_FATES = {PeState.ABANDONED: "it left after an error", PeState.FAILED: "its init failed"}
 
 
 class _Text(ctypes.Structure):
@@ -242,11 +241,9 @@ class StatusBoard:
         record.text, record.since = text, time.monotonic()
         record.pid, record.trace, record.state = int(os.readlink("/proc/self")), fd, PeState.JOINING
 
-    def fate(self, pe: int) -> str | None:
-        """Describe how a PE has left the job or its process has ended; ``None`` if neither is known."""
+    def how(self, pe: int) -> str:
+        """Describe how the process of a PE has ended, and in which wait."""
         record = self[pe]
-        if not record.ended:
-            return _FATES.get(record.state)
         return record.how() + (f" in {self.where(pe)}" if record.since and record.is_inside else "")
 
     def where(self, pe: int, now: float | None = None) -> str:

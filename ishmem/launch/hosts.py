@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ishmem.common import processes, tcp
 from ishmem.common.status_board import describe_end
-from ishmem.ipc.hub import REPORT, Hub, unknown
+from ishmem.ipc.hub import REPORT, Hub
 from ishmem.ipc.wire import Place as HubPlace
 from ishmem.launch import supervisor
 from ishmem.launch.job_end import Cause, JobEnd, State
@@ -260,7 +260,7 @@ class MpiexecJob:
 def _start_hub(n_pes: int) -> Hub:
     """Start the hub of a job that may go on after a loss; the PEs find it by their environment."""
     place = HubPlace(tcp.addresses(), 0, setting("ISHMEM_NODE_TIMEOUT", 60.0) or 0.0, os.urandom(16).hex())
-    hub = Hub(place.name(), n_pes, unknown, REPORT)
+    hub = Hub(place.name(), n_pes, REPORT)
     os.environ["ISHMEM_HUB"] = hub.job
     return hub
 

@@ -80,7 +80,7 @@ class Monitor(hub.Hub):
 
     def __init__(self, config: Config, stdin: BinaryIO) -> None:
         """Listen for the PEs of the node, and for the nodes below; ``stdin`` closes with the first PE of the node."""
-        super().__init__(config.job, len(config.pes), hub.unknown, hub.REPORT, config.pes, starts=False)
+        super().__init__(config.job, len(config.pes), hub.REPORT, config.pes, starts=False)
         self._config = config
         self._watched: dict[int, _Pe] = {}
         self._nodes: list[_Node] = []

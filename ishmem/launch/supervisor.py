@@ -175,7 +175,7 @@ class _Supervisor:
             return
         try:
             name = self._job.environments[0]["ISHMEM_JOB"]
-            self._hub = hub = Hub(name, board.n_pes, board.fate, REPORT)
+            self._hub = hub = Hub(name, board.n_pes, REPORT)
             hub.on_lost = lambda: setattr(board.head, "losses", len(hub.lost))
         except (RuntimeError, OSError) as error:  # the first also where a thread cannot start
             self._report(f"cannot start the hub of the PEs: {error}{advice(error)}")
@@ -298,7 +298,7 @@ class _Supervisor:
         places = self._places() if first and (code or deserted) and not is_silent else []
         board[pe].ended = 1
         if self._hub:
-            self._hub.ended(pe, board.fate(pe) or "")
+            self._hub.ended(pe, board.how(pe))
         if said := end.pe_ended(str(pe), code, deserted, bool(self._running), self._use_ishmem()):
             is_address = first and deserted and -code in _BY_ADDRESS and not end.goes_on
             is_unchecked = is_address and "ISHMEM_CHECK" not in self._job.environments[pe]

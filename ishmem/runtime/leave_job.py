@@ -19,6 +19,7 @@ from ishmem.common.status_board import PeState, Record, StatusBoard
 from ishmem.runtime import job, kernel_loading, long_waits, mpi_job, program_end, submitted
 from ishmem.runtime.membership import Membership
 
+_AFTER_ERROR = "it left after an error"
 LEAKS_SHOWN = 10
 """Lines of a report of allocations that were never freed."""
 
@@ -119,7 +120,7 @@ def _release(this: job.Job, state: PeState) -> None:
     if drained:
         this.registered.close()
     this.heap.close(unmap=drained)  # commands that still run access the mappings
-    this.links.close()
+    this.links.close("" if state is PeState.LEFT else _AFTER_ERROR)
 
 
 def _leave_mpi(this: job.Job) -> None:
@@ -145,7 +146,7 @@ def _leaks(this: job.Job) -> str:
     return "\n".join([head, *lines])
 
 
-def abandon(how: str = "it left after an error", status: int = 1) -> None:
+def abandon(how: str = _AFTER_ERROR, status: int = 1) -> None:
     """Leave at once, without waiting for the other PEs, which then count this PE as lost.
 
     ``how`` is for their messages, ``status`` the exit status of a job over MPI.
@@ -197,7 +198,7 @@ def _tell_failure(this: job.Job, how: str, status: int) -> None:
     this.board[this.node.place].exiting = time.monotonic()
     _report(this, how, status)
     this.board[this.node.place].state = PeState.ABANDONED
-    this.links.close()
+    this.links.close(_AFTER_ERROR)
 
 
 def _report(this: job.Job, how: str, status: int) -> None:

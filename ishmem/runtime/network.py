@@ -385,10 +385,10 @@ class SpanningLinks:
         else:
             super().__setattr__(name, value)
 
-    def close(self) -> None:
-        """Close all connections."""
+    def close(self, how: str = "") -> None:
+        """Close all connections; ``how``: as for `Links.close`, among the PEs of the node."""
         self._whole.close()
-        self._near.close()
+        self._near.close(how)
 
 
 def _word(mpi: Any, handle: Any) -> int:

@@ -80,7 +80,7 @@ def start(
         import_undisturbed(*_NEEDS_STACK)
         from ishmem.runtime.heap import SymmetricHeap
 
-        this.links = _connect(this, member, _hub_of(this, member, board, monitor))
+        this.links = _connect(this, member, _hub_of(this, member, monitor))
         this.links.on_exit = end_process
         if member.mpi and this.losses.hub:
             member.mpi.before_finalize(leave_job.finalize_before_mpi)
@@ -154,9 +154,7 @@ def _connect(this: job.Job, member: Membership, start_hub: Callable[[], object])
         raise IshmemError(f"{error}{member.hint}") from None
 
 
-def _hub_of(
-    this: job.Job, member: Membership, board: StatusBoard | None, monitor: mpi_job.MonitorProcess | None
-) -> Callable[[], object]:
+def _hub_of(this: job.Job, member: Membership, monitor: mpi_job.MonitorProcess | None) -> Callable[[], object]:
     """Return how the first PE of the node starts the hub of the node's PEs, or waits for it to run elsewhere."""
     from ishmem.ipc import hub
 
@@ -164,9 +162,7 @@ def _hub_of(
         return hub.elsewhere
     if this.is_watched:
         return hub.OfMonitor(lambda: monitor.addresses if monitor else [])
-    pes = member.node.pes
-    fate: hub.Fate = (lambda pe: board.fate(pes.index(pe))) if board else hub.unknown
-    return lambda: hub.start(member.job, len(pes), fate, pes)
+    return lambda: hub.start(member.job, len(member.node.pes), member.node.pes)
 
 
 def _watch(this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: mpi_job.MonitorProcess | None) -> None:
@@ -188,7 +184,7 @@ def _close_unstarted(this: job.Job, monitor: mpi_job.MonitorProcess | None) -> N
     if links := getattr(this, "links", None):
         if this.is_watched:
             links.report(Kind.DONE)
-        links.close()
+        links.close("its init failed")
     if monitor:
         monitor.close()
 

@@ -18,7 +18,7 @@ from ishmem.ipc.hub import Hub
 from ishmem.ipc.links import Links
 from ishmem.ipc.wire import Kind
 
-HOW = "was ended by SIGKILL"
+HOW, FAILED = "was ended by SIGKILL", "its init failed"
 N = 3
 
 
@@ -32,8 +32,8 @@ def start(job: str) -> Iterator[Callable[..., Hub]]:
     """Start hubs that last until the end of the test and leave no descriptor behind."""
     before, started = open_files(), []
 
-    def start(fate: hub.Fate = hub.unknown, patience: float = LIMIT) -> Hub:
-        started.append(Hub(job, N, fate, patience))
+    def start(patience: float = LIMIT) -> Hub:
+        started.append(Hub(job, N, patience))
         return started[-1]
 
     yield start
@@ -66,7 +66,7 @@ def assert_lost(links: Links, pe: int, how: str) -> None:
 
 def close(*links: Links) -> None:
     for each in links:
-        each.close()
+        each.close(FAILED)
 
 
 @pytest.mark.parametrize("victim", range(N))
@@ -122,10 +122,10 @@ def has_sent_that_it_leaves(link: Links) -> bool:
 
 def test_what_a_pe_sent_before_its_end_counts(job: str, start: Callable[..., Hub]) -> None:
     """The report may come while the last messages of the PE are still unread."""
-    go_on = threading.Event()
-    started = start(fate=lambda pe: go_on.wait(LIMIT) and "its init failed")
+    go_on, started = threading.Event(), start()
+    started.on_lost = lambda: go_on.wait(LIMIT)
     links = connect(job, *range(N))
-    links[2].close()  # the hub asks for the fate of PE 2, and handles nothing meanwhile
+    links[2].close(FAILED)  # the hub reports the loss of PE 2, and handles nothing meanwhile
     leaving = threading.Thread(target=links[1].leave, args=(LIMIT,))
     leaving.start()
     assert wait_until(lambda: has_sent_that_it_leaves(links[1]))
@@ -139,13 +139,13 @@ def test_what_a_pe_sent_before_its_end_counts(job: str, start: Callable[..., Hub
 
 
 def test_pes_whose_init_has_failed_meet_again(job: str, start: Callable[..., Hub]) -> None:
-    start(fate=lambda pe: "its init failed")
+    start()
     links = connect(job, *range(N))
     for turn in range(3):
-        links[turn].close()
+        links[turn].close(FAILED)
         others = [links[pe] for pe in range(N) if pe != turn]
         for each in others:
-            assert_lost(each, turn, "its init failed")
+            assert_lost(each, turn, FAILED)
         close(*others)
         links = connect(job, *range(N))
         threads = [threading.Thread(target=check_round, args=(each, turn)) for each in links.values()]
@@ -158,7 +158,7 @@ def test_pes_whose_init_has_failed_meet_again(job: str, start: Callable[..., Hub
 
 
 def test_a_process_that_has_ended_is_missed_in_a_second_init_too(job: str, start: Callable[..., Hub]) -> None:
-    started = start(fate=lambda pe: "its init failed")
+    started = start()
     links = connect(job, *range(N))
     started.ended(2, HOW)
     close(*links.values())
@@ -167,9 +167,9 @@ def test_a_process_that_has_ended_is_missed_in_a_second_init_too(job: str, start
 
 
 def test_only_the_process_that_was_a_pe_may_be_it_again(job: str, start: Callable[..., Hub]) -> None:
-    start(fate=lambda pe: "its init failed")
+    start()
     links = connect(job, *range(N))
-    links[1].close()
+    links[1].close(FAILED)
     assert wait_until(lambda: 1 in links[0].lost)
     command = [sys.executable, str(program("hello")), wire.address(job)[1:], wire.hello(job, 1, N).pack().hex(), "0"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=OF_JOB, check=True)
@@ -181,7 +181,7 @@ def test_only_the_process_that_was_a_pe_may_be_it_again(job: str, start: Callabl
 def test_the_hub_of_several_nodes_tells_its_port() -> None:
     """Two hubs at a time: a port that is found before it is listened at may be another one's by then."""
     places = [wire.Place(["127.0.0.1"], 0, 0.0, uuid.uuid4().hex) for _ in range(2)]
-    hubs = [Hub(place.name(), N, hub.unknown, LIMIT) for place in places]
+    hubs = [Hub(place.name(), N, LIMIT) for place in places]
     for each, place in zip(hubs, places):
         links = connect(each.job, *range(N))
         assert all(isinstance(found, Links) for found in links.values()), (place, links)
