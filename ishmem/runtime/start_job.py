@@ -78,26 +78,8 @@ def start(
             monitor = mpi_job.start_monitor(member.job, member.node, member.network, settings.node_timeout)
         stack.load()
         import_undisturbed(*_NEEDS_STACK)
-        from ishmem.runtime.heap import SymmetricHeap
-
-        this.links = _connect(this, member, _hub_of(this, member, monitor))
-        this.links.on_exit = end_process
-        if member.mpi and this.losses.hub:
-            member.mpi.before_finalize(leave_job.finalize_before_mpi)
-        elif member.mpi:
-            _watch(this, member, member.mpi, monitor)
-        this.heap = _together(
-            this,
-            lambda: SymmetricHeap(_queue(device, member), size, member.pe, member.n_pes, member.node, member.network),
-        )
-        offers = this.heap.exchange(this.links, settings.p2p, settings.on_loss)
-        if this.network:
-            this.network.share_mirrors(this.heap.layout, this.links)
-        this.board = prepare_exit(this.links, board)
-        _name_pes(this, member)
-        this.waits = waits = long_waits.LongWaits(this, settings.timeout, lambda: end_job(this, 1))
-        _together(this, lambda: this.heap.open(offers, settings.init_timeout))
-        this.heap.settle(this.links)
+        _open_links(this, member, monitor)
+        _open_heap(this, member, size, device, board)
         _together(this, lambda: _attach(this, attach))
     except BaseException:
         if board:
@@ -105,12 +87,48 @@ def start(
         _close_unstarted(this, monitor)
         _core.forget_lost()  # PEs that this failed init has marked as lost must not count in the next one
         raise
-    waits.begin()
-    if settings.on_loss == "continue":
+    _run(this, member)
+
+
+def _open_links(this: job.Job, member: Membership, monitor: mpi_job.MonitorProcess | None) -> None:
+    """Connect this PE to the hub; over MPI, the monitors watch it from then on. Collective."""
+    this.links = _connect(this, member, _hub_of(this, member, monitor))
+    this.links.on_exit = end_process
+    if member.mpi and this.losses.hub:
+        member.mpi.before_finalize(leave_job.finalize_before_mpi)
+    elif member.mpi:
+        _watch(this, member, member.mpi, monitor)
+
+
+def _open_heap(
+    this: job.Job, member: Membership, size: int, device: str | dpctl.SyclDevice | None, board: StatusBoard | None
+) -> None:
+    """Allocate the heap of this PE and open those of the others; waits are reported from here on. Collective."""
+    from ishmem.runtime.heap import SymmetricHeap
+
+    settings = this.settings
+    this.heap = _together(
+        this,
+        lambda: SymmetricHeap(_queue(device, member), size, member.pe, member.n_pes, member.node, member.network),
+    )
+    offers = this.heap.exchange(this.links, settings.p2p, settings.on_loss)
+    if this.network:
+        this.network.share_mirrors(this.heap.layout, this.links)
+    this.board = prepare_exit(this.links, board)
+    _name_pes(this, member)
+    this.waits = long_waits.LongWaits(this, settings.timeout, lambda: end_job(this, 1))
+    _together(this, lambda: this.heap.open(offers, settings.init_timeout))
+    this.heap.settle(this.links)
+
+
+def _run(this: job.Job, member: Membership) -> None:
+    """Make a job that is ready the running one."""
+    this.waits.begin()
+    if this.settings.on_loss == "continue":
         this.losses.go_on()
     job.start(this)
-    leave_job.watch_end(this.board, member, settings.debug is None)
-    if settings.debug is not None:
+    leave_job.watch_end(this.board, member, this.settings.debug is None)
+    if this.settings.debug is not None:
         from ishmem.runtime import debug
 
         debug.log_start(this)
