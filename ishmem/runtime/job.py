@@ -49,6 +49,9 @@ def barrier_kind(routine: str) -> int:
 class Waits(Protocol):
     """The part of ``ishmem.runtime.long_waits`` that a job uses; that module imports this one."""
 
+    def begin(self) -> None:
+        """Start watching for hangs: ``init`` has ended."""
+
     def hang(self) -> WaitTimeout | None:
         """Return the error of all waits once ``ISHMEM_TIMEOUT`` has passed."""
 
