@@ -149,4 +149,4 @@ def trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[Trial]:
     with trials.new_trial() as found:
         monkeypatch.setenv(trials.MARK, found.mark)
         yield found
-        assert not found.left(), found.left()
+        assert (left := found.left()) == [], left

@@ -53,7 +53,7 @@ class Trial:
         forks = _forks(found) - self._before
         return {pid: env for pid, env in found.items() if env.get(MARK) == self.mark or pid in forks}
 
-    def left(self, patience: float = 3.0) -> list[str]:
+    def left(self, patience: float = 10.0) -> list[str]:
         """Return what the jobs have left behind, after up to ``patience`` seconds to disappear."""
         deadline = time.monotonic() + patience
         while (found := self._left()) and time.monotonic() < deadline:
