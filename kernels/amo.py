@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from typing import Any
 
 from numba.core import types
 
@@ -13,9 +13,8 @@ from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
 from ishmem.common.violations import number
 
 from . import type_checks
-from .atomic_instructions import atomic, atomic_add_float, atomic_max_float, atomic_min_float, memory_fence
+from .atomic_instructions import atomic, atomic_float, memory_fence
 from .forms import form, integers
-from .front_end import device_func
 from .intrinsics import address_of, compiled, device_function, item_bytes, store, zero_of
 from .memory_orders import AMO, WAIT
 from .options import LATE
@@ -31,13 +30,13 @@ INSTRUCTIONS = {
     Rmw.AND: atomic("AtomicAnd", AMO, operands=1),
     Rmw.OR: atomic("AtomicOr", AMO, operands=1),
     Rmw.XOR: atomic("AtomicXor", AMO, operands=1),
-    Rmw.ADD_FLOAT: atomic_add_float(AMO),
+    Rmw.ADD_FLOAT: atomic_float("add", AMO),
     Rmw.MIN: atomic("AtomicSMin", AMO, operands=1),
     Rmw.MIN_UNSIGNED: atomic("AtomicUMin", AMO, operands=1),
-    Rmw.MIN_FLOAT: atomic_min_float(AMO),
+    Rmw.MIN_FLOAT: atomic_float("min", AMO),
     Rmw.MAX: atomic("AtomicSMax", AMO, operands=1),
     Rmw.MAX_UNSIGNED: atomic("AtomicUMax", AMO, operands=1),
-    Rmw.MAX_FLOAT: atomic_max_float(AMO),
+    Rmw.MAX_FLOAT: atomic_float("max", AMO),
 }
 
 
@@ -62,7 +61,7 @@ def after(order):
 def operand(value):
     """Return an operand of an atomic; 1 if it has none."""
     if type_checks.absent(value):
-        return lambda value: 1
+        return lambda: 1
     return lambda value: value
 
 
@@ -85,19 +84,22 @@ def _check(routine: Atomic, _name: str, pe: Any, index: Any, order: Any = 0, fet
 
 
 def _make_atomic(routine: Atomic) -> Any:
-    """Make an atomic, which returns the old value if it fetches."""
+    """Make the device function of an atomic, which returns the old value if it fetches."""
     this = number(routine.name)
 
     @device_function
-    def do(dest, cond, value, pe, index):
+    def run_atomic(dest, cond, value, pe, index):
         operation = routine.rmw.of(dest.dtype)
-        run, rmw = INSTRUCTIONS[operation], int(operation)
+        instruction, rmw = INSTRUCTIONS[operation], int(operation)
+        may_misfit = not type_checks.holds(dest.dtype, cond)
 
         def fetch(dest, cond, value, pe, index):
+            if may_misfit and not fits_dtype(dest, cond):  # no element equals it
+                return amo.atomic_fetch(dest, pe, index)
             if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
-                    return run(on_peer(at, pe), dest, operand(value), operand(cond))
+                    return instruction(on_peer(at, pe), dest, operand(value), operand(cond))
                 return by_proxy(rmw, dest, pe, at, operand(value), operand(cond))
             return zero_of(dest)
 
@@ -105,46 +107,32 @@ def _make_atomic(routine: Atomic) -> Any:
             if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
-                    run(on_peer(at, pe), dest, operand(value), operand(cond))
+                    instruction(on_peer(at, pe), dest, operand(value), operand(cond))
                 elif LATE:
                     update_by_proxy(rmw, dest, pe, at, operand(value))
                 else:
                     by_proxy(rmw, dest, pe, at, operand(value), operand(cond))
 
-        if not routine.fetches:
-            return update
-        return fetch if type_checks.holds(dest.dtype, cond) else _if_possible(fetch)
+        return fetch if routine.fetches else update
 
-    return do
-
-
-def _if_possible(compare_swap: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a compare-and-swap that fetches only if its condition does not fit the dtype."""
-    swap = device_func(compare_swap)
-
-    def impl(dest, cond, value, pe, index):
-        if fits_dtype(dest, cond):
-            return swap(dest, cond, value, pe, index)
-        return amo.atomic_fetch(dest, pe, index)
-
-    return impl
+    return run_atomic
 
 
 def _register(routine: Atomic) -> None:
     """Register an atomic and its nonblocking form, which stores the old value in the first element of ``fetch``."""
-    this, do, check = number(routine.name), _make_atomic(routine), functools.partial(_check, routine)
+    this, run, check = number(routine.name), _make_atomic(routine), functools.partial(_check, routine)
 
     def relaxed(dest, cond, value, pe, index=0, order=0):
-        return do(dest, cond, value, pe, index)
+        return run(dest, cond, value, pe, index)
 
     def ordered(dest, cond, value, pe, index=0, order=0):
         before(this, order)
-        old = do(dest, cond, value, pe, index)
+        old = run(dest, cond, value, pe, index)
         after(order)
         return old
 
     def nonblocking(fetch, dest, cond, value, pe, index=0):
-        store(address_of(fetch), fetch, do(dest, cond, value, pe, index))
+        store(address_of(fetch), fetch, run(dest, cond, value, pe, index))
 
     changes = {"dest": "source"} if routine.rmw is Rmw.FETCH else {}
     form(getattr(amo, routine.name), check, relaxed, ordered, **changes)

@@ -9,7 +9,6 @@ before type inference; what depends on the dtype of an array is checked by a fun
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -22,9 +21,9 @@ from numba.core.rewrites import register_rewrite
 from ishmem.common import words
 from ishmem.common.violations import OPTIONS
 
-from .call_sites import CallRewrite, call_with, constant_of
-from .intrinsics import I64, device_intrinsic, registered, require
+from .intrinsics import I64, Code, device_intrinsic, require
 from .options import CHECK
+from .rewrites import CallRewrite, arguments_of, constant_of, with_arguments
 
 LEAST = {"pe": 0, "root": 0, "index": 0, "nelems": 0, "dst": 1, "sst": 1}
 """The arguments that have a least value."""
@@ -42,44 +41,30 @@ class ConstantArguments(CallRewrite):
 
     def __init__(self, state: Any) -> None:
         super().__init__(state)
-        self._typing, self._checks = state.typingctx, dict[Any, list[tuple[Any, Any]]]()
+        self._typing = state.typingctx
 
-    def concerns(self, statement: Any, called: Any) -> bool:
-        """Check the constants of a call; return whether some depend on a dtype."""
-        self._checks[statement] = list(_checks(self._ir, called, statement))
-        return bool(self._checks[statement])
-
-    def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
-        """Return the checks of a call, and the call."""
-        made = [call_with(check, scope, statement.loc, array) for check, array in self._checks[statement]]
-        return [*itertools.chain.from_iterable(made), statement]
+    def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
+        """Check the constants of a call; return the call after the checks of those that depend on a dtype, if any."""
+        checks = [self.call_of(check, statement.loc, array) for check, array in self._checks(statement, called)]
+        return [*itertools.chain.from_iterable(checks), statement] if checks else None
 
     def apply(self) -> Any:
         """Return the block with checks."""
         block = super().apply()
-        self._typing.refresh()  # it does not know the new checks
+        self._typing.refresh()  # which registers the new checks
         return block
 
-
-def _checks(func_ir: Any, called: Any, statement: Any) -> Iterator[tuple[Any, Any]]:
-    """Check the constants of a call; yield the checks that take an array, with that array."""
-    given = _arguments(called, statement.value)
-    for name, variable in given.items():
-        value = constant_of(func_ir, variable) if isinstance(variable, ir.Var) else None
-        if not isinstance(value, int) or isinstance(value, bool):
-            continue
-        _check(called.__name__, name, value, statement.loc)
-        array = next((given[each] for each in ARRAYS.get(name, ()) if each in given), None)
-        if array is not None:
-            yield _element_check(called.__name__, name, value), array
-
-
-def _arguments(called: Any, call: Any) -> dict[str, Any]:
-    """Return the variables of a call by the names of the parameters; none for a call that numba will refuse."""
-    try:
-        return inspect.signature(registered[called]).bind(*call.args, **dict(call.kws)).arguments
-    except TypeError:
-        return {}
+    def _checks(self, statement: Any, called: Any) -> Iterator[tuple[Any, Any]]:
+        """Check the constants of a call; yield the checks that take an array, with that array."""
+        given = arguments_of(called, statement.value)
+        for name, variable in given.items():
+            value = constant_of(self.func_ir, variable) if isinstance(variable, ir.Var) else None
+            if not isinstance(value, int) or isinstance(value, bool):
+                continue
+            _check(called.__name__, name, value, statement.loc)
+            array = next((given[each] for each in ARRAYS.get(name, ()) if each in given), None)
+            if array is not None:
+                yield _element_check(called.__name__, name, value), array
 
 
 def _check(routine: str, name: str, value: int, loc: Any) -> None:
@@ -97,11 +82,11 @@ def _element_check(routine: str, name: str, value: int) -> Any:
     """Return a function that requires an array of a dtype that has the value."""
 
     @device_intrinsic
-    def check_element(_context, array):
+    def check_element(array):
         dtype = getattr(array, "dtype", None)
         fits = not isinstance(dtype, types.Integer) or dtype.minval <= value <= dtype.maxval
         require(fits, f"{routine}: {words.misfit(name, value, dtype)}")
-        return types.void(array), lambda context, _builder, _signature, _arguments: context.get_dummy_value()
+        return types.void(array), lambda _code, _array: None
 
     return check_element
 
@@ -111,57 +96,44 @@ INDEXED = ("sig_addr", "ivar", "lock", "dest", "source")
 
 
 @device_intrinsic
-def number_of(_context, array, index):
+def number_of(array, index):
     """Return the number in C order of the element at a tuple of indices; with ``ISHMEM_CHECK``, -1 outside an array."""
     rank = getattr(array, "ndim", 0)
     words = f"index is a tuple of {len(index)}, of an array of {rank} dimensions; it has one integer for each"
     require(rank == len(index) and all(isinstance(each, types.Integer) for each in index), words)
     require(array.layout == "C", "index is a tuple, and the array is not in C order; pass the number of the element")
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        shape = cgutils.unpack_tuple(builder, context.make_array(array)(context, builder, arguments[0]).shape)
+    def emit(code: Code, value, indices):
+        builder, shape = code.builder, cgutils.unpack_tuple(code.builder, code.array(array, value).shape)
         number, inside = I64(0), llvm.IntType(1)(1)
-        for extent, part, kind in zip(shape, cgutils.unpack_tuple(builder, arguments[1]), signature.args[1]):
-            each = context.cast(builder, part, kind, types.int64)
+        for extent, part, kind in zip(shape, cgutils.unpack_tuple(builder, indices), index):
+            each = code.context.cast(builder, part, kind, types.int64)
             number = builder.add(builder.mul(number, extent), each)
             inside = builder.and_(inside, builder.icmp_unsigned("<", each, extent))
         return builder.select(inside, number, I64(-1)) if CHECK else number
 
-    return types.int64(array, index), code
+    return types.int64(array, index), emit
 
 
 @register_rewrite("before-inference")
 class TupleIndices(CallRewrite):
     """Replaces an index that is a tuple by the number of the element."""
 
-    def concerns(self, statement: Any, called: Any) -> bool:
-        """Return whether the index of a call is a tuple."""
-        return self._index(statement.value, called)[1] is not None
-
-    def replacement(self, statement: Any, called: Any, scope: Any) -> list[Any]:
-        """Return the statements that compute the number, and the call that takes it."""
-        call, loc = statement.value, statement.loc
-        array, index = self._index(call, called)
-        made = call_with(number_of, scope, loc, array, index)
+    def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
+        """Return the statements that compute the number of the element, and the call with it; None without a tuple."""
+        call, given = statement.value, arguments_of(called, statement.value)
+        index, array = given.get("index"), next((given[name] for name in INDEXED if name in given), None)
+        if array is None or not self._is_tuple(index):
+            return None
+        made = self.call_of(number_of, statement.loc, array, index)
         number = made[-1].target
-        arguments = [number if each is index else each for each in call.args]
-        named = tuple((name, number if each is index else each) for name, each in call.kws)
-        placed = ir.Expr.call(call.func, arguments, named, call.loc, call.vararg, call.varkwarg)
-        return [*made, ir.Assign(placed, statement.target, loc)]
-
-    def _index(self, call: Any, called: Any) -> tuple[Any, Any]:
-        """Return the array of a call and its index, if that is a tuple."""
-        try:
-            given = inspect.signature(registered[called]).bind(*call.args, **dict(call.kws)).arguments
-        except TypeError:  # numba will refuse the call
-            return None, None
-        index = given.get("index")
-        array = next((given[name] for name in INDEXED if name in given), None)
-        return (array, index) if array is not None and self._is_tuple(index) else (None, None)
+        args = [number if each is index else each for each in call.args]
+        kws = tuple((name, number if each is index else each) for name, each in call.kws)
+        return [*made, with_arguments(statement, args, kws)]
 
     def _is_tuple(self, variable: Any) -> bool:
         while isinstance(variable, ir.Var):
-            variable = self._ir._definitions.get(variable.name, [None])[0]
+            variable = self.func_ir._definitions.get(variable.name, [None])[0]
         if isinstance(variable, (ir.Const, ir.Global, ir.FreeVar)):
             return isinstance(variable.value, tuple)
         return isinstance(variable, ir.Expr) and variable.op == "build_tuple"

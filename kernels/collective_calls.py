@@ -16,7 +16,7 @@ from numba.core import cgutils, types
 
 from ishmem.common import call_id
 from ishmem.common.call_id import REFUSED, dtype_number
-from ishmem.common.collective_table import COLLECTIVES, Collective, Root
+from ishmem.common.collective_table import COLLECTIVES, Collective, Combines, Root
 from ishmem.common.violations import NO_TEAM, STRIDE, argument_number, number
 
 from . import type_checks
@@ -26,11 +26,14 @@ from .copy import copy_bytes, put_steps
 from .forms import forms, integers
 from .intrinsics import (
     I64,
+    Code,
     compiled,
     device_intrinsic,
     item_bytes,
     rank_in,
+    size_in,
 )
+from .long_waits import record_begun_call
 from .nodes import nodes_of, pe_in, spans_nodes
 from .options import CHECK, LEVELS, PROXIED
 from .peers import peer_delta
@@ -53,7 +56,7 @@ from .rendezvous import (
 from .runtime_checks import is_team_pe, own_array_fits, report
 from .small_alltoall import by_aggregators, put_to_aggregators
 from .strided import extent, is_view
-from .teams import is_team, members_of
+from .teams import Members, is_team, members_of
 from .work_division import Workers, turns_of
 
 ROOT = argument_number("root")
@@ -78,10 +81,11 @@ def flow_of(routine: Collective) -> Flow:
     return Flow(*map(int, (from_root, to_root, routine.source_blocks, routine.dest_blocks, routine.own_counts)))
 
 
-class Call(NamedTuple):
-    """The arguments of a collective call, an int64 each; made by `call_of`.
+class CollectiveCall(NamedTuple):
+    """The arguments of a collective call; made by `call_of`.
 
     Attributes:
+        flow: Which blocks move.
         routine, dtype: As in ``ishmem.common.call_id``.
         dest, source: Addresses on this PE.
         dest_size, source_size: Elements of the arrays.
@@ -92,6 +96,7 @@ class Call(NamedTuple):
         team: The handle.
     """
 
+    flow: Flow
     routine: int
     dtype: int
     dest: int
@@ -106,32 +111,55 @@ class Call(NamedTuple):
     team: int
 
 
-@device_intrinsic
-def call_of(_context, routine, dest, source, nelems, root, steps, team):
-    """Return the `Call` with these arguments: ``steps`` are ``dst`` and ``sst``; None is left out."""
+class EnteredCall(NamedTuple):
+    """A collective call that this PE has entered.
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    Attributes:
+        call: Its arguments.
+        members: The members of its team.
+        slots: Address of this PE's slots of its rendezvous.
+        count: Elements of a block; -1 if the slots have those of each member.
+    """
+
+    call: CollectiveCall
+    members: Members
+    slots: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
+
+
+@device_intrinsic
+def call_of(flow, routine, dest, source, nelems, root, steps, team):
+    """Return the `CollectiveCall` with these arguments: ``steps`` are ``dst`` and ``sst``; None is left out."""
+
+    def emit(code: Code, *values):
         def number(place: int, default: int = 0) -> Any:
-            kind, value = signature.args[place], arguments[place]
-            return I64(default) if type_checks.absent(kind) else context.cast(builder, value, kind, types.int64)
+            kind = code.signature.args[place]
+            return I64(default) if type_checks.absent(kind) else code.cast(values[place], place, types.int64)
 
         def array(place: int) -> tuple[Any, Any]:
-            struct = context.make_array(signature.args[place])(context, builder, arguments[place])
-            return builder.ptrtoint(struct.data, I64), struct.nitems
+            struct = code.array(code.signature.args[place], values[place])
+            return code.builder.ptrtoint(struct.data, I64), struct.nitems
 
-        dtype, itemsize = dtype_number(dest.dtype), context.get_abi_sizeof(context.get_data_type(dest.dtype))
-        values = [number(0), I64(dtype), *array(1), *array(2), I64(itemsize), number(3, -1), number(4)]
-        given = zip(cgutils.unpack_tuple(builder, arguments[5]), steps)
-        values += [*(context.cast(builder, step, kind, types.int64) for step, kind in given), number(6)]
-        return context.make_tuple(builder, signature.return_type, values)
+        dtype, item = I64(dtype_number(dest.dtype)), I64(size_in(code, dest.dtype))
+        fields = [values[0], number(1), dtype, *array(2), *array(3), item, number(4, -1), number(5)]
+        given = zip(cgutils.unpack_tuple(code.builder, values[6]), steps)
+        fields += [code.context.cast(code.builder, step, kind, types.int64) for step, kind in given]
+        return code.tuple_of([*fields, number(7)])
 
-    result = types.NamedUniTuple(types.int64, len(Call._fields), Call)
-    return result(routine, dest, source, nelems, root, steps, team), code
+    kinds = [flow, *[types.int64] * (len(CollectiveCall._fields) - 1)]
+    return types.NamedTuple(kinds, CollectiveCall)(flow, routine, dest, source, nelems, root, steps, team), emit
+
+
+@device_intrinsic
+def with_count(call, nelems):
+    """Return a call with another number of elements of a block."""
+    place = CollectiveCall._fields.index("nelems")
+    return call(call, types.int64), lambda code, given, count: code.builder.insert_value(given, count, place)
 
 
 @compiled
-def tile_call(routine, dest, source, root, team):
-    """Return the `Call` of two tiles, arrays of two dimensions.
+def tile_call(flow, routine, dest, source, root, team):
+    """Return the `CollectiveCall` of two tiles, arrays of two dimensions.
 
     Its block is a row: ``nelems`` is the length of a row, or -1 if the arguments do not fit each other, ``dst`` and
     ``sst`` are the distances between rows, ``dest_size`` and ``source_size`` their numbers.
@@ -139,10 +167,11 @@ def tile_call(routine, dest, source, root, team):
     item, (rows, columns), (high, wide) = item_bytes(dest), source.shape, dest.shape
     fits = wide == columns and (columns < 2 or (source.strides[1] == item and dest.strides[1] == item))
     step, apart, length = source.strides[0] // item, dest.strides[0] // item, columns if fits else -1
-    call = call_of(routine, dest, source, length, root, (apart, step), team)
-    return Call(
-        call.routine, call.dtype, call.dest, high, call.source, rows, item, length, call.root, apart, step, call.team
-    )
+    call = call_of(flow, routine, dest, source, length, root, (apart, step), team)
+    return CollectiveCall(
+        flow, call.routine, call.dtype, call.dest, high, call.source, rows, item, length, call.root, apart, step,
+        call.team,
+    )  # fmt: skip
 
 
 pack_call = compiled(call_id.pack)
@@ -162,8 +191,9 @@ def is_member(call):
 
 
 @compiled
-def arguments_allowed(call, count, flow, size):
+def arguments_allowed(call, count, size):
     """Return whether the arguments of a call are allowed; report a violation if not."""
+    flow = call.flow
     if (flow.from_root or flow.to_root) and not is_team_pe(call.routine, ROOT, call.root, size):
         return False
     if call.dst < 1 or call.sst < 1:
@@ -177,20 +207,19 @@ def arguments_allowed(call, count, flow, size):
 
 
 @compiled
-def sends_by_leader(team, flow):
+def sends_by_leader(call):
     """Return whether the leaders of the nodes send the data in the slots: all members receive the same data."""
-    return LEVELS and spans_nodes(team) and not flow.source_blocks and not flow.to_root
+    return LEVELS and spans_nodes(call.team) and not call.flow.source_blocks and not call.flow.to_root
 
 
 @compiled
-def carried_by(call, count, flow):
-    """Return what the leaders send of the blocks of a call, if they do."""
-    nbytes = count * call.itemsize
-    if flow.vary:
+def carried_by(call, nbytes):
+    """Return what the leaders send of the blocks of ``nbytes`` bytes of a call, if they do."""
+    if call.flow.vary:
         return Carried(SLOTS, max_payload(), 0)
     if nbytes > max_payload():
         return Carried(NOTHING, 0, 0)
-    return Carried(FROM_ROOT if flow.from_root else FROM_ALL, nbytes, call.root)
+    return Carried(FROM_ROOT if call.flow.from_root else FROM_ALL, nbytes, call.root)
 
 
 @compiled
@@ -201,12 +230,12 @@ def put_to_leader(call, to, nbytes):
 
 
 @compiled
-def put_small_blocks(members, slots, call, count, flow, by_leader):
+def put_small_blocks(members, slots, call, count, by_leader):
     """Put this PE's small blocks into its slots on the members that receive them, or on the leader of its node only.
 
     Model: tests/models/rendezvous.pml.
     """
-    start, stride, size, me = members
+    (start, stride, size, me), flow = members, call.flow
     if flow.from_root and me != call.root:
         return
     nbytes = count * call.itemsize
@@ -222,25 +251,25 @@ def put_small_blocks(members, slots, call, count, flow, by_leader):
 
 
 @compiled
-def count_of(call, flow, size):
-    """Return the number of elements of a block."""
+def count_of(call, size):
+    """Return the number of elements of a block, in a team of ``size`` members."""
     if call.nelems >= 0:
         return call.nelems
-    if flow.source_blocks:
-        return call.dest_size if flow.from_root else call.source_size // size
+    if call.flow.source_blocks:
+        return call.dest_size if call.flow.from_root else call.source_size // size
     return call.source_size
 
 
 @compiled
-def id_of(call, count, flow, size):
+def id_of(call, count, size):
     """Return the id of a call; `REFUSED`, and report a violation, if its arguments are not allowed."""
-    if CHECK and not arguments_allowed(call, count, flow, size):
+    if CHECK and not arguments_allowed(call, count, size):
         return REFUSED
     return pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
 
 
 @compiled
-def enter(call, flow, group):
+def enter(call, group):
     """Check and enter a collective call.
 
     Returns:
@@ -250,19 +279,19 @@ def enter(call, flow, group):
     if not is_member(call):
         return -1, 0
     members, team, agreed = members_of(call.team), call.team, True
-    count = count_of(call, flow, members.size)
-    call_id, nbytes = id_of(call, count, flow, members.size), count * call.itemsize
-    aggregated = by_aggregators(team, flow, nbytes)
+    count = count_of(call, members.size)
+    call_id, nbytes = id_of(call, count, members.size), count * call.itemsize
+    aggregated = by_aggregators(call, nbytes)
     if aggregated and call_id != REFUSED:
         put_to_aggregators(call, slots_of(team, 0), count, group)
     group_sync(group)
     if rank_in(group) == 0:
-        by_leader = sends_by_leader(team, flow)
+        by_leader, vary = sends_by_leader(call), call.flow.vary
         if nbytes <= max_payload() and not aggregated and call_id != REFUSED:
-            put_small_blocks(members, slots_of(team, 0), call, count, flow, by_leader)
-        share = count if flow.vary else -1
-        carried = carried_by(call, count, flow) if by_leader else Carried(LATER if aggregated else NOTHING, 0, 0)
-        agreed = rendezvous(team, members, call_id, call.dest_size if flow.vary else count, share, carried)
+            put_small_blocks(members, slots_of(team, 0), call, count, by_leader)
+        share = count if vary else -1
+        carried = carried_by(call, nbytes) if by_leader else Carried(LATER if aggregated else NOTHING, 0, 0)
+        agreed = rendezvous(team, members, call_id, call.dest_size if vary else count, share, carried)
     return 1 if group_broadcast(group, agreed) else 0, count
 
 
@@ -315,29 +344,36 @@ def _check(traits: Collective, name: str, dest: Any, source: Any, nelems: Any = 
     return has_tiles
 
 
-def register(name: str, module: ModuleType, run: Any, run_tile: Any = None) -> None:
+def register(name: str, module: ModuleType, run: Any, run_tiles: Any = None) -> None:
     """Register a routine ``name`` and its ``name_work_group``, with the arguments that the table gives it.
 
     Args:
         name: Name of the routine in ``module``.
         module: The host module.
-        run: The implementation, ``run(sample, call, flow, group, site)``; ``call`` and ``group`` are as in
-            ``ishmem.kernels.rendezvous``, and ``sample`` as in ``ishmem.kernels.combining``.
-        run_tile: The same as ``run``, of tiles.
+        run: The implementation, which returns 0, or -1 when this PE is not in the team: ``run(call, group)`` or, of a
+            reduction or scan, ``run(sample, call, group, site)``; ``sample`` is that of ``ishmem.kernels.combining``.
+        run_tiles: That of 2-D tiles: ``run_tiles(call, group)`` or, of a reduction, ``run_tiles(sample, call, group)``.
     """
     routine, traits = number(name), COLLECTIVES[name]
-    flow = flow_of(traits)
+    flow, combines = flow_of(traits), traits.combines is not Combines.NOTHING
 
     def of_arrays(dest, source, root, group, team=0, nelems=None, site=None):
-        call = call_of(routine, dest, source, nelems, root, (1, 1), team)
-        return run(sample_of(dest, routine), call, flow, group, site)
+        call = call_of(flow, routine, dest, source, nelems, root, (1, 1), team)
+        if combines:
+            return run(sample_of(dest, routine), call, group, site)
+        record_begun_call(site)
+        return run(call, group)
 
     def of_tiles(dest, source, root, group, team=0, nelems=None, site=None):
-        return run_tile(sample_of(dest, routine), tile_call(routine, dest, source, root, team), flow, group, site)
+        record_begun_call(site)
+        call = tile_call(flow, routine, dest, source, root, team)
+        if combines:
+            return run_tiles(sample_of(dest, routine), call, group)
+        return run_tiles(call, group)
 
     def strided(dest, source, dst, sst, nelems, group, team=0, site=None):
-        call = call_of(routine, dest, source, nelems, None, (dst, sst), team)
-        return run(sample_of(dest, routine), call, flow, group, site)
+        record_begun_call(site)
+        return run(call_of(flow, routine, dest, source, nelems, None, (dst, sst), team), group)
 
     bodies = (strided,) if traits.strided else (of_arrays, of_tiles)
     forms(module, name, functools.partial(_check, traits), *bodies)

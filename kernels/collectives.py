@@ -14,10 +14,10 @@ from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.violations import number
 
 from .barrier import team_barrier
-from .collective_calls import await_transfers, end_phase, enter, part_of, register, sends_by_leader
-from .copy import copy_bytes, copy_steps, get_bytes, get_steps, put_bytes, put_steps
+from .collective_calls import EnteredCall, await_transfers, end_phase, enter, part_of, register, sends_by_leader
+from .copy import copy_by_group, copy_bytes, copy_steps, get_bytes, get_steps, put_bytes, put_steps
 from .forms import forms, integers, no_check
-from .intrinsics import compiled, load_word, rank_in, size_of
+from .intrinsics import compiled, load_word, rank_in
 from .long_waits import record_begun_call
 from .nodes import after, nodes_of, pe_in, spans_nodes
 from .options import CHECK, LEVELS
@@ -97,53 +97,57 @@ forms(collectives, "team_sync", integers, _team_sync)
 
 
 @compiled
-def exchange(sample, call, flow, group, site):
-    """Run a collective call in which all blocks have the same size."""
-    record_begun_call(site)
-    status, count = enter(call, flow, group)
-    if status > 0 and by_aggregators(call.team, flow, count * call.itemsize):
-        if rank_in(group) == 0:
-            exchange_nodes(call, count * call.itemsize)
-        group_sync(group)
-        copy_from_aggregators(call, slots_of(call.team, 1), count, group)
-        group_sync(group)
-    elif status > 0 and count * call.itemsize <= max_payload():
-        away = distance_to_table(call.team) if sends_by_leader(call.team, flow) else 0
-        copy_from_slots(members_of(call.team), slots_of(call.team, 1) + away, call, count, flow, group)
-        group_sync(group)
-    elif status > 0:
-        move_large(members_of(call.team), call, count, flow, group)
-        end_phase(group, call.team)
+def exchange(call, group):
+    """Run a collective call in which all blocks have the same size; return 0, or -1 when this PE is not in the team."""
+    status, count = enter(call, group)
+    if status > 0:
+        move_blocks(EnteredCall(call, members_of(call.team), slots_of(call.team, 1), count), group)
     return min(status, 0)
 
 
 @compiled
-def move_large(members, call, count, flow, group):
+def move_blocks(entered, group):
+    """Move the blocks of a call: those that came with the rendezvous from the slots, others between the arrays."""
+    call, nbytes = entered.call, entered.count * entered.call.itemsize
+    if by_aggregators(call, nbytes):
+        if rank_in(group) == 0:
+            exchange_nodes(call, nbytes)
+        group_sync(group)
+        copy_from_aggregators(call, entered.slots, entered.count, group)
+        group_sync(group)
+    elif nbytes <= max_payload():
+        copy_from_slots(entered, group)
+        group_sync(group)
+    else:
+        move_large(entered, group)
+        end_phase(group, call.team)
+
+
+@compiled
+def move_large(entered, group):
     """Move large blocks between the arrays of the members."""
-    if not LEVELS or flow.source_blocks or flow.to_root or not spans_nodes(call.team):
-        move_flat(members, call, count, flow, group)
-    elif flow.from_root:
-        broadcast_by_nodes(members, call, count, group)
-    else:
-        collect_by_nodes(members, slots_of(call.team, 1), call, count, group)
-
-
-@compiled
-def move_flat(members, call, count, flow, group):
-    """Move large blocks without regard to nodes."""
+    flow = entered.call.flow
+    by_nodes = LEVELS and not flow.source_blocks and not flow.to_root and spans_nodes(entered.call.team)
     if flow.from_root and not flow.source_blocks:
-        broadcast_large(members, call, count, group)
+        if by_nodes:
+            broadcast_by_nodes(entered, group)
+        else:
+            broadcast_large(entered, group)
+    elif by_nodes:
+        collect_by_nodes(entered, group)
     else:
-        transfer_blocks(members, call, count, flow, group)
+        transfer_blocks(entered, group)
 
 
 @compiled
-def copy_from_slots(members, slots, call, count, flow, group):
+def copy_from_slots(entered, group):
     """Copy small blocks from slots into ``dest``.
 
     Model: tests/models/rendezvous.pml.
     """
-    root, step, item = call.root, call.dst, call.itemsize
+    call, members, slots, count = entered
+    slots += distance_to_table(call.team) if sends_by_leader(call) else 0
+    flow, root, step, item = call.flow, call.root, call.dst, call.itemsize
     if flow.to_root and members.me != root:
         return
     first, end = root if flow.from_root else 0, root + 1 if flow.from_root else members.size
@@ -158,10 +162,10 @@ def copy_from_slots(members, slots, call, count, flow, group):
 
 
 @compiled
-def transfer_blocks(members, call, count, flow, group):
+def transfer_blocks(entered, group):
     """Put or get large blocks directly between the arrays of the members."""
-    start, stride, size, me = members
-    to, origin, item, root = call.dest, call.source, call.itemsize, call.root
+    call, (start, stride, size, me), _slots, count = entered
+    flow, to, origin, item, root = call.flow, call.dest, call.source, call.itemsize, call.root
     workers = workers_of(group)
     if flow.from_root:  # all members get at the same time
         origin += flow.source_blocks * me * count * call.sst * item
@@ -176,9 +180,9 @@ def transfer_blocks(members, call, count, flow, group):
 
 
 @compiled
-def broadcast_large(members, call, count, group):
+def broadcast_large(entered, group):
     """Broadcast in two steps: each member gets one part from the root, then puts that part to the other members."""
-    start, stride, size, me = members
+    call, (start, stride, size, me), _slots, count = entered
     first, end = part_of(count * call.itemsize, size, me)
     to, nbytes = call.dest + first, end - first
     get_bytes(start + call.root * stride, to, call.source + first, nbytes, group)
@@ -188,10 +192,9 @@ def broadcast_large(members, call, count, group):
 
 
 @compiled
-def concatenate(sample, call, flow, group, site):
-    """Run a collective call in which each member contributes a block of its own size."""
-    record_begun_call(site)
-    status, _count = enter(call, flow, group)
+def concatenate(call, group):
+    """Run a collective call in which each member contributes a block of its own size; return as `exchange`."""
+    status, _count = enter(call, group)
     if status <= 0:
         return status
     slots, members, item = slots_of(call.team, 1), members_of(call.team), call.itemsize
@@ -204,9 +207,13 @@ def concatenate(sample, call, flow, group, site):
     # All PEs get the same result here: ``dest`` has the same size on each.
     if CHECK and not own_array_fits(call.routine, call.dest, call.dest_size, item, total):
         return 0
-    collect_from_slots(members, slots, call, group)
+    entered = EnteredCall(call, members, slots, -1)
+    collect_from_slots(entered, group)
     if large:
-        collect_large(members, slots, call, group)
+        if LEVELS and spans_nodes(call.team):
+            collect_by_nodes(entered, group)
+        else:
+            put_own_block(entered, group)
         end_phase(group, call.team)
     else:
         group_sync(group)
@@ -214,29 +221,21 @@ def concatenate(sample, call, flow, group, site):
 
 
 @compiled
-def collect_from_slots(members, slots, call, group):
+def collect_from_slots(entered, group):
     """Copy the small blocks of a concatenation from slots."""
+    call, members, slots, _count = entered
     to, origin = call.dest, blocks_at(call.team, slots) + distance_to_table(call.team)
     for member in range(members.size):
         nbytes = load_word(header_at(slots, member) + SHARE) * call.itemsize
         if nbytes <= max_payload():
-            block = origin + member * block_step(max_payload())
-            copy_bytes(to, block, nbytes, rank_in(group), size_of(group))
+            copy_by_group(to, origin + member * block_step(max_payload()), nbytes, group)
         to += nbytes
 
 
 @compiled
-def collect_large(members, slots, call, group):
-    """Move the large blocks of a concatenation."""
-    if LEVELS and spans_nodes(call.team):
-        collect_by_nodes(members, slots, call, -1, group)
-    else:
-        put_own_block(members, slots, call, group)
-
-
-@compiled
-def put_own_block(members, slots, call, group):
-    """Put this PE's block, if it is large, to all members."""
+def put_own_block(entered, group):
+    """Put this PE's block of a concatenation, if it is large, to all members."""
+    call, members, slots, _count = entered
     to, own = call.dest, load_word(header_at(slots, members.me) + SHARE) * call.itemsize
     for member in range(members.me):
         to += load_word(header_at(slots, member) + SHARE) * call.itemsize
@@ -270,14 +269,14 @@ def spread_share(nodes, to, nbytes, turn, group):
     first, end = own_share(nodes, nbytes, turn)
     for step in range(1, nodes.n_near):
         there = on_peer(to + first, pe_in(nodes.near, after(nodes.index, step, nodes.n_near)))
-        copy_bytes(there, to + first, end - first, rank_in(group), size_of(group))
+        copy_by_group(there, to + first, end - first, group)
 
 
 @compiled
-def broadcast_by_nodes(members, call, count, group):
+def broadcast_by_nodes(entered, group):
     """Broadcast a large block from the root."""
-    nodes, nbytes = nodes_of(call.team), count * call.itemsize
-    root = pe_of(members, call.root)
+    call, members, _slots, count = entered
+    nodes, nbytes, root = nodes_of(call.team), count * call.itemsize, pe_of(members, call.root)
     fetch_share(nodes, root, call.dest, call.source, nbytes, 0, group)
     await_transfers(group)
     spread_share(nodes, call.dest, nbytes, 0, group)
@@ -288,25 +287,26 @@ def put_near(nodes, to, origin, nbytes, group):
     """Put this PE's block to all members on its node."""
     for step in range(nodes.n_near):
         pe = pe_in(nodes.near, after(nodes.index, step, nodes.n_near))
-        copy_bytes(on_peer(to, pe), origin, nbytes, rank_in(group), size_of(group))
+        copy_by_group(on_peer(to, pe), origin, nbytes, group)
 
 
 @compiled
-def large_block(slots, member, item, count):
+def large_block(entered, member):
     """Return the bytes of a member's block, twice; the first are 0 if the block came with the rendezvous."""
-    nbytes = (load_word(header_at(slots, member) + SHARE) if count < 0 else count) * item
+    count = entered.count
+    if count < 0:
+        count = load_word(header_at(entered.slots, member) + SHARE)
+    nbytes = count * entered.call.itemsize
     return nbytes if nbytes > max_payload() else 0, nbytes
 
 
 @compiled
-def collect_by_nodes(members, slots, call, count, group):
-    """Concatenate the large blocks of the members.
-
-    They have ``count`` elements each or, if that is negative, as many as the headers in ``slots`` say.
-    """
+def collect_by_nodes(entered, group):
+    """Concatenate the large blocks of the members."""
+    call, members, _slots, _count = entered
     nodes, to = nodes_of(call.team), call.dest
     for member in range(members.size):
-        pe, (large, nbytes) = pe_of(members, member), large_block(slots, member, call.itemsize, count)
+        pe, (large, nbytes) = pe_of(members, member), large_block(entered, member)
         if member == members.me:
             put_near(nodes, to, call.source, large, group)
         elif not reachable(pe):
@@ -315,7 +315,7 @@ def collect_by_nodes(members, slots, call, count, group):
     await_transfers(group)
     to = call.dest
     for member in range(members.size):
-        large, nbytes = large_block(slots, member, call.itemsize, count)
+        large, nbytes = large_block(entered, member)
         if not reachable(pe_of(members, member)):
             spread_share(nodes, to, large, member, group)
         to += nbytes

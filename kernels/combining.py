@@ -17,10 +17,10 @@ from ishmem.common.type_tables import HALVES, REDUCTIONS
 from ishmem.common.violations import number
 
 from .copy import WIDEST
-from .intrinsics import GLOBAL, I64, bytes_of, compiled, device_function, device_intrinsic, literal_value
+from .intrinsics import I32, I64, Code, bytes_of, compiled, device_function, device_intrinsic, literal_value
 from .options import PROXIED, ROUTED
 from .peers import on_peer
-from .teams import pe_of
+from .teams import Members, pe_of
 from .work_division import work_item_share
 
 
@@ -35,23 +35,19 @@ SAMPLES = {number(name): type(name, (Sample,), {}) for name in REDUCTIONS}
 
 
 @device_intrinsic
-def sample_of(_context: Any, dest: Any, routine: Any) -> Any:
+def sample_of(dest: Any, routine: Any) -> Any:
     """Return the sample of a reduction or scan into an array; the integer 0 for other routines."""
     made = SAMPLES.get(literal_value(routine))
     kind = types.NamedUniTuple(dest.dtype, 1, made) if made else types.int64
-
-    def code(context: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
-        return context.get_constant_null(signature.return_type)
-
-    return kind(dest, routine), code
+    return kind(dest, routine), lambda code, *_given: code.zero()
 
 
 def _trait(of_type: Callable[[Any], bool]) -> Any:
     """Make the intrinsic that returns a property of the type of a sample, as a compile-time constant."""
 
-    def trait(_context: Any, sample: Any) -> Any:
+    def trait(sample: Any) -> Any:
         value = ir.IntType(1)(of_type(sample))
-        return types.boolean(sample), lambda _context, _builder, _signature, _arguments: value
+        return types.boolean(sample), lambda _code, _sample: value
 
     return device_intrinsic(trait)
 
@@ -83,95 +79,89 @@ def _wide(like: Any) -> Any:
     return types.UniTuple(types.float32, like.count) if _is_half(like.dtype) else like
 
 
-def _widened(context: Any, builder: Any, dtype: Any, value: Any) -> Any:
+def _widened(code: Code, dtype: Any, value: Any) -> Any:
     """Return a loaded element as it is combined."""
-    return context.cast(builder, value, dtype, types.float32) if _is_half(dtype) else value
+    return code.context.cast(code.builder, value, dtype, types.float32) if _is_half(dtype) else value
 
 
-def _narrowed(context: Any, builder: Any, dtype: Any, value: Any) -> Any:
+def _narrowed(code: Code, dtype: Any, value: Any) -> Any:
     """Return a combined element as it is stored; a bfloat16 is a float32 until then."""
-    return context.cast(builder, value, types.float32, dtype) if dtype == types.float16 else value
+    return code.context.cast(code.builder, value, types.float32, dtype) if dtype == types.float16 else value
 
 
 @device_intrinsic
-def zeros(_context: Any, like: Any) -> Any:
+def zeros(like: Any) -> Any:
     """Return zeros as elements are combined, as many as ``like`` has."""
-    return _wide(like)(like), lambda context, _builder, made, _arguments: context.get_constant_null(made.return_type)
+    return _wide(like)(like), lambda code, _like: code.zero()
 
 
 @device_intrinsic
-def zero_units(_context: Any, sample: Any, units: Any) -> Any:
+def zero_units(sample: Any, units: Any) -> Any:
     """Return zeros of the dtype of a sample: a literal number of ``units``, or one element for `ELEMENT`."""
     count = max(literal_value(units) * _lanes(sample.dtype), 1)
-
-    def code(context: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
-        return context.get_constant_null(signature.return_type)
-
-    return types.UniTuple(sample.dtype, count)(sample, units), code
+    return types.UniTuple(sample.dtype, count)(sample, units), lambda code, *_given: code.zero()
 
 
-def _pointers(context: Any, builder: Any, address: Any, step: Any, kind: Any) -> list[tuple[Any, int]]:
-    """Return the addresses of the units of a block and the number of elements in each of them."""
+def _pointers(code: Code, address: Any, step: Any, kind: Any) -> list[tuple[Any, int]]:
+    """Return the pointers to the units of a block, each with the number of its elements."""
     lanes = min(_lanes(kind.dtype), kind.count)
-    element = context.get_data_type(kind.dtype)
+    element = code.context.get_data_type(kind.dtype)
     word = ir.VectorType(element, lanes) if lanes > 1 else element
-    places = [builder.add(address, builder.mul(step, I64(i))) for i in range(kind.count // lanes)]
-    return [(builder.inttoptr(place, word.as_pointer(GLOBAL)), lanes) for place in places]
+    places = [code.builder.add(address, code.builder.mul(step, I64(i))) for i in range(kind.count // lanes)]
+    return [(code.pointer(place, word), lanes) for place in places]
 
 
 @device_intrinsic
-def load_units(_context: Any, address: Any, step: Any, like: Any) -> Any:
+def load_units(address: Any, step: Any, like: Any) -> Any:
     """Return as many elements as ``like`` has, in units from ``address`` on that are ``step`` bytes apart."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        values, model = [], context.data_model_manager[like.dtype]
-        for pointer, lanes in _pointers(context, builder, arguments[0], arguments[1], like):
+    def emit(code: Code, *given):
+        values, model, builder = [], code.context.data_model_manager[like.dtype], code.builder
+        for pointer, lanes in _pointers(code, given[0], given[1], like):
             if lanes == 1:
-                values.append(context.unpack_value(builder, like.dtype, pointer))
+                values.append(code.context.unpack_value(builder, like.dtype, pointer))
             else:
                 unit = builder.load(pointer, align=WIDEST)
-                elements = (builder.extract_element(unit, ir.IntType(32)(lane)) for lane in range(lanes))
+                elements = (builder.extract_element(unit, I32(lane)) for lane in range(lanes))
                 values += [model.from_data(builder, element) for element in elements]
-        values = [_widened(context, builder, like.dtype, value) for value in values]
-        return context.make_tuple(builder, signature.return_type, values)
+        return code.tuple_of([_widened(code, like.dtype, value) for value in values])
 
-    return _wide(like)(types.int64, types.int64, like), code
+    return _wide(like)(types.int64, types.int64, like), emit
 
 
 @device_intrinsic
-def store_units(_context: Any, address: Any, step: Any, like: Any, elements: Any) -> Any:
+def store_units(address: Any, step: Any, like: Any, elements: Any) -> Any:
     """Store combined elements where `load_units` would load them."""
 
-    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        model, wide = context.data_model_manager[like.dtype], cgutils.unpack_tuple(builder, arguments[3])
-        values = iter([_narrowed(context, builder, like.dtype, value) for value in wide])
-        for pointer, lanes in _pointers(context, builder, arguments[0], arguments[1], like):
+    def emit(code: Code, *given):
+        model, builder = code.context.data_model_manager[like.dtype], code.builder
+        values = iter([_narrowed(code, like.dtype, value) for value in cgutils.unpack_tuple(builder, given[3])])
+        for pointer, lanes in _pointers(code, given[0], given[1], like):
             if lanes == 1:
-                context.pack_value(builder, like.dtype, next(values), pointer)
+                code.context.pack_value(builder, like.dtype, next(values), pointer)
             else:
                 unit = ir.Constant(pointer.type.pointee, ir.Undefined)
                 for lane in range(lanes):
-                    unit = builder.insert_element(unit, model.as_data(builder, next(values)), ir.IntType(32)(lane))
+                    unit = builder.insert_element(unit, model.as_data(builder, next(values)), I32(lane))
                 builder.store(unit, pointer, align=WIDEST)
-        return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, like, elements), code
+    return types.void(types.int64, types.int64, like, elements), emit
 
 
-def elementwise(typing_context: Any, combine: Any, kind: Any) -> Any:
+def elementwise(combine: Any, kind: Any) -> Any:
     """Return what emits the combination of the last two arguments, tuples of a type, by a device function of two."""
-    function = typing_context.resolve_value_type(combine)
-    call = typing_context.resolve_function_type(function, (kind.dtype, kind.dtype), {})
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def emit(code: Code, *given):
+        context, builder, _signature = code
+        function = context.typing_context.resolve_value_type(combine)
+        call = context.typing_context.resolve_function_type(function, (kind.dtype, kind.dtype), {})
         one = context.get_function(function, call)
         for library in getattr(one, "libs", ()):
             context.active_code_library.add_linking_library(library)
-        pairs = zip(*(cgutils.unpack_tuple(builder, each) for each in arguments[-2:]))
-        results = [context.cast(builder, one(builder, pair), call.return_type, kind.dtype) for pair in pairs]
-        return context.make_tuple(builder, signature.return_type, results)
+        results = (one(builder, pair) for pair in zip(*(cgutils.unpack_tuple(builder, each) for each in given[-2:])))
+        return code.tuple_of([context.cast(builder, each, call.return_type, kind.dtype) for each in results])
 
-    return code
+    return emit
 
 
 # ``max`` and ``min`` return NaN if either operand is NaN.
@@ -189,13 +179,31 @@ _COMBINE = {name: compiled(operator) for name, operator in _OPERATORS.items()}
 
 
 @device_intrinsic
-def combined(typing_context: Any, sample: Any, a: Any, b: Any) -> Any:
+def combined(sample: Any, a: Any, b: Any) -> Any:
     """Return two tuples of elements combined by the operation of a sample."""
     operation = sample.instance_class.__name__.split("_")[0]
-    return a(sample, a, b), elementwise(typing_context, _COMBINE[operation], a)
+    return a(sample, a, b), elementwise(_COMBINE[operation], a)
 
 
 # ---- blocks of the members
+
+
+class Reduction(NamedTuple):
+    """A reduction or scan of arrays of all members.
+
+    Attributes:
+        sample: Tells the routine and the dtype.
+        dest, source: Addresses on this PE.
+        nbytes: Bytes of an array.
+        team, members: The team.
+    """
+
+    sample: Sample
+    dest: int
+    source: int
+    nbytes: int
+    team: int
+    members: Members
 
 
 class Blocks(NamedTuple):

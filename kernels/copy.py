@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from . import type_checks
 from .intrinsics import compiled, device_function, move, move_block, rank_in, size_of
 from .options import PROXIED
 from .peers import on_peer
@@ -71,13 +70,12 @@ def is_wide(to, origin, nbytes):
     return (to | origin | nbytes) & (WIDEST - 1) == 0
 
 
-@device_function
+@compiled
 def copy_wide(to, origin, nbytes, group):
     """Copy this work-item's share in wide units; a work-item alone copies blocks of them."""
-    if not type_checks.absent(group):
-        return lambda to, origin, nbytes, group: _wide(to, origin, nbytes, rank_in(group), size_of(group))
-
-    def impl(to, origin, nbytes, group):
+    if group is not None:
+        _wide(to, origin, nbytes, rank_in(group), size_of(group))
+    else:
         left = nbytes - BLOCK
         while left >= 0:
             move_block(UNITS, WIDEST, to, origin)
@@ -86,7 +84,11 @@ def copy_wide(to, origin, nbytes, group):
             left -= BLOCK
         _wide(to, origin, left + BLOCK, 0, 1)
 
-    return impl
+
+@compiled
+def copy_by_group(to, origin, nbytes, group):
+    """Copy this work-item's share of ``nbytes`` bytes."""
+    copy_bytes(to, origin, nbytes, rank_in(group), size_of(group))
 
 
 def _make_copier(word: Any, few: int, narrow: Any) -> Any:

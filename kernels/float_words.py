@@ -13,7 +13,7 @@ from numba.core import cgutils, types
 
 from .combining import elementwise
 from .front_end import device_func
-from .intrinsics import GLOBAL, I32, I64, device_intrinsic
+from .intrinsics import I32, I64, Code, device_intrinsic
 
 I16, FLOAT = ir.IntType(16), ir.FloatType()
 UNIT_BYTES = 16
@@ -90,17 +90,12 @@ DTYPES = tuple(_CONVERSIONS)
 def _numbers(kind: Any, lanes: int, widen: Any) -> Any:
     """Make the intrinsic that returns the elements of a word."""
 
-    def numbers(_context, word):
-        result = types.UniTuple(types.float32, lanes)
+    def numbers(word):
+        def emit(code: Code, value):
+            shifted = [code.builder.lshr(value, I64(kind.width * lane)) for lane in range(lanes)]
+            return code.tuple_of([widen(code.builder, code.builder.trunc(each, kind)) for each in shifted])
 
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            elements = [
-                widen(builder, builder.trunc(builder.lshr(arguments[0], I64(kind.width * lane)), kind))
-                for lane in range(lanes)
-            ]
-            return context.make_tuple(builder, result, elements)
-
-        return result(types.int64), code
+        return types.UniTuple(types.float32, lanes)(types.int64), emit
 
     return device_intrinsic(numbers)
 
@@ -108,15 +103,15 @@ def _numbers(kind: Any, lanes: int, widen: Any) -> Any:
 def _word(kind: Any, narrow: Any) -> Any:
     """Make the intrinsic that returns the word of a tuple of elements."""
 
-    def word(_context, numbers):
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            bits = I64(0)
-            for lane, number in enumerate(cgutils.unpack_tuple(builder, arguments[0])):
+    def word(numbers):
+        def emit(code: Code, elements):
+            bits, builder = I64(0), code.builder
+            for lane, number in enumerate(cgutils.unpack_tuple(builder, elements)):
                 part = builder.zext(narrow(builder, number), I64)
                 bits = builder.or_(bits, builder.shl(part, I64(kind.width * lane)))
             return bits
 
-        return types.int64(numbers), code
+        return types.int64(numbers), emit
 
     return device_intrinsic(word)
 
@@ -124,14 +119,14 @@ def _word(kind: Any, narrow: Any) -> Any:
 def _load(kind: Any, lanes: int) -> Any:
     """Make the intrinsic that loads a word."""
 
-    def load(_context, address, last):
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = builder.inttoptr(arguments[0], kind.as_pointer(GLOBAL))
+    def load(address, last):
+        def emit(code: Code, address, last):
+            builder, pointer = code.builder, code.pointer(address, kind)
             first = builder.zext(builder.load(pointer), I64)
             if lanes == 1:
                 return first
             before = builder.block
-            with builder.if_then(builder.not_(arguments[1])):
+            with builder.if_then(builder.not_(last)):
                 second = builder.zext(builder.load(builder.gep(pointer, [I64(1)])), I64)
                 both, loaded = builder.or_(first, builder.shl(second, I64(kind.width))), builder.block
             word = builder.phi(I64)
@@ -139,7 +134,7 @@ def _load(kind: Any, lanes: int) -> Any:
             word.add_incoming(both, loaded)
             return word
 
-        return types.int64(types.int64, types.boolean), code
+        return types.int64(types.int64, types.boolean), emit
 
     return device_intrinsic(load)
 
@@ -147,17 +142,16 @@ def _load(kind: Any, lanes: int) -> Any:
 def _store(kind: Any, lanes: int) -> Any:
     """Make the intrinsic that stores a word."""
 
-    def store(_context, address, word, last):
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = builder.inttoptr(arguments[0], kind.as_pointer(GLOBAL))
-            builder.store(builder.trunc(arguments[1], kind), pointer)
+    def store(address, word, last):
+        def emit(code: Code, *given):
+            builder, pointer = code.builder, code.pointer(given[0], kind)
+            builder.store(builder.trunc(given[1], kind), pointer)
             if lanes > 1:
-                with builder.if_then(builder.not_(arguments[2])):
-                    second = builder.trunc(builder.lshr(arguments[1], I64(kind.width)), kind)
+                with builder.if_then(builder.not_(given[2])):
+                    second = builder.trunc(builder.lshr(given[1], I64(kind.width)), kind)
                     builder.store(second, builder.gep(pointer, [I64(1)]))
-            return context.get_dummy_value()
 
-        return types.void(types.int64, types.int64, types.boolean), code
+        return types.void(types.int64, types.int64, types.boolean), emit
 
     return device_intrinsic(store)
 
@@ -181,76 +175,62 @@ def weighted_sum(dtype: str, addends: int = 0) -> Any:
     kind = I32 if dtype == "float32" else I16
     unit, numbers = ir.VectorType(kind, 128 // kind.width), ir.VectorType(FLOAT, 128 // kind.width)
 
-    def at(builder: Any, address: Any, kind: Any) -> Any:
-        return builder.inttoptr(address, kind.as_pointer(GLOBAL))
-
-    def weighted_sum(_context, to, rows, slots, weights, count, before):
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            to, rows, slots, weights, count, before = arguments
+    def weighted_sum(to, rows, slots, weights, count, before):
+        def emit(code: Code, *given):
+            builder, (to, rows, slots, weights, count, before) = code.builder, given
             (base, row), (first, apart) = (cgutils.unpack_tuple(builder, pair) for pair in (rows, before))
             start = ir.Constant(numbers, [0.0] * numbers.count)
             for number in range(addends):
-                place = at(builder, builder.add(first, builder.mul(apart, I64(number))), unit)
+                place = code.pointer(builder.add(first, builder.mul(apart, I64(number))), unit)
                 start = builder.fadd(start, widen(builder, builder.load(place, align=UNIT_BYTES)))
             total = cgutils.alloca_once_value(builder, start)
             with cgutils.for_range(builder, count, intp=I64) as loop:
-                slot = builder.load(builder.gep(at(builder, slots, I64), [loop.index]))
+                slot = builder.load(builder.gep(code.pointer(slots, I64), [loop.index]))
                 with builder.if_then(builder.icmp_signed(">=", slot, I64(0))):
-                    place = at(builder, builder.add(base, builder.mul(slot, row)), unit)
+                    place = code.pointer(builder.add(base, builder.mul(slot, row)), unit)
                     terms = widen(builder, builder.load(place, align=UNIT_BYTES))
-                    weight = builder.load(builder.gep(at(builder, weights, FLOAT), [loop.index]))
+                    weight = builder.load(builder.gep(code.pointer(weights, FLOAT), [loop.index]))
                     factors = ir.Constant(numbers, ir.Undefined)
                     for lane in range(numbers.count):
                         factors = builder.insert_element(factors, weight, I32(lane))
                     builder.store(builder.fadd(builder.load(total), builder.fmul(terms, factors)), total)
-            builder.store(narrow(builder, builder.load(total)), at(builder, to, unit), align=UNIT_BYTES)
-            return context.get_dummy_value()
+            builder.store(narrow(builder, builder.load(total)), code.pointer(to, unit), align=UNIT_BYTES)
 
         number, pair = types.int64, types.UniTuple(types.int64, 2)
-        return types.void(number, pair, number, number, number, pair), code
+        return types.void(number, pair, number, number, number, pair), emit
 
     return device_intrinsic(weighted_sum)
 
 
-@device_func
-def _sum(a, b):
-    return a + b
+def _elementwise(operator: Any) -> Any:
+    """Make the intrinsic that combines the elements of two tuples of float32."""
+    function = device_func(operator)
+    return device_intrinsic(lambda a, b: (a(a, b), elementwise(function, a)))
 
 
-@device_func
-def _product(a, b):
-    return a * b
+add = _elementwise(lambda a, b: a + b)
+"""Return the sums of the elements of two tuples of float32."""
 
-
-@device_intrinsic
-def add(typing_context, a, b):
-    """Return the sums of the elements of two tuples of float32."""
-    return a(a, b), elementwise(typing_context, _sum, a)
+multiply = _elementwise(lambda a, b: a * b)
+"""Return the products of the elements of two tuples of float32."""
 
 
 @device_intrinsic
-def multiply(typing_context, a, b):
-    """Return the products of the elements of two tuples of float32."""
-    return a(a, b), elementwise(typing_context, _product, a)
-
-
-@device_intrinsic
-def dot(_context, a, b):
+def dot(a, b):
     """Return the sum of the products of two tuples of float32."""
 
-    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        pairs = zip(*(cgutils.unpack_tuple(builder, each) for each in arguments))
-        return functools.reduce(builder.fadd, [builder.fmul(*pair) for pair in pairs])
+    def emit(code: Code, *tuples):
+        pairs = zip(*(cgutils.unpack_tuple(code.builder, each) for each in tuples))
+        return functools.reduce(code.builder.fadd, [code.builder.fmul(*pair) for pair in pairs])
 
-    return types.float32(a, b), code
+    return types.float32(a, b), emit
 
 
 @device_intrinsic
-def scaled(_context, numbers, factor):
+def scaled(numbers, factor):
     """Return a tuple of float32 times a float32."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        products = [builder.fmul(each, arguments[1]) for each in cgutils.unpack_tuple(builder, arguments[0])]
-        return context.make_tuple(builder, signature.return_type, products)
+    def emit(code: Code, elements, number):
+        return code.tuple_of([code.builder.fmul(each, number) for each in cgutils.unpack_tuple(code.builder, elements)])
 
-    return numbers(numbers, types.float32), code
+    return numbers(numbers, types.float32), emit

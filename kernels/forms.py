@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import FunctionType, ModuleType
 from typing import Any, Callable, get_type_hints
 
@@ -18,7 +18,7 @@ import ishmem
 
 from . import type_checks
 from .front_end import TARGET
-from .intrinsics import compiled, device, registered
+from .intrinsics import compiled, device, registered, written
 
 Function = Callable[..., Any]
 
@@ -98,21 +98,6 @@ def of_fields(body: Function) -> Function:
         passed.append(f"{kinds[each.name].__name__}({', '.join(fields)})" if fields else each.name)
     scope = {kind.__name__: kind for kind in kinds.values()}
     return written(body, parameters, [f"run({', '.join(passed)})"], {"run": compiled(body), **scope})
-
-
-def written(
-    like: Function, parameters: Sequence[inspect.Parameter], lines: Sequence[str], scope: dict[str, Any]
-) -> Function:
-    """Return a function of these parameters and lines, with the name of another one.
-
-    numba wants the parameters of each function, so it is made from text.
-    """
-    text = [f"def {like.__name__}({', '.join(each.name for each in parameters)}):", *(f" {line}" for line in lines)]
-    exec(compile("\n".join(text), __file__, "exec"), scope)
-    made: FunctionType = scope[like.__name__]
-    made.__defaults__ = tuple(each.default for each in parameters if each.default is not each.empty)
-    made.__module__, made.__qualname__, made.__doc__ = like.__module__, like.__qualname__, like.__doc__
-    return made
 
 
 _ADVICE = {

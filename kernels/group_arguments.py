@@ -10,11 +10,11 @@ from numba.core import types
 
 from ishmem.common.violations import DIFFERENT, argument_number
 
-from .forms import written
 from .front_end import ArrayType, device_func
 from .intrinsics import (
     GLOBAL,
     I64,
+    Code,
     address_of,
     compiled,
     device_function,
@@ -23,6 +23,7 @@ from .intrinsics import (
     group_sum,
     rank_in,
     size_of,
+    written,
 )
 from .options import CHECK
 from .runtime_checks import report
@@ -39,14 +40,14 @@ def _integer(value):
 
 
 @device_intrinsic
-def _bits(_context, value):
+def _bits(value):
     """Return the bits of a float as an int64."""
 
-    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        width = {ir.HalfType(): 16, ir.FloatType(): 32}.get(arguments[0].type, 64)
-        return builder.zext(builder.bitcast(arguments[0], ir.IntType(width)), I64)
+    def emit(code: Code, number):
+        width = {ir.HalfType(): 16, ir.FloatType(): 32}.get(number.type, 64)
+        return code.builder.zext(code.builder.bitcast(number, ir.IntType(width)), I64)
 
-    return types.int64(value), code
+    return types.int64(value), emit
 
 
 def _word_of(kind: Any) -> Any:
@@ -61,32 +62,26 @@ def _word_of(kind: Any) -> Any:
 @device_function
 def compare(routine, argument, value, group):
     """Report a violation if a work-item passes another value than the first one of its group."""
-    if isinstance(value, types.BaseTuple):
-        return _each(value)
+    if isinstance(value, types.BaseTuple) and value.count:
+        return _compare_elements
     word = _word_of(value)
     if word is None:
-        return lambda routine, argument, value, group: None
+        return lambda: None
 
-    def impl(routine, argument, value, group):
+    def compare_words(routine, argument, value, group):
         mine, rank = word(value), rank_in(group)
         first = group_sum(group, mine if rank == 0 else 0)
         others = group_sum(group, 1 if mine != first else 0)
         if others > 0 and rank == 0:
             report(routine, DIFFERENT, argument, 0, others, 0, size_of(group))
 
-    return impl
+    return compare_words
 
 
-def _each(kind: Any) -> Any:
-    """Return the implementation that compares the elements of a tuple; no loop, since they may be of several types."""
-    if not kind.count:
-        return lambda routine, argument, value, group: None
-
-    def impl(routine, argument, value, group):
-        compare(routine, argument, value[0], group)
-        compare(routine, argument, value[1:], group)
-
-    return impl
+def _compare_elements(routine, argument, value, group):
+    """Compare the elements of a tuple; not in a loop, since they may be of several types."""
+    compare(routine, argument, value[0], group)
+    compare(routine, argument, value[1:], group)
 
 
 def _comparing(routine: int, implementation: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,17 +18,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ishmem import inference
+from ishmem.common import inference as layout
 from ishmem.common.call_id import dtype_number, pack
 from ishmem.common.inference import CALL, CHUNK, FINISHED, ONE_SHOT, PIECE, SLOTS, TEAM, TICKET, TOLD, WORD
-from ishmem.common.violations import MISMATCH, number
+from ishmem.common.violations import MISMATCH, SIZES, number
 from ishmem.runtime.kernel_extension import kernel_factory
 
+from . import type_checks
 from .float_words import FloatWords, add, dot, float_words, multiply, scaled
 from .forms import of_fields
 from .front_end import kernel, kernel_api as kapi
 from .intrinsics import (
     address_of,
     compiled,
+    device,
     group_barrier,
     group_float_sum,
     group_sum,
@@ -41,53 +45,57 @@ from .long_waits import clear_wait_record, make_word_poll, must_end_wait, record
 from .nodes import after
 from .options import CHECK
 from .peers import peer_delta
-from .runtime_checks import report
+from .runtime_checks import fits, have_room, report
 from .spec_constants import heap_base
-from .teams import members_of, pe_of
+from .teams import Members, members_of, pe_of
 from .work_division import work_item_share
 from .work_groups import end_launch, groups_of, next_ticket
 
 LOW_HALF = 0xFFFFFFFF
 
 
-class Call(NamedTuple):
-    """A call of a collective.
+class CommunicatorCall(NamedTuple):
+    """A call of a collective of a communicator.
 
     Attributes:
         number: The number of the call in the upper half of a word.
-        slots: The address of its slots for data; those by which members tell of their calls precede it.
+        slots: The address of its slots for data; those by which members publish their calls precede it.
+        members: The members of the team.
     """
 
     number: int
     slots: int
+    members: Members
 
 
-class Part(NamedTuple):
-    """The chunks of a work-group: ``first`` and then every ``step``-th one.
+class Task(NamedTuple):
+    """What a work-group does in a call.
 
-    All PEs of a team have the same parts, and the work-groups that have begun the first ones: see
+    All PEs of a team have the same division into chunks, and the work-groups that have begun the first ones: see
     `kernels.work_groups`.
+
+    Attributes:
+        call: The call.
+        first, step: The chunks of this work-group are the ``first`` and then every ``step``-th one.
+        dest, source: Addresses of the arrays.
+        nelems: Elements of ``source``, or of a block of it in a reduce-scatter.
+        workspace: Address of the workspace.
     """
 
+    call: CommunicatorCall
     first: int
     step: int
-
-
-class Message(NamedTuple):
-    """The size of a message: in elements, words and chunks."""
-
-    nelems: int
-    words: int
-    chunks: int
-
-
-class Addresses(NamedTuple):
-    """The addresses of the arrays of an all-reduce with RMS norm; ``weight`` is that of the weights of a row."""
-
     dest: int
     source: int
-    residual: int
-    weight: int
+    nelems: int
+    workspace: int
+
+
+class Chunks(NamedTuple):
+    """The words of a message, and the chunks that they are divided into."""
+
+    words: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
 
 
 class Rows(NamedTuple):
@@ -104,31 +112,46 @@ class Rows(NamedTuple):
     eps: float
 
 
-@compiled
-def begin(workspace, words, size):
-    """Begin a call: return the `Call` of this PE in a workspace of ``words`` words for ``size`` PEs."""
-    number = load_word(workspace + CALL)
-    half = (words * 8 - SLOTS) // 2
-    return Call(number << 32, workspace + SLOTS + (number & 1) * half + 8 * TOLD * size)
+class NormArrays(NamedTuple):
+    """The further arrays of an all-reduce with RMS norm.
+
+    Attributes:
+        residual, weight: Addresses of the residual, and of the weights of a row.
+        words: Words of a row.
+    """
+
+    residual: int
+    weight: int
+    words: int
 
 
 @compiled
-def end(workspace, group):
+def begin(workspace, dest, source, nelems, group):
+    """Begin a call, as a work-group of this PE; return its `Task`."""
+    here, members = address_of(workspace), members_in(workspace)
+    number, half = load_word(here + CALL), (workspace.size * 8 - SLOTS) // 2
+    call = CommunicatorCall(number << 32, here + SLOTS + (number & 1) * half + 8 * TOLD * members.size, members)
+    first, step = next_ticket(here + TICKET, group), groups_of(group)
+    return Task(call, first, step, address_of(dest), address_of(source), nelems, here)
+
+
+@compiled
+def end(task, group):
     """Let the last work-group of this PE that finishes the call prepare the next one."""
-    end_launch(workspace + TICKET, workspace + FINISHED, workspace + CALL, 1, group)
+    end_launch(task.workspace + TICKET, task.workspace + FINISHED, task.workspace + CALL, 1, group)
 
 
 @compiled
-def send(call, slot, word, members, member):
+def send(call, slot, word, member):
     """Write a word and the call's number to a slot of a member."""
-    store_volatile(call.slots + slot * 8 + peer_delta(pe_of(members, member)), word | call.number)
+    store_volatile(call.slots + slot * 8 + peer_delta(pe_of(call.members, member)), word | call.number)
 
 
 @compiled
-def send_to_others(call, slot, word, members):
+def send_to_others(call, slot, word):
     """Write a word and the call's number to a slot of every other member."""
-    for i in range(1, members.size):
-        send(call, slot, word, members, after(members.me, i, members.size))
+    for i in range(1, call.members.size):
+        send(call, slot, word, after(call.members.me, i, call.members.size))
 
 
 @compiled
@@ -141,14 +164,15 @@ look = make_word_poll(is_of_other_call)
 
 
 @compiled
-def receive(call, slot, members, member):
+def receive(call, slot, member):
     """Wait for the word that a member sends to a slot of this PE in this call; return it."""
     recorded, at = False, call.slots + slot * 8
     seen = look(at, call.number)
     while is_of_other_call(seen, call.number):
         if must_end_wait():
             break
-        recorded = record_member_wait(pe_of(members, member), call.number >> 32, at - heap_base(), None, recorded)
+        pe = pe_of(call.members, member)
+        recorded = record_member_wait(pe, call.number >> 32, at - heap_base(), None, recorded)
         seen = look(at, call.number)
     if recorded:
         clear_wait_record()
@@ -173,22 +197,23 @@ def call_id_of(routine: str, dtype: str) -> int:
 
 
 @compiled
-def calls_match(call, routine, nelems, part, members, group):
+def calls_match(task, routine, group):
     """Return whether all members call the same routine for the same number of elements; True without ISHMEM_CHECK."""
     if not CHECK:
         return True
+    call, members, count = task.call, task.call.members, task.nelems & LOW_HALF
     mine = -TOLD * (members.me + 1)
-    if part.first == 0 and rank_in(group) == 0:
-        send_to_others(call, mine, routine, members)
-        send_to_others(call, mine + 1, nelems & LOW_HALF, members)
+    if task.first == 0 and rank_in(group) == 0:
+        send_to_others(call, mine, routine)
+        send_to_others(call, mine + 1, count)
     different = 0
     if rank_in(group) == 0:
         for distance in range(1, members.size):
             member = after(members.me, distance, members.size)
-            theirs = receive(call, -TOLD * (member + 1), members, member)
-            count = receive(call, -TOLD * (member + 1) + 1, members, member)
-            if theirs != routine or count != nelems & LOW_HALF:
-                report(routine & 255, MISMATCH, pe_of(members, member), routine, nelems, count, theirs)
+            theirs = receive(call, -TOLD * (member + 1), member)
+            their_count = receive(call, -TOLD * (member + 1) + 1, member)
+            if theirs != routine or their_count != count:
+                report(routine & 255, MISMATCH, pe_of(members, member), routine, task.nelems, their_count, theirs)
                 different = 1
     return group_sum(group, different) == 0
 
@@ -209,10 +234,22 @@ def share_of(low, high, group):
     return low + first, low + end, step
 
 
-@compiled
-def part_of(workspace, group):
-    """Return the `Part` of a work-group."""
-    return Part(next_ticket(workspace + TICKET, group), groups_of(group))
+@functools.cache
+def collective(name: str, dtype: str, routine: str) -> Any:
+    """Return the device function of a collective for a dtype: ``run(workspace, dest, source, nelems, group)``.
+
+    All work-groups of a launch call it. An error names the ``routine``.
+    """
+    work, this = _WORKS[name](Forms.of(dtype)), call_id_of(routine, dtype)
+
+    @compiled
+    def run(workspace, dest, source, nelems, group):
+        task = begin(workspace, dest, source, nelems, group)
+        if calls_match(task, this, group):
+            work(task, group)
+        end(task, group)
+
+    return run
 
 
 @kernel_factory
@@ -222,17 +259,13 @@ def kernel_of(name: str, dtype: str) -> Any:
     It has any number of work-groups, the same on all PEs. ``nelems`` is the number of elements of ``source``; for
     ``reduce_scatter`` of a block.
     """
-    work, routine = _WORKS[name](Forms.of(dtype)), call_id_of(f"Communicator.{name}", dtype)
+    run = collective(name, dtype, f"Communicator.{name}")
 
-    def collective(item: kapi.NdItem, workspace, dest, source, nelems):
-        group, members, here = item.get_group(), members_in(workspace), address_of(workspace)
-        call, part = begin(here, workspace.size, members.size), part_of(here, group)
-        if calls_match(call, routine, nelems, part, members, group):
-            work(call, address_of(dest), address_of(source), nelems, part, here, members, group)
-        end(here, group)
+    def run_collective(item: kapi.NdItem, workspace, dest, source, nelems):
+        run(workspace, dest, source, nelems, item.get_group())
 
-    collective.__name__ = collective.__qualname__ = name
-    return kernel(collective)
+    run_collective.__name__ = run_collective.__qualname__ = name
+    return kernel(run_collective)
 
 
 class Forms(NamedTuple):
@@ -242,8 +275,8 @@ class Forms(NamedTuple):
         words: The dtype's words.
         word: ``word(message, nelems, i)`` returns word ``i`` of a message.
         put: ``put(message, nelems, i, word)`` stores it.
-        total: ``total(call, own, slot, apart, members)`` returns the sum of a word over the members, in their order;
-            the slots of the members are ``apart`` slots from each other.
+        total: ``total(call, own, slot, apart)`` returns the sum of a word over the members, in their order; the slots
+            of the members are ``apart`` slots from each other.
     """
 
     words: FloatWords
@@ -267,10 +300,10 @@ class Forms(NamedTuple):
             store(message + i * WORD, word, (i + 1) * lanes > nelems)
 
         @compiled
-        def total(call, own, slot, apart, members):
-            result = numbers(own if members.me == 0 else receive(call, slot, members, 0))
-            for member in range(1, members.size):
-                word = own if member == members.me else receive(call, slot + member * apart, members, member)
+        def total(call, own, slot, apart):
+            result = numbers(own if call.members.me == 0 else receive(call, slot, 0))
+            for member in range(1, call.members.size):
+                word = own if member == call.members.me else receive(call, slot + member * apart, member)
                 result = add(result, numbers(word))
             return result
 
@@ -282,11 +315,11 @@ def _all_reduce(forms: Forms) -> Any:
     lanes, one_shot, two_shot = forms.words.lanes, _one_shot(forms), _two_shot(forms)
 
     @compiled
-    def work(call, dest, source, nelems, part, workspace, members, group):
-        if words_in(nelems, lanes) <= load_word(workspace + ONE_SHOT):
-            one_shot(call, dest, source, nelems, part, members, group)
+    def work(task, group):
+        if words_in(task.nelems, lanes) <= load_word(task.workspace + ONE_SHOT):
+            one_shot(task, group)
         else:
-            two_shot(call, dest, source, nelems, part, members, group)
+            two_shot(task, group)
 
     return work
 
@@ -296,17 +329,18 @@ def _one_shot(forms: Forms) -> Any:
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
 
     @compiled
-    def work(call, dest, source, nelems, part, members, group):
+    def work(task, group):
+        call, dest, source, nelems = task.call, task.dest, task.source, task.nelems
         words = words_in(nelems, lanes)
-        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+        for low in range(task.first * CHUNK, words, task.step * CHUNK):
             first, last, step = share_of(low, min(low + CHUNK, words), group)
             for i in range(first, last, step):
-                send_to_others(call, members.me * words + i, word(source, nelems, i), members)
+                send_to_others(call, call.members.me * words + i, word(source, nelems, i))
         all_have_sent(group)
-        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+        for low in range(task.first * CHUNK, words, task.step * CHUNK):
             first, last, step = share_of(low, min(low + CHUNK, words), group)
             for i in range(first, last, step):
-                put(dest, nelems, i, rounded(total(call, word(source, nelems, i), i, words, members)))
+                put(dest, nelems, i, rounded(total(call, word(source, nelems, i), i, words)))
 
     return work
 
@@ -319,48 +353,50 @@ def _two_shot(forms: Forms) -> Any:
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
 
     @compiled
-    def send_pieces(call, source, message, chunk, members, group):
+    def send_pieces(task, chunks, chunk, group):
+        call, members = task.call, task.call.members
         for distance in range(1, members.size):
             member = after(members.me, distance, members.size)
             low = (chunk * members.size + member) * PIECE
-            first, last, step = share_of(low, min(low + PIECE, message.words), group)
+            first, last, step = share_of(low, min(low + PIECE, chunks.words), group)
             for i in range(first, last, step):
-                slot = (members.me * message.chunks + chunk) * PIECE + i - low
-                send(call, slot, word(source, message.nelems, i), members, member)
+                slot = (members.me * chunks.count + chunk) * PIECE + i - low
+                send(call, slot, word(task.source, task.nelems, i), member)
 
     @compiled
-    def sum_piece(call, dest, source, message, chunk, members, group):
-        low, sums = (chunk * members.size + members.me) * PIECE, members.size * message.chunks * PIECE
-        first, last, step = share_of(low, min(low + PIECE, message.words), group)
+    def sum_piece(task, chunks, chunk, group):
+        call, members = task.call, task.call.members
+        low, sums = (chunk * members.size + members.me) * PIECE, members.size * chunks.count * PIECE
+        first, last, step = share_of(low, min(low + PIECE, chunks.words), group)
         for i in range(first, last, step):
-            slot = chunk * PIECE + i - low
-            own = word(source, message.nelems, i)
-            result = rounded(total(call, own, slot, message.chunks * PIECE, members))
-            put(dest, message.nelems, i, result)
-            send_to_others(call, sums + i, result, members)
+            own = word(task.source, task.nelems, i)
+            result = rounded(total(call, own, chunk * PIECE + i - low, chunks.count * PIECE))
+            put(task.dest, task.nelems, i, result)
+            send_to_others(call, sums + i, result)
 
     @compiled
-    def receive_sums(call, dest, message, chunk, members, group):
-        sums = members.size * message.chunks * PIECE
+    def receive_sums(task, chunks, chunk, group):
+        call, members = task.call, task.call.members
+        sums = members.size * chunks.count * PIECE
         for distance in range(1, members.size):
             member = after(members.me, distance, members.size)
             low = (chunk * members.size + member) * PIECE
-            first, last, step = share_of(low, min(low + PIECE, message.words), group)
+            first, last, step = share_of(low, min(low + PIECE, chunks.words), group)
             for i in range(first, last, step):
-                put(dest, message.nelems, i, receive(call, sums + i, members, member))
+                put(task.dest, task.nelems, i, receive(call, sums + i, member))
 
     @compiled
-    def work(call, dest, source, nelems, part, members, group):
-        words = words_in(nelems, lanes)
-        message = Message(nelems, words, (words + members.size * PIECE - 1) // (members.size * PIECE))
-        for chunk in range(part.first, message.chunks, part.step):
-            send_pieces(call, source, message, chunk, members, group)
+    def work(task, group):
+        words, chunk_words = words_in(task.nelems, lanes), task.call.members.size * PIECE
+        chunks = Chunks(words, (words + chunk_words - 1) // chunk_words)
+        for chunk in range(task.first, chunks.count, task.step):
+            send_pieces(task, chunks, chunk, group)
         all_have_sent(group)
-        for chunk in range(part.first, message.chunks, part.step):
-            sum_piece(call, dest, source, message, chunk, members, group)
+        for chunk in range(task.first, chunks.count, task.step):
+            sum_piece(task, chunks, chunk, group)
         all_have_sent(group)
-        for chunk in range(part.first, message.chunks, part.step):
-            receive_sums(call, dest, message, chunk, members, group)
+        for chunk in range(task.first, chunks.count, task.step):
+            receive_sums(task, chunks, chunk, group)
 
     return work
 
@@ -368,24 +404,25 @@ def _two_shot(forms: Forms) -> Any:
 def _all_gather(forms: Forms) -> Any:
     """Make the all-gather: each PE sends its words to all PEs."""
     word, put, lanes = forms.word, forms.put, forms.words.lanes
-    part_bytes = WORD // lanes
+    item_bytes = WORD // lanes
 
     @compiled
-    def work(call, dest, source, nelems, part, workspace, members, group):
-        words, me, apart = words_in(nelems, lanes), members.me, nelems * part_bytes
-        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+    def work(task, group):
+        call, dest, source, nelems = task.call, task.dest, task.source, task.nelems
+        words, members, apart = words_in(nelems, lanes), call.members, nelems * item_bytes
+        for low in range(task.first * CHUNK, words, task.step * CHUNK):
             first, last, step = share_of(low, min(low + CHUNK, words), group)
             for i in range(first, last, step):
                 own = word(source, nelems, i)
-                send_to_others(call, me * words + i, own, members)
-                put(dest + me * apart, nelems, i, own)
+                send_to_others(call, members.me * words + i, own)
+                put(dest + members.me * apart, nelems, i, own)
         all_have_sent(group)
-        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+        for low in range(task.first * CHUNK, words, task.step * CHUNK):
             first, last, step = share_of(low, min(low + CHUNK, words), group)
             for distance in range(1, members.size):
                 member = after(members.me, distance, members.size)
                 for i in range(first, last, step):
-                    put(dest + member * apart, nelems, i, receive(call, member * words + i, members, member))
+                    put(dest + member * apart, nelems, i, receive(call, member * words + i, member))
 
     return work
 
@@ -393,44 +430,29 @@ def _all_gather(forms: Forms) -> Any:
 def _reduce_scatter(forms: Forms) -> Any:
     """Make the reduce-scatter: each PE sends to each member the block of its message that this member sums."""
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
-    part_bytes = WORD // lanes
+    item_bytes = WORD // lanes
 
     @compiled
-    def work(call, dest, source, nelems, part, workspace, members, group):
-        words, me, apart = words_in(nelems, lanes), members.me, nelems * part_bytes
-        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+    def work(task, group):
+        call, dest, source, nelems = task.call, task.dest, task.source, task.nelems
+        words, members, apart = words_in(nelems, lanes), call.members, nelems * item_bytes
+        for low in range(task.first * CHUNK, words, task.step * CHUNK):
             first, last, step = share_of(low, min(low + CHUNK, words), group)
             for distance in range(1, members.size):
                 member = after(members.me, distance, members.size)
                 for i in range(first, last, step):
-                    send(call, me * words + i, word(source + member * apart, nelems, i), members, member)
+                    send(call, members.me * words + i, word(source + member * apart, nelems, i), member)
         all_have_sent(group)
-        for low in range(part.first * CHUNK, words, part.step * CHUNK):
+        for low in range(task.first * CHUNK, words, task.step * CHUNK):
             first, last, step = share_of(low, min(low + CHUNK, words), group)
             for i in range(first, last, step):
-                own = word(source + me * apart, nelems, i)
-                put(dest, nelems, i, rounded(total(call, own, i, words, members)))
+                own = word(source + members.me * apart, nelems, i)
+                put(dest, nelems, i, rounded(total(call, own, i, words)))
 
     return work
 
 
 _WORKS = {"all_reduce": _all_reduce, "all_gather": _all_gather, "reduce_scatter": _reduce_scatter}
-
-
-@functools.cache
-def all_reduce(dtype: str) -> Any:
-    """Return the device function of an all-reduce by all work-groups of a launch."""
-    work, routine = _all_reduce(Forms.of(dtype)), call_id_of("all_reduce_work_group", dtype)
-
-    @compiled
-    def run(workspace, dest, source, nelems, group):
-        members, here = members_in(workspace), address_of(workspace)
-        call, part = begin(here, workspace.size, members.size), part_of(here, group)
-        if calls_match(call, routine, nelems, part, members, group):
-            work(call, address_of(dest), address_of(source), nelems, part, here, members, group)
-        end(here, group)
-
-    return run
 
 
 def _add_rms_norm(forms: Forms) -> Any:
@@ -439,42 +461,44 @@ def _add_rms_norm(forms: Forms) -> Any:
     word, put, total = forms.word, forms.put, forms.total
 
     @compiled
-    def send_row(call, arrays, nelems, row, words, members, group):
+    def send_row(task, words, row, group):
+        call, nelems = task.call, task.nelems
         first, last, step = share_of(row * words, (row + 1) * words, group)
         for i in range(first, last, step):
-            send_to_others(call, members.me * words_in(nelems, lanes) + i, word(arrays.source, nelems, i), members)
+            send_to_others(call, call.members.me * words_in(nelems, lanes) + i, word(task.source, nelems, i))
 
     @compiled
-    def add_row(call, arrays, nelems, row, words, members, group):
+    def add_row(task, arrays, row, group):
         """Sum a row over the members, add it to the residual, and return the sum of the squares of this share of it."""
-        first, last, step = share_of(row * words, (row + 1) * words, group)
+        nelems, residual = task.nelems, arrays.residual
+        first, last, step = share_of(row * arrays.words, (row + 1) * arrays.words, group)
         whole, squares = words_in(nelems, lanes), np.float32(0)
         for i in range(first, last, step):
-            sums = total(call, word(arrays.source, nelems, i), i, whole, members)
-            result = rounded(add(sums, numbers(word(arrays.residual, nelems, i))))
-            put(arrays.residual, nelems, i, result)
+            sums = total(task.call, word(task.source, nelems, i), i, whole)
+            result = rounded(add(sums, numbers(word(residual, nelems, i))))
+            put(residual, nelems, i, result)
             squares += dot(numbers(result), numbers(result))
         return squares
 
     @compiled
-    def norm_row(arrays, nelems, row, words, scale, group):
+    def norm_row(task, arrays, row, scale, group):
         """Multiply a row of the residual by ``scale`` and the weights."""
+        nelems, words = task.nelems, arrays.words
         first, last, step = share_of(row * words, (row + 1) * words, group)
         for i in range(first, last, step):
             weight = numbers(word(arrays.weight, nelems, i - row * words))
             product = multiply(numbers(word(arrays.residual, nelems, i)), weight)
-            put(arrays.dest, nelems, i, rounded(scaled(product, scale)))
+            put(task.dest, nelems, i, rounded(scaled(product, scale)))
 
     @compiled
-    def work(call, arrays, nelems, rows, part, members, group):
-        words = words_in(nelems, lanes) // rows.count
-        for row in range(part.first, rows.count, part.step):
-            send_row(call, arrays, nelems, row, words, members, group)
+    def work(task, arrays, rows, group):
+        for row in range(task.first, rows.count, task.step):
+            send_row(task, arrays.words, row, group)
         all_have_sent(group)
-        for row in range(part.first, rows.count, part.step):
-            squares = add_row(call, arrays, nelems, row, words, members, group)
+        for row in range(task.first, rows.count, task.step):
+            squares = add_row(task, arrays, row, group)
             scale = np.float32(1) / math.sqrt(group_float_sum(group, squares) * rows.inverse + rows.eps)
-            norm_row(arrays, nelems, row, words, scale, group)
+            norm_row(task, arrays, row, scale, group)
 
     return work
 
@@ -485,14 +509,47 @@ def add_rms_norm_kernel(dtype: str) -> Any:
 
     Its arguments are ``workspace, dest, source, residual, weight, nelems``, and those of `Rows`.
     """
-    work, routine = _add_rms_norm(Forms.of(dtype)), call_id_of("Communicator.all_reduce_add_rms_norm", dtype)
+    forms = Forms.of(dtype)
+    work, lanes, routine = _add_rms_norm(forms), forms.words.lanes, "Communicator.all_reduce_add_rms_norm"
+    this = call_id_of(routine, dtype)
 
     def all_reduce_add_rms_norm(item: kapi.NdItem, workspace, dest, source, residual, weight, nelems, rows: Rows):
-        group, members, here = item.get_group(), members_in(workspace), address_of(workspace)
-        call, part = begin(here, workspace.size, members.size), part_of(here, group)
-        if calls_match(call, routine, nelems, part, members, group):
-            arrays = Addresses(address_of(dest), address_of(source), address_of(residual), address_of(weight))
-            work(call, arrays, nelems, rows, part, members, group)
-        end(here, group)
+        group = item.get_group()
+        task = begin(workspace, dest, source, nelems, group)
+        if calls_match(task, this, group):
+            words = words_in(nelems, lanes) // rows.count
+            work(task, NormArrays(address_of(residual), address_of(weight), words), rows, group)
+        end(task, group)
 
     return kernel(of_fields(all_reduce_add_rms_norm))
+
+
+# ---- the device form of ``ishmem.inference.all_reduce_work_group``
+
+
+_DTYPES = {"float32": "float32", "float16": "float16", "int16": "bfloat16", "uint16": "bfloat16"}
+_ALL_REDUCE = number("all_reduce_work_group")
+
+_workspace_words = compiled(layout.workspace_words)
+
+
+@device(inference.all_reduce_work_group)
+def _all_reduce_work_group(dest, source, workspace, group):
+    routine = "all_reduce_work_group"
+    type_checks.may_wait(routine)
+    type_checks.array(routine, "dest", dest, tuple(_DTYPES))
+    type_checks.array(routine, "source", source, tuple(_DTYPES))
+    type_checks.array(routine, "workspace", workspace, ("int64",))
+    type_checks.contiguous(routine, dest=dest, source=source)
+    type_checks.same_dtype(dest, source)
+    dtype = _DTYPES[str(source.dtype)]
+    run, lanes = collective("all_reduce", dtype, routine), Forms.of(dtype).words.lanes
+
+    def reduce_message(dest, source, workspace, group):
+        one_shot_words = load_word(address_of(workspace) + ONE_SHOT)
+        needed = _workspace_words(words_in(source.size, lanes), members_in(workspace).size, one_shot_words)
+        fit = have_room(_ALL_REDUCE, dest, source, -1, source.size, SIZES) and fits(_ALL_REDUCE, workspace, -1, needed)
+        if fit and source.size:  # a call without words would not tell that the others have completed the one before
+            run(workspace, dest, source, source.size, group)
+
+    return reduce_message

@@ -9,7 +9,9 @@ import collections
 import functools
 import inspect
 import weakref
-from typing import Any, Callable
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any, Callable, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -32,9 +34,57 @@ I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 SCOPE_AND_MASK = ["__spv.Scope.Flag", "__spv.MemorySemanticsMask.Flag"]
 
 
+class Code(NamedTuple):
+    """What an intrinsic emits code with: the target, LLVM's builder, and the signature of the call."""
+
+    context: Any
+    builder: Any
+    signature: Any
+
+    def cast(self, value: Any, place: int, kind: Any) -> Any:
+        """Emit the conversion of argument number ``place``, which is ``value``, to a type; return the result."""
+        return self.context.cast(self.builder, value, self.signature.args[place], kind)
+
+    def pointer(self, address: Any, kind: Any) -> Any:
+        """Emit a pointer to an element of an LLVM type in device memory, from its address."""
+        return self.builder.inttoptr(address, kind.as_pointer(GLOBAL))
+
+    def array(self, kind: Any, value: Any = None) -> Any:
+        """Return the fields of an array of a type: those of ``value``, or a new array's."""
+        made = self.context.make_array(kind)
+        return made(self.context, self.builder) if value is None else made(self.context, self.builder, value)
+
+    def tuple_of(self, values: Any) -> Any:
+        """Emit the tuple that the intrinsic returns."""
+        return self.context.make_tuple(self.builder, self.signature.return_type, values)
+
+    def zero(self) -> Any:
+        """Return zero in the type that the intrinsic returns."""
+        return self.context.get_constant_null(self.signature.return_type)
+
+
 def device_intrinsic(function: Callable[..., Any]) -> Any:
-    """Make ``function`` a numba intrinsic for the device target."""
-    return intrinsic(target=TARGET)(function)
+    """Make an intrinsic for the device target, a function in kernels whose code is emitted where it is called.
+
+    Args:
+        function: Takes the types of the arguments, and returns the signature and ``emit(code, *values)``, which emits
+            a call into a `Code` and returns the result; None for no result.
+    """
+
+    def typing(_context: Any, *kinds: Any) -> Any:
+        signature, emit = function(*kinds)
+
+        def lower(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            result = emit(Code(context, builder, signature), *values)
+            return context.get_dummy_value() if result is None else result
+
+        return signature, lower
+
+    parameters = inspect.signature(function).parameters.values()
+    first = inspect.Parameter("_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    functools.update_wrapper(typing, function)
+    typing.__signature__ = inspect.Signature([first, *parameters])  # type: ignore[attr-defined]
+    return intrinsic(target=TARGET)(typing)
 
 
 registered: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -81,11 +131,29 @@ def _recorded(choose: Callable[..., Any], routine: str = "") -> Callable[..., An
     def recorded(*arguments: Any, **named: Any) -> Any:
         binding.options()  # the constants of ``kernels.options`` have values in a job only
         implementation = choose(*arguments, **named)
+        if implementation is not None and arguments and not implementation.__code__.co_argcount:
+            parameters = inspect.signature(choose).parameters
+            implementation = written(choose, [*parameters.values()], [f"return {implementation()}"], {})
         if name and implementation is not None:
             origins[implementation] = Origin(name, arguments, named)
         return implementation
 
     return recorded
+
+
+def written(
+    like: Callable[..., Any], parameters: Sequence[inspect.Parameter], lines: Sequence[str], scope: dict[str, Any]
+) -> Callable[..., Any]:
+    """Return a function of these parameters and lines, with the name of another one.
+
+    numba wants the parameters of each function, so it is made from text.
+    """
+    text = [f"def {like.__name__}({', '.join(each.name for each in parameters)}):", *(f" {line}" for line in lines)]
+    exec(compile("\n".join(text), __file__, "exec"), scope)
+    made: FunctionType = scope[like.__name__]
+    made.__defaults__ = tuple(each.default for each in parameters if each.default is not each.empty)
+    made.__module__, made.__qualname__, made.__doc__ = like.__module__, like.__qualname__, like.__doc__
+    return made
 
 
 def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
@@ -128,8 +196,9 @@ def device_function(choose: Callable[..., Any]) -> Any:
     """Make a device function whose implementation is chosen by the argument types.
 
     Args:
-        choose: Takes the types and returns the implementation, a function with the same parameters. Its name, signature
-            and docstring become those of the device function.
+        choose: Takes the types and returns the implementation, a function with the same parameters, or one without
+            parameters that returns a constant. The name, signature and docstring of ``choose`` become those of the
+            device function.
     """
 
     def stub(*_arguments: Any) -> Any:
@@ -153,67 +222,58 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 @device_intrinsic
-def address_of(_context: Any, array: Any) -> Any:
+def address_of(array: Any) -> Any:
     """Return the address of an array's first element."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        struct = context.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.ptrtoint(struct.data, I64)
-
-    return types.int64(array), code
+    return types.int64(array), lambda code, value: code.builder.ptrtoint(code.array(array, value).data, I64)
 
 
 @device_intrinsic
-def item_bytes(_context, array):
+def item_bytes(array):
     """Return the size in bytes of an element of an array, or of a scalar, as a compile-time constant.
 
     ``array.itemsize`` is not constant. With a constant, index to offset is a shift: a Max has no 64-bit multiplication.
     """
+    return types.int64(array), lambda code, _array: I64(size_in(code, getattr(array, "dtype", array)))
 
-    def code(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
-        return I64(context.get_abi_sizeof(context.get_data_type(getattr(array, "dtype", array))))
 
-    return types.int64(array), code
+def size_in(code: Code, kind: Any) -> int:
+    """Return the size in bytes of an element of a type in device memory."""
+    return int(code.context.get_abi_sizeof(code.context.get_data_type(kind)))
 
 
 @device_intrinsic
-def zero_of(_context, array):
+def zero_of(array):
     """Return zero in the dtype of an array, or of a scalar."""
-
-    def code(context: Any, builder: Any, signature: Any, _arguments: Any) -> Any:
-        return context.get_constant_null(signature.return_type)
-
-    return getattr(array, "dtype", array)(array), code
+    return getattr(array, "dtype", array)(array), lambda code, _array: code.zero()
 
 
 @device_intrinsic
-def at_address(_context: Any, array: Any, address: Any) -> Any:
+def at_address(array: Any, address: Any) -> Any:
     """Return a view with the shape and dtype of ``array`` whose first element is at ``address``."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        make = context.make_array(signature.args[0])
-        old, new = make(context, builder, arguments[0]), make(context, builder)
-        cgutils.copy_struct(new, old)
-        new.data = builder.inttoptr(arguments[1], new.data.type)
+    def emit(code: Code, value, address):
+        new = code.array(array)
+        cgutils.copy_struct(new, code.array(array, value))
+        new.data = code.builder.inttoptr(address, new.data.type)
         return new._getvalue()
 
-    return array(array, types.int64), code
+    return array(array, types.int64), emit
 
 
 @device_intrinsic
-def without_elements(_context: Any, array: Any) -> Any:
+def without_elements(array: Any) -> Any:
     """Return an array of the type of ``array`` without elements and memory."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        make = context.make_array(signature.args[0])
-        old, new = make(context, builder, arguments[0]), make(context, builder)
-        cgutils.copy_struct(new, old)
+    def emit(code: Code, value):
+        new = code.array(array)
+        cgutils.copy_struct(new, code.array(array, value))
         new.data, new.nitems = cgutils.get_null_value(new.data.type), I64(0)
         if array.ndim:
-            new.shape = cgutils.pack_array(builder, [I64(0)] * array.ndim)
+            new.shape = cgutils.pack_array(code.builder, [I64(0)] * array.ndim)
         return new._getvalue()
 
-    return array(array), code
+    return array(array), emit
 
 
 WORDS = {8: types.uint8, 16: types.uint16, 32: types.uint32, 64: types.uint64, 128: types.complex128}
@@ -225,147 +285,132 @@ def _word_like(dtype: Any) -> Any:
 
 
 @device_intrinsic
-def as_words(_context, array):
+def as_words(array):
     """Return an array on the same memory whose elements are words of the same width, of one axis if it is contiguous.
 
     Code that only moves elements is then compiled once for each width, not for each dtype and number of axes.
     """
     flat = array.layout == "C" and array.ndim > 1
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        old = context.make_array(array)(context, builder, arguments[0])
-        new = context.make_array(signature.return_type)(context, builder)
-        changed = {"data": builder.bitcast(old.data, new.data.type)}
+    def emit(code: Code, value):
+        old, new = code.array(array, value), code.array(code.signature.return_type)
+        changed = {"data": code.builder.bitcast(old.data, new.data.type)}
         if flat:
-            changed["shape"] = cgutils.pack_array(builder, [old.nitems])
-            changed["strides"] = cgutils.pack_array(builder, [old.itemsize])
+            changed["shape"] = cgutils.pack_array(code.builder, [old.nitems])
+            changed["strides"] = cgutils.pack_array(code.builder, [old.itemsize])
         cgutils.copy_struct(new, old, repl=changed)
         return new._getvalue()
 
-    return array.copy(dtype=_word_like(array.dtype), ndim=1 if flat else array.ndim)(array), code
+    return array.copy(dtype=_word_like(array.dtype), ndim=1 if flat else array.ndim)(array), emit
 
 
-def _element_pointer(context: Any, builder: Any, address: Any, dtype: Any) -> Any:
-    return builder.inttoptr(address, context.get_data_type(dtype).as_pointer(GLOBAL))
+def _element_at(code: Code, address: Any, dtype: Any) -> Any:
+    """Emit the pointer to an element of a dtype."""
+    return code.pointer(address, code.context.get_data_type(dtype))
 
 
 @device_intrinsic
-def load(_context: Any, address: Any, like: Any) -> Any:
+def load(address: Any, like: Any) -> Any:
     """Return the element at an address, in the dtype of the array or scalar ``like``."""
     dtype = getattr(like, "dtype", like)
 
-    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        pointer = _element_pointer(context, builder, arguments[0], dtype)
-        return context.unpack_value(builder, dtype, pointer)
+    def emit(code: Code, address, _like):
+        return code.context.unpack_value(code.builder, dtype, _element_at(code, address, dtype))
 
-    return dtype(types.int64, like), code
+    return dtype(types.int64, like), emit
 
 
 @device_intrinsic
-def store(_context: Any, address: Any, like: Any, value: Any) -> Any:
+def store(address: Any, like: Any, value: Any) -> Any:
     """Store ``value`` at an address, as an element of the dtype of the array or scalar ``like``."""
     dtype = getattr(like, "dtype", like)
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _element_pointer(context, builder, arguments[0], dtype)
-        context.pack_value(builder, dtype, context.cast(builder, arguments[2], signature.args[2], dtype), pointer)
-        return context.get_dummy_value()
+    def emit(code: Code, *values):
+        pointer = _element_at(code, values[0], dtype)
+        code.context.pack_value(code.builder, dtype, code.cast(values[2], 2, dtype), pointer)
 
-    return types.void(types.int64, like, value), code
+    return types.void(types.int64, like, value), emit
 
 
 @device_intrinsic
-def load_element(_context: Any, base: Any, index: Any, like: Any) -> Any:
+def load_element(base: Any, index: Any, like: Any) -> Any:
     """Return element ``index`` of the array that begins at address ``base``, in the dtype of ``like``.
 
     The index is added by the load itself, so the compiler computes the base address once per loop, or once per hardware
     thread.
     """
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.unpack_value(builder, like.dtype, _element(context, builder, signature, arguments, like.dtype))
+    def emit(code: Code, *values):
+        return code.context.unpack_value(code.builder, like.dtype, _indexed(code, values, like.dtype))
 
-    return like.dtype(types.int64, index, like), code
+    return like.dtype(types.int64, index, like), emit
 
 
 @device_intrinsic
-def store_element(_context: Any, base: Any, index: Any, like: Any, value: Any) -> Any:
+def store_element(base: Any, index: Any, like: Any, value: Any) -> Any:
     """Store ``value`` as element ``index`` of the array that begins at address ``base``; see `load_element`."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _element(context, builder, signature, arguments, like.dtype)
-        converted = context.cast(builder, arguments[3], signature.args[3], like.dtype)
-        context.pack_value(builder, like.dtype, converted, pointer)
-        return context.get_dummy_value()
+    def emit(code: Code, *values):
+        pointer = _indexed(code, values, like.dtype)
+        code.context.pack_value(code.builder, like.dtype, code.cast(values[3], 3, like.dtype), pointer)
 
-    return types.void(types.int64, index, like, value), code
+    return types.void(types.int64, index, like, value), emit
 
 
-def _element(context: Any, builder: Any, signature: Any, arguments: Any, dtype: Any) -> Any:
-    index = context.cast(builder, arguments[1], signature.args[1], types.int64)
-    return builder.gep(_element_pointer(context, builder, arguments[0], dtype), [index])
+def _indexed(code: Code, values: Any, dtype: Any) -> Any:
+    """Emit the pointer to an element, of which the first two of the values are the base address and the index."""
+    index = code.cast(values[1], 1, types.int64)
+    return code.builder.gep(_element_at(code, values[0], dtype), [index])
 
 
 @device_intrinsic
-def bytes_of(_context: Any, elements: Any) -> Any:
+def bytes_of(elements: Any) -> Any:
     """Return the size in bytes of a tuple of elements, as a compile-time constant."""
-
-    def code(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:
-        return I64(elements.count * context.get_abi_sizeof(context.get_data_type(elements.dtype)))
-
-    return types.int64(elements), code
+    return types.int64(elements), lambda code, _elements: I64(elements.count * size_in(code, elements.dtype))
 
 
 @device_intrinsic
-def move(_context: Any, word: Any, to: Any, origin: Any) -> Any:
+def move(word: Any, to: Any, origin: Any) -> Any:
     """Copy a word, a tuple of integers, by one load and one store; both addresses are aligned to its size."""
     size = word.count * word.dtype.bitwidth // 8
     moved = ir.VectorType(I32, size // 4) if size > 8 else ir.IntType(8 * size)
 
-    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        pointer = moved.as_pointer(GLOBAL)
-        value = builder.load(builder.inttoptr(arguments[2], pointer), align=size)
-        builder.store(value, builder.inttoptr(arguments[1], pointer), align=size)
-        return context.get_dummy_value()
+    def emit(code: Code, *values):
+        value = code.builder.load(code.pointer(values[2], moved), align=size)
+        code.builder.store(value, code.pointer(values[1], moved), align=size)
 
-    return types.void(word, types.int64, types.int64), code
+    return types.void(word, types.int64, types.int64), emit
 
 
 @device_intrinsic
-def move_block(_context: Any, count: Any, unit: Any, to: Any, origin: Any) -> Any:
+def move_block(count: Any, unit: Any, to: Any, origin: Any) -> Any:
     """Copy ``count`` units as `move` does; they are all loaded before the first one is stored."""
     number, size = literal_value(count), literal_value(unit)
     word = ir.VectorType(I32, size // 4)
 
-    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        to, origin = (builder.inttoptr(address, word.as_pointer(GLOBAL)) for address in arguments[2:])
+    def emit(code: Code, *given):
+        builder, to, origin = code.builder, *(code.pointer(address, word) for address in given[2:])
         values = [builder.load(builder.gep(origin, [I64(i)]), align=size) for i in range(number)]
         for i, value in enumerate(values):
             builder.store(value, builder.gep(to, [I64(i)]), align=size)
-        return context.get_dummy_value()
 
-    return types.void(count, unit, types.int64, types.int64), code
+    return types.void(count, unit, types.int64, types.int64), emit
 
 
 @device_intrinsic
-def load_word(_context: Any, address: Any) -> Any:
+def load_word(address: Any) -> Any:
     """Load the int64 at an address by a plain load, ordered only by earlier fences and atomics."""
-
-    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.load(builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL)))
-
-    return types.int64(types.int64), code
+    return types.int64(types.int64), lambda code, address: code.builder.load(code.pointer(address, I64))
 
 
 @device_intrinsic
-def store_word(_context: Any, address: Any, value: Any) -> Any:
+def store_word(address: Any, value: Any) -> Any:
     """Store an int64 at an address by a plain store, which the next release publishes."""
 
-    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        builder.store(arguments[1], builder.inttoptr(arguments[0], I64.as_pointer(GLOBAL)))
-        return context.get_dummy_value()
+    def emit(code: Code, address, value):
+        code.builder.store(value, code.pointer(address, I64))
 
-    return types.void(types.int64, types.int64), code
+    return types.void(types.int64, types.int64), emit
 
 
 class VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
@@ -386,67 +431,59 @@ class VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
         buf[-1] = buf[-1].replace("store ", "store volatile ", 1)
 
 
-def volatile(builder: Any, address: Any, kind: Any) -> Any:
-    """Emit a volatile load of an integer at an address."""
-    loaded = VolatileLoad(builder.block, builder.inttoptr(address, kind.as_pointer(GLOBAL)))
-    loaded.align = kind.width // 8
+def emit_volatile_load(builder: Any, pointer: Any) -> Any:
+    """Emit a volatile load of an integer; return the integer."""
+    loaded = VolatileLoad(builder.block, pointer)
+    loaded.align = loaded.type.width // 8
     builder._insert(loaded)
     return loaded
 
 
-@device_intrinsic
-def load_volatile(_context, address):
-    """Return the int64 at an address by a volatile load."""
-
-    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return volatile(builder, arguments[0], I64)
-
-    return types.int64(types.int64), code
-
-
-@device_intrinsic
-def store_volatile(_context, address, value):
-    """Store an int64 at an address by a volatile store."""
-
-    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        _store(builder, *arguments)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), code
-
-
-@device_intrinsic
-def store_tuple_volatile(_context, address, values):
-    """Store the int64 of a tuple one after another from an address on, each by a volatile store."""
-
-    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        for number, value in enumerate(cgutils.unpack_tuple(builder, arguments[1])):
-            _store(builder, builder.add(arguments[0], I64(8 * number)), value)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, values), code
-
-
-def _store(builder: Any, address: Any, value: Any) -> None:
-    stored = VolatileStore(builder.block, value, builder.inttoptr(address, I64.as_pointer(GLOBAL)))
+def emit_volatile_store(builder: Any, value: Any, pointer: Any) -> None:
+    """Emit a volatile store of an int64."""
+    stored = VolatileStore(builder.block, value, pointer)
     stored.align = 8
     builder._insert(stored)
 
 
 @device_intrinsic
-def opaque(_context: Any, value: Any) -> Any:
+def load_volatile(address):
+    """Return the int64 at an address by a volatile load."""
+    return types.int64(types.int64), lambda code, address: emit_volatile_load(code.builder, code.pointer(address, I64))
+
+
+@device_intrinsic
+def store_volatile(address, value):
+    """Store an int64 at an address by a volatile store."""
+
+    def emit(code: Code, address, value):
+        emit_volatile_store(code.builder, value, code.pointer(address, I64))
+
+    return types.void(types.int64, types.int64), emit
+
+
+@device_intrinsic
+def store_tuple_volatile(address, values):
+    """Store the int64 of a tuple one after another from an address on, each by a volatile store."""
+
+    def emit(code: Code, address, words):
+        for number, word in enumerate(cgutils.unpack_tuple(code.builder, words)):
+            place = code.builder.add(address, I64(8 * number))
+            emit_volatile_store(code.builder, word, code.pointer(place, I64))
+
+    return types.void(types.int64, values), emit
+
+
+@device_intrinsic
+def opaque(value: Any) -> Any:
     """Return ``value``, hidden from the optimizer, which then moves no code across a loop exit that depends on it."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = cgutils.alloca_once(builder, I64)
-        number = context.cast(builder, arguments[0], signature.args[0], types.int64)
-        stored, loaded = VolatileStore(builder.block, number, place), VolatileLoad(builder.block, place)
-        stored.align = loaded.align = 8
-        builder._insert(stored)
-        builder._insert(loaded)
-        return loaded
+    def emit(code: Code, hidden):
+        place = cgutils.alloca_once(code.builder, I64)
+        emit_volatile_store(code.builder, code.cast(hidden, 0, types.int64), place)
+        return emit_volatile_load(code.builder, place)
 
-    return types.int64(value), code
+    return types.int64(value), emit
 
 
 def spirv_call(builder: Any, name: str, kinds: list[Any], result: Any, arguments: list[Any]) -> Any:
@@ -461,21 +498,19 @@ def spirv_call(builder: Any, name: str, kinds: list[Any], result: Any, arguments
 
 
 @device_intrinsic
-def group_barrier(_context: Any, group: Any) -> Any:
+def group_barrier(group: Any) -> Any:
     """Wait for all work-items of a group, and order what they do in global memory; nothing to do if it is None.
 
     `kernel_api.group_barrier` orders local memory, too, by a fence of its own; no operation of ishmem uses any.
     """
     scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
 
-    def code(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
-        if isinstance(group, types.NoneType):
-            return context.get_dummy_value()
+    def emit(code: Code, _group):
         operands = [I32(scope), I32(WORK_GROUP), I32(memory_orders.Order.SEQ_CST | CROSS_WORKGROUP)]
-        spirv_call(builder, "ControlBarrier", [types.int32] * 3, ir.VoidType(), operands)
-        return context.get_dummy_value()
+        if not isinstance(group, types.NoneType):
+            spirv_call(code.builder, "ControlBarrier", [types.int32] * 3, ir.VoidType(), operands)
 
-    return types.void(group), code
+    return types.void(group), emit
 
 
 def _narrow(builder: Any, component: Any) -> Any:
@@ -512,33 +547,33 @@ def work_item_number(builder: Any) -> Any:
 
 
 @device_intrinsic
-def work_item(_context):
+def work_item():
     """Return a number that no other work-item of the launch has."""
-    return types.int64(), lambda _context, builder, _signature, _arguments: work_item_number(builder)
+    return types.int64(), lambda code: work_item_number(code.builder)
 
 
 @device_intrinsic
-def rank_in(_context, group):
+def rank_in(group):
     """Return the linear id of this work-item in ``group``, a work-group or a sub-group; 0 if ``group`` is None."""
 
-    def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+    def emit(code: Code, _group):
         if isinstance(group, SubGroupType):
-            return sub_group_place(builder)[0]
-        return _rank(builder, group.ndim) if hasattr(group, "ndim") else I64(0)
+            return sub_group_place(code.builder)[0]
+        return _rank(code.builder, group.ndim) if hasattr(group, "ndim") else I64(0)
 
-    return types.int64(group), code
+    return types.int64(group), emit
 
 
 @device_intrinsic
-def size_of(_context, group):
+def size_of(group):
     """Return the number of work-items in ``group``, a work-group or a sub-group; 1 if ``group`` is None."""
 
-    def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+    def emit(code: Code, _group):
         if isinstance(group, SubGroupType):
-            return sub_group_place(builder)[1]
-        return _size(builder, group.ndim) if hasattr(group, "ndim") else I64(1)
+            return sub_group_place(code.builder)[1]
+        return _size(code.builder, group.ndim) if hasattr(group, "ndim") else I64(1)
 
-    return types.int64(group), code
+    return types.int64(group), emit
 
 
 def _summed(builder: Any, group: Any, name: str, kind: Any, number: Any, operation: int = REDUCE) -> Any:
@@ -551,12 +586,11 @@ def _summed(builder: Any, group: Any, name: str, kind: Any, number: Any, operati
 def _group_sum(name: str, kind: Any, operation: int = REDUCE) -> Any:
     """Make the intrinsic that sums values of a type over the work-items of a group."""
 
-    def group_sum(_context, group, value):
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            number = context.cast(builder, arguments[1], signature.args[1], kind)
-            return _summed(builder, group, name, kind, number, operation)
+    def group_sum(group, value):
+        def emit(code: Code, _group, number):
+            return _summed(code.builder, group, name, kind, code.cast(number, 1, kind), operation)
 
-        return kind(group, value), code
+        return kind(group, value), emit
 
     return device_intrinsic(group_sum)
 
@@ -575,16 +609,16 @@ group_float_sum = _group_sum("GroupFAdd", types.float32)
 
 
 @device_intrinsic
-def from_one(_context, group, value):
+def from_one(group, value):
     """Return the integer or truth value that one work-item of a group has; the others pass 0. ``group`` may be None."""
 
-    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+    def emit(code: Code, _group, own):
         if isinstance(group, types.NoneType):
-            return arguments[1]
-        number = context.cast(builder, arguments[1], value, types.int64)
-        return context.cast(builder, _summed(builder, group, "GroupIAdd", types.int64, number), types.int64, value)
+            return own
+        number = _summed(code.builder, group, "GroupIAdd", types.int64, code.cast(own, 1, types.int64))
+        return code.context.cast(code.builder, number, types.int64, value)
 
-    return value(group, value), code
+    return value(group, value), emit
 
 
 def literal_value(kind: Any) -> int:

@@ -18,13 +18,14 @@ from .atomic_instructions import atomic_load_word
 from .intrinsics import (
     I32,
     I64,
+    Code,
     compiled,
     device_function,
     device_intrinsic,
+    emit_volatile_load,
     load_volatile,
     store_tuple_volatile,
     store_volatile,
-    volatile,
 )
 from .spec_constants import violation_record, wait_record
 
@@ -35,14 +36,14 @@ SPINS = POLLS - 1
 
 
 @device_intrinsic
-def poll_limit(_context):
+def poll_limit():
     """Return the number of polls after which a wait is recorded, as an int32; 1 after a loss."""
 
-    def code(_context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
-        at = builder.add(spec_constants.emit(builder, "wait"), I64(LOST))
-        return builder.sub(I32(POLLS), volatile(builder, at, I32))
+    def emit(code: Code):
+        at = code.builder.add(spec_constants.emit(code.builder, "wait"), I64(LOST))
+        return code.builder.sub(I32(POLLS), emit_volatile_load(code.builder, code.pointer(at, I32)))
 
-    return types.int32(), code
+    return types.int32(), emit
 
 
 @compiled
@@ -61,19 +62,15 @@ def must_end_wait():
 
 
 @device_intrinsic
-def decremented(_context, polls):
+def decremented(polls):
     """Return an int32 minus 1; numba computes with 64 bits, for which a GPU needs several instructions."""
-    return types.int32(polls), lambda _context, builder, _signature, arguments: builder.sub(arguments[0], I32(1))
+    return types.int32(polls), lambda code, number: code.builder.sub(number, I32(1))
 
 
 @device_intrinsic
-def is_zero(_context, polls):
+def is_zero(polls):
     """Return whether an int32 is 0."""
-
-    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.icmp_signed("==", arguments[0], I32(0))
-
-    return types.boolean(polls), code
+    return types.boolean(polls), lambda code, number: code.builder.icmp_signed("==", number, I32(0))
 
 
 def make_word_poll(lacks: Any) -> Any:
@@ -99,14 +96,10 @@ _KIND, _SEEN, _WANTED, _CMP, _ELEMENT, _PE, _UNSIGNED = map(KernelWait.at, Kerne
 
 
 @device_intrinsic
-def words_of(_context, site):
+def words_of(site):
     """Return the words of a call site; zeros if it is unknown."""
-    result = types.UniTuple(types.int64, WORDS)
-    if type_checks.absent(site):
-        return result(site), lambda context, builder, _signature, _arguments: context.make_tuple(
-            builder, result, [I64(0)] * WORDS
-        )
-    return result(site), lambda _context, _builder, _signature, arguments: arguments[0]
+    known = not type_checks.absent(site)
+    return types.UniTuple(types.int64, WORDS)(site), lambda code, words: words if known else code.zero()
 
 
 @compiled
@@ -186,7 +179,7 @@ def record_member_wait(pe, number, place, site, recorded):
 def record_begun_call(site):
     """Store the words of the collective call that this PE's kernels begin, if they are known."""
     if type_checks.absent(site):
-        return lambda site: None
+        return lambda: None
     return lambda site: store_begun_call(site)
 
 

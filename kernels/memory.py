@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from numba.core import ir, types
-from numba.core.rewrites import Rewrite, register_rewrite
+from numba.core.rewrites import register_rewrite
 from numba.core.typing.npydecl import parse_dtype
 from numba.extending import overload
 
@@ -16,13 +16,13 @@ from ishmem.common.violations import ALIGN, number
 from ishmem.dpex.front_end import COMPILER
 
 from . import type_checks
-from .call_sites import constant_of
 from .forms import form
 from .front_end import TARGET
-from .intrinsics import address_of, at_address, compiled, device, device_intrinsic, require, without_elements
+from .intrinsics import Code, address_of, at_address, compiled, device, device_intrinsic, require, without_elements
 from .options import CHECK
 from .peers import on_peer
 from .proxy import is_mapped, itemsize
+from .rewrites import AssignmentRewrite, constant_of
 from .runtime_checks import allowed, report
 
 PTR, VIEW = number("ptr"), number("view")
@@ -53,23 +53,21 @@ form(memory.ptr, _check_ptr, _ptr)
 
 
 @device_intrinsic
-def _is_nothing(_context, value):
+def _is_nothing(value):
     """Return whether an array, or None or an array, is None or what `ptr` returns in its place, which has no memory."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        (kind,), (array,) = signature.args, arguments
-        if not isinstance(kind, types.Optional):
-            return _has_no_memory(context, builder, kind, array)
-        optional = context.make_helper(builder, kind, array)
-        absent = builder.not_(optional.valid)
-        return builder.or_(absent, _has_no_memory(context, builder, kind.type, optional.data))
+    def emit(code: Code, array):
+        if not isinstance(value, types.Optional):
+            return _has_no_memory(code, code.array(value, array))
+        optional = code.context.make_helper(code.builder, value, array)
+        absent = code.builder.not_(optional.valid)
+        return code.builder.or_(absent, _has_no_memory(code, code.array(value.type, optional.data)))
 
-    return types.boolean(value), code
+    return types.boolean(value), emit
 
 
-def _has_no_memory(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.icmp_unsigned("==", data, data.type(None))
+def _has_no_memory(code: Code, array: Any) -> Any:
+    return code.builder.icmp_unsigned("==", array.data, array.data.type(None))
 
 
 def _is_array(kind: Any) -> bool:
@@ -108,23 +106,14 @@ def _view(a, dtype):
 
 
 @register_rewrite("before-inference")
-class ViewOfModule(Rewrite):  # type: ignore[misc]
+class ViewOfModule(AssignmentRewrite):
     """Replaces ``ishmem.view`` by the function: numba allows an attribute of that name for arrays and numbers only."""
 
-    def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:
-        """Find the statements of a block that take the function from a module."""
-        self._block = block
-        self._found = {each for each in block.find_insts(ir.Assign) if _is_view(func_ir, each.value)}
-        return bool(self._found)
-
-    def apply(self) -> Any:
-        """Return the block with the function."""
-        block = self._block.copy()
-        block.body = [
-            ir.Assign(ir.Global("view", memory.view, each.loc), each.target, each.loc) if each in self._found else each
-            for each in block.body
-        ]
-        return block
+    def replacement(self, statement: Any) -> list[Any] | None:
+        """Return the assignment of the function, if a statement gets it from a module; else None."""
+        if not _is_view(self.func_ir, statement.value):
+            return None
+        return [ir.Assign(ir.Global("view", memory.view, statement.loc), statement.target, statement.loc)]
 
 
 def _is_view(func_ir: Any, value: Any) -> bool:

@@ -26,7 +26,7 @@ from ishmem.common.shared_numbers import HELD
 from ishmem.common.violations import ROWS, number as number_of
 from ishmem.runtime.kernel_extension import kernel_factory
 
-from .copy import WIDEST, copy_bytes, copy_wide, is_wide
+from .copy import WIDEST, copy_by_group, copy_wide, is_wide
 from .float_words import UNIT_BYTES, add, float_words, scaled, weighted_sum
 from .forms import of_fields
 from .front_end import kernel, kernel_api as kapi, kernel_of_copies
@@ -192,16 +192,10 @@ def make_list(words, topk_idx, sizes, chosen, at, group):
 
 
 @compiled
-def copy_part(to, origin, nbytes, group):
-    """Copy the share of a work-item to another address."""
-    copy_bytes(to, origin, nbytes, rank_in(group), size_of(group))
-
-
-@compiled
 def put_part(to, origin, nbytes, pe, group):
     """Put the share of a work-item to a PE; both addresses are those on this PE. `set_flag_after_puts` completes it."""
     if not PROXIED or reachable(pe):
-        copy_part(to + peer_delta(pe), origin, nbytes, group)
+        copy_by_group(to + peer_delta(pe), origin, nbytes, group)
     elif rank_in(group) == 0 and nbytes:
         start_by_proxy(1 | HELD, pe, Move(to, origin, 0, 0, nbytes, 1), Workers(0, 1))
 
@@ -217,7 +211,7 @@ def copy_tokens(to, apart, tokens, length, origin, nbytes, group):
     """Copy the rows of the tokens of the list at an address to addresses that are ``apart`` bytes from each other."""
     if not is_wide(to | apart, origin, nbytes):
         for i in range(length):
-            copy_part(to + i * apart, origin + token_at(tokens, i) * nbytes, nbytes, group)
+            copy_by_group(to + i * apart, origin + token_at(tokens, i) * nbytes, nbytes, group)
     elif rank_in(group) < nbytes // WIDEST:  # most work-items of a large group have nothing to do
         for i in range(length):
             copy_wide(to, origin + token_at(tokens, i) * nbytes, nbytes, group)
@@ -239,7 +233,7 @@ def copy_rows(to, to_apart, origin, apart, length, nbytes, group):
     """Copy rows between addresses that are ``to_apart`` and ``apart`` bytes from each other."""
     if not is_wide(to | to_apart, origin | apart, nbytes):
         for i in range(length):
-            copy_part(to + i * to_apart, origin + i * apart, nbytes, group)
+            copy_by_group(to + i * to_apart, origin + i * apart, nbytes, group)
     elif rank_in(group) < nbytes // WIDEST:
         for _ in range(length):
             copy_wide(to, origin, nbytes, group)

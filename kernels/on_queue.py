@@ -23,10 +23,10 @@ def _kernel(name: str) -> Any:
     """Return the kernel of one work-item that calls a routine."""
     routine = getattr(ishmem, name)
 
-    def sync(item: kapi.Item, anchor, team):
+    def plain(item: kapi.Item, anchor, team):
         routine()
 
-    def sync_team(item: kapi.Item, anchor, team):
+    def of_team(item: kapi.Item, anchor, team):
         routine(team)
 
     def without_result(item: kapi.Item, array, first, second, last):
@@ -38,9 +38,14 @@ def _kernel(name: str) -> Any:
     def with_indices(item: kapi.Item, ivars, cmp, values, status, ret, indices):
         ret[0] = routine(ivars, indices, cmp, values, status)
 
-    if name.startswith(("wait_until_some", "wait_until_any", "signal_wait")):
-        return kernel(with_indices if "some" in name else with_result)
-    return kernel(without_result if name.startswith(("wait", "signal")) else sync_team if name == "team_sync" else sync)
+    bodies = {
+        "barrier_all": plain, "sync_all": plain, "fence": plain, "quiet": plain, "team_sync": of_team,
+        "signal_set": without_result, "signal_add": without_result, "signal_wait_until": with_result,
+        "wait_until": without_result, "wait_until_all": without_result, "wait_until_all_vector": without_result,
+        "wait_until_any": with_result, "wait_until_any_vector": with_result,
+        "wait_until_some": with_indices, "wait_until_some_vector": with_indices,
+    }  # fmt: skip
+    return kernel(bodies[name])
 
 
 @functools.cache

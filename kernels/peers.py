@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
 from numba.core import types
 
 from ishmem.common.layout import LINE, TWIN, Regions, TeamRecord
@@ -60,11 +59,8 @@ def _route(builder: Any, place: Any) -> Any:
 def _of_number(emit: Any) -> Any:
     """Make the intrinsic that applies ``emit`` to an integer."""
 
-    def typing(_context: Any, number: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> ir.Value:
-            return emit(builder, context.cast(builder, arguments[0], signature.args[0], types.int64))
-
-        return types.int64(number), code
+    def typing(number: Any) -> Any:
+        return types.int64(number), lambda code, value: emit(code.builder, code.cast(value, 0, types.int64))
 
     return device_intrinsic(typing)
 

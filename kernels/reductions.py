@@ -14,9 +14,10 @@ from ishmem import reductions
 from ishmem.common.type_tables import REDUCTIONS
 
 from .barrier import await_line, next_number
-from .collective_calls import ALIGN, Call, count_of, end_phase, enter, part_of, register
+from .collective_calls import ALIGN, count_of, end_phase, enter, part_of, register, with_count
 from .combining import (
     ELEMENT,
+    Reduction,
     arrays,
     combined,
     is_half,
@@ -88,48 +89,40 @@ def move_tiles(kind, members, tiles, address, nbytes, workers):
 
 
 @compiled
-def direct(sample, call, nbytes, members, group):
+def reduce_directly(reduction, group):
     """Combine this PE's part of large arrays by direct loads and stores."""
+    sample, dest, source, nbytes, _team, members = reduction
     first, end = part_of(nbytes, members.size, members.me)
-    sources, dests = arrays(call.source + first, members), arrays(call.dest + first, members)
+    sources, dests = arrays(source + first, members), arrays(dest + first, members)
     reduce_blocks(sample, sources, dests, end - first, workers_of(group), members)
 
 
 @compiled
-def by_tiles(sample, call, nbytes, members, group):
+def reduce_by_tiles(reduction, group):
     """Combine this PE's part of large arrays in tiles, which the proxy moves where needed."""
+    sample, dest, source, nbytes, team, members = reduction
     first, end = part_of(nbytes, members.size, members.me)
-    at, apart, room = tiles_of(call.team, members.size)
+    at, apart, room = tiles_of(team, members.size)
     tiles, workers = tiles_at(at, apart, members), workers_of(group)
     for low in range(first, end, room):
         n = min(room, end - low)
-        move_tiles(GET, members, tiles, call.source + low, n, workers)
+        move_tiles(GET, members, tiles, source + low, n, workers)
         group_sync(group)
         reduce_blocks(sample, tiles, tiles, n, workers, members)
         group_sync(group)
-        move_tiles(PUT, members, tiles, call.dest + low, n, workers)
+        move_tiles(PUT, members, tiles, dest + low, n, workers)
 
 
 @compiled
-def reduce_flat(sample, call, nbytes, members, group):
+def reduce_flat(reduction, group):
     """Combine this PE's part of large arrays, and put the results to all members, without regard to nodes."""
-    if PROXIED and (not LEVELS or spans_nodes(call.team)):
-        by_tiles(sample, call, nbytes, members, group)
+    if PROXIED and (not LEVELS or spans_nodes(reduction.team)):
+        reduce_by_tiles(reduction, group)
     else:
-        direct(sample, call, nbytes, members, group)
+        reduce_directly(reduction, group)
 
 
 # ---- tiles
-
-
-@compiled
-def row_call(call, row):
-    """Return the call of a row of tiles."""
-    to, origin = row_of(call, row, row)
-    return Call(
-        call.routine, call.dtype, to, call.nelems, origin, call.nelems, call.itemsize, call.nelems,
-        call.root, 1, 1, call.team,
-    )  # fmt: skip
 
 
 @compiled
@@ -138,7 +131,8 @@ def reduce_rows(sample, call, rows, members, group):
     nbytes = call.nelems * call.itemsize
     if PROXIED:
         for row in range(rows):
-            reduce_flat(sample, row_call(call, row), nbytes, members, group)
+            to, origin = row_of(call, row, row)
+            reduce_flat(Reduction(sample, to, origin, nbytes, call.team, members), group)
             group_sync(group)
     else:
         first, step, end, workers = shares_of(rows, nbytes, workers_of(group))
@@ -148,10 +142,9 @@ def reduce_rows(sample, call, rows, members, group):
 
 
 @compiled
-def reduce_tile(sample, call, flow, group, site):
+def reduce_tile(sample, call, group):
     """Run a reduction of 2-D tiles (``ishmem.tiles``); return 0, or -1 when this PE is not in the team."""
-    record_begun_call(site)
-    status, rows = enter_tile(call, flow, group)
+    status, rows = enter_tile(call, group)
     if status > 0:
         reduce_rows(sample, call, rows, members_of(call.team), group)
         end_phase(group, call.team)
@@ -188,55 +181,48 @@ def reduce_element(sample, call, members, site):
 
 
 @compiled
-def of_size(call, count):
-    """Return a call with another number of elements."""
-    return Call(
-        call.routine, call.dtype, call.dest, call.dest_size, call.source, call.source_size, call.itemsize, count,
-        call.root, call.dst, call.sst, call.team,
-    )  # fmt: skip
-
-
-@compiled
-def reduce(sample, call, flow, group, site):
+def reduce(sample, call, group, site):
     """Run a reduction or scan; return 0, or -1 when this PE is not in the team."""
     if not CHECK and not COPIES_BY_PROXY and not is_scan(sample) and is_team(call.team):
         members = members_of(call.team)
-        count = count_of(call, flow, members.size)
+        count = count_of(call, members.size)
         if count == 1:
             group_sync(group)
             if rank_in(group) == 0:
                 reduce_element(sample, call, members, site)
             group_sync(group)
             return 0
-        call = of_size(call, opaque(count))
+        call = with_count(call, opaque(count))
     record_begun_call(site)
     by_nodes = LEVELS and not is_scan(sample) and not is_half(sample) and is_team(call.team) and spans_nodes(call.team)
     if LEVELS and by_nodes:
-        count = count_of(call, flow, members_of(call.team).size)
+        count = count_of(call, members_of(call.team).size)
         if count * call.itemsize <= max_payload():
-            return reduce_small(sample, call, count, flow, group)
-    status, count = enter(call, flow, group)
+            return reduce_small(sample, call, count, group)
+    status, count = enter(call, group)
     if status > 0:
-        members, nbytes = members_of(call.team), count * call.itemsize
+        nbytes = count * call.itemsize
+        reduction = Reduction(sample, call.dest, call.source, nbytes, call.team, members_of(call.team))
         if nbytes <= max_payload():
-            reduce_slots(sample, call, nbytes, members, group)
+            reduce_slots(reduction, group)
         elif LEVELS and by_nodes:
-            reduce_large(sample, call, nbytes, members, group)
+            reduce_large(reduction, group)
         else:
-            reduce_flat(sample, call, nbytes, members, group)
+            reduce_flat(reduction, group)
         if nbytes > max_payload():
             end_phase(group, call.team)
     return min(status, 0)
 
 
 @compiled
-def reduce_slots(sample, call, nbytes, members, group):
+def reduce_slots(reduction, group):
     """Combine the blocks that have come with the rendezvous."""
-    slots = slots_of(call.team, 1)
+    sample, dest, _source, nbytes, team, members = reduction
+    slots = slots_of(team, 1)
     needed = (members.me + 1 if is_scan(sample) else members.size) * nbytes
-    fetch_from_leader(call.team, blocks_at(call.team, slots), needed, group)
-    sources = tiles_at(blocks_at(call.team, slots), block_step(nbytes), members)
-    reduce_blocks(sample, sources, own_array(call.dest, members), nbytes, workers_of(group), members)
+    fetch_from_leader(team, blocks_at(team, slots), needed, group)
+    sources = tiles_at(blocks_at(team, slots), block_step(nbytes), members)
+    reduce_blocks(sample, sources, own_array(dest, members), nbytes, workers_of(group), members)
     group_sync(group)
 
 

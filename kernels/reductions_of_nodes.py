@@ -21,8 +21,8 @@ from ishmem.common.call_id import REFUSED
 from .barrier import next_number
 from .collective_calls import ALIGN, end_phase, id_of, part_of, put_small_blocks
 from .combining import ELEMENT, Blocks, combined, load_units, reduce_blocks, store_units, zero_units
-from .copy import copy_bytes
-from .intrinsics import bytes_of, compiled, rank_in, size_of
+from .copy import copy_by_group, copy_bytes
+from .intrinsics import bytes_of, compiled, rank_in
 from .nodes import nodes_of, pe_in, step_at
 from .peers import on_peer
 from .proxy import GET, PUT, copy_by_proxy
@@ -93,17 +93,17 @@ def combine_nodes(sample, nodes, members, nbytes, meeting, same, group):
 
 
 @compiled
-def reduce_small(sample, call, count, flow, group):
+def reduce_small(sample, call, count, group):
     """Run a reduction of small blocks in a team of this PE that spans nodes; return 0.
 
     Model: tests/models/small_reductions.pml.
     """
     nodes, members, nbytes, same = nodes_of(call.team), members_of(call.team), count * call.itemsize, True
-    call_id = id_of(call, count, flow, members.size)
+    call_id = id_of(call, count, members.size)
     group_sync(group)
     if rank_in(group) == 0:
         if call_id != REFUSED:
-            put_small_blocks(members, slots_of(call.team, 0), call, count, flow, True)
+            put_small_blocks(members, slots_of(call.team, 0), call, count, True)
         next_number(call.team)
     group_sync(group)
     meeting = meeting_of(call.team, call_id, count)
@@ -117,7 +117,7 @@ def reduce_small(sample, call, count, flow, group):
         same = may_go_on(call.team, members, call_id, count, same)
     if group_broadcast(group, same):
         total = meeting.blocks + nodes.total * block_step(nbytes) + distance_to_table(call.team)
-        copy_bytes(call.dest, total, nbytes, rank_in(group), size_of(group))
+        copy_by_group(call.dest, total, nbytes, group)
     group_sync(group)
     return 0
 
@@ -140,18 +140,20 @@ class Tiles(NamedTuple):
 
 
 @compiled
-def distance_to_leader(nodes, call):
+def distance_to_leader(nodes, dest):
     """Return how many bytes ``dest`` of this node's leader is away from that of this PE."""
-    return on_peer(call.dest, pe_in(nodes.near, 0)) - call.dest
+    return on_peer(dest, pe_in(nodes.near, 0)) - dest
 
 
 @compiled
-def on_node(sample, call, nodes, begin, count, workers):
+def combine_on_node(reduction, nodes, begin, count, workers):
     """Combine ``count`` elements of the members on this node; the leader gets the result."""
-    item, like, to = call.itemsize, zero_units(sample, ELEMENT), on_peer(call.dest, pe_in(nodes.near, 0))
+    sample = reduction.sample
+    like, to = zero_units(sample, ELEMENT), on_peer(reduction.dest, pe_in(nodes.near, 0))
+    item = bytes_of(like)
     first, step, end = work_item_share(count, workers.rank, workers.width)
     for i in range(begin + first, begin + end, step):
-        origin = call.source + i * item
+        origin = reduction.source + i * item
         total = load_units(on_peer(origin, pe_in(nodes.near, 0)), 0, like)
         for place in range(1, nodes.n_near):
             total = combined(sample, total, load_units(on_peer(origin, pe_in(nodes.near, place)), 0, like))
@@ -174,16 +176,17 @@ def add_nodes(sample, first, last, own, at, tiles, nbytes, workers):
 
 
 @compiled
-def between_nodes(sample, call, nbytes, nodes, members, group):
+def combine_between_nodes(reduction, nodes, group):
     """Combine this PE's part of the results of all nodes; the leaders get the result."""
-    workers, to_leader = workers_of(group), distance_to_leader(nodes, call)
-    many, first_tile = min(nodes.count, AT_ONCE), tiles() + tile_bytes() * call.team
+    sample, dest, _source, nbytes, team, members = reduction
+    workers, to_leader = workers_of(group), distance_to_leader(nodes, dest)
+    many, first_tile = min(nodes.count, AT_ONCE), tiles() + tile_bytes() * team
     size = tile_bytes() // (many + 1) // ALIGN * ALIGN
     places = Tiles(first_tile, size, first_tile + many * size)
     low, end = part_of(nbytes, members.size, members.me)
     ticket = -1
     while low < end:
-        n, at = min(size, end - low), call.dest + low
+        n, at = min(size, end - low), dest + low
         for first in range(0, nodes.count, many):
             last = min(first + many, nodes.count)
             await_ticket(get_tiles(nodes, first, last, at, places, n, workers))
@@ -197,15 +200,16 @@ def between_nodes(sample, call, nbytes, nodes, members, group):
 
 
 @compiled
-def reduce_large(sample, call, nbytes, members, group):
+def reduce_large(reduction, group):
     """Reduce large arrays of a team that spans nodes."""
-    nodes, workers, item = nodes_of(call.team), workers_of(group), call.itemsize
+    sample, dest, _source, nbytes, team, _members = reduction
+    nodes, workers, item = nodes_of(team), workers_of(group), bytes_of(zero_units(sample, ELEMENT))
     first, end = part_of(nbytes, nodes.n_near, nodes.index)
-    on_node(sample, call, nodes, first // item, (end - first) // item, workers)
-    end_phase(group, call.team)
-    between_nodes(sample, call, nbytes, nodes, members, group)
-    end_phase(group, call.team)
-    at, to_leader = call.dest + first, distance_to_leader(nodes, call)
+    combine_on_node(reduction, nodes, first // item, (end - first) // item, workers)
+    end_phase(group, team)
+    combine_between_nodes(reduction, nodes, group)
+    end_phase(group, team)
+    at, to_leader = dest + first, distance_to_leader(nodes, dest)
     for place in range(1, nodes.n_near):
         there = on_peer(at, pe_in(nodes.near, place))
         copy_bytes(there, at + to_leader, end - first, workers.rank, workers.width)

@@ -16,9 +16,8 @@ text of the error.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from llvmlite import ir
 from numba.core import types
 
 from ishmem.common import call_id
@@ -26,19 +25,18 @@ from ishmem.common.call_id import DIFFERENT, REFUSED
 from ishmem.common.layout import FEW_MEMBERS, LINE, RENDEZVOUS_SLOT, RendezvousSlot
 from ishmem.common.violations import MISMATCH
 
-from . import type_checks
 from .atomic_instructions import memory_fence
 from .barrier import SEQUENCE, await_line, next_number, release
-from .copy import copy_bytes
+from .copy import copy_by_group
 from .intrinsics import (
+    I64,
+    Code,
     compiled,
-    device_function,
     device_intrinsic,
     from_one,
     group_barrier,
     load_word,
     rank_in,
-    size_of,
     store_word,
 )
 from .memory_orders import GROUP
@@ -83,14 +81,14 @@ def _header_bytes() -> int:
 
 
 @device_intrinsic
-def header_at(_context, slots, member):
+def header_at(slots, member):
     """Return the address of a member's header."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        index = context.cast(builder, arguments[1], signature.args[1], types.int64)
-        return builder.add(arguments[0], builder.mul(index, ir.IntType(64)(_header_bytes())))
+    def emit(code: Code, start, index):
+        distance = code.builder.mul(code.cast(index, 1, types.int64), I64(_header_bytes()))
+        return code.builder.add(start, distance)
 
-    return types.int64(types.int64, member), code
+    return types.int64(types.int64, member), emit
 
 
 @compiled
@@ -114,9 +112,9 @@ def block_step(nbytes):
 
 
 @device_intrinsic
-def max_payload(_context):
+def max_payload():
     """Return the size in bytes of the largest block that is sent with the rendezvous, in its slot."""
-    return types.int64(), lambda _context, _builder, _signature, _arguments: ir.IntType(64)(_slot_bytes() - PAYLOAD)
+    return types.int64(), lambda _code: I64(_slot_bytes() - PAYLOAD)
 
 
 group_fence = memory_fence(GROUP)
@@ -126,20 +124,15 @@ routine_of = compiled(call_id.routine_of)
 # ---- the calling work-group
 
 
-@device_function
+@compiled
 def group_sync(group):
     """Synchronize the group: order its work-items' earlier memory operations before their later ones.
 
     Model: tests/models/work_group.pml.
     """
-    if type_checks.absent(group):
-        return lambda group: None
-
-    def impl(group):
+    if group is not None:
         group_fence()
         group_barrier(group)
-
-    return impl
 
 
 @compiled
@@ -195,7 +188,7 @@ def fetch_from_leader(team, address, nbytes, group):
     """Copy a part of the slots from the leader of this node to the same place, in a team that spans nodes."""
     away = distance_to_table(team)
     if LEVELS and away:
-        copy_bytes(address, address + away, nbytes, rank_in(group), size_of(group))
+        copy_by_group(address, address + away, nbytes, group)
         group_sync(group)
 
 

@@ -62,7 +62,7 @@ def fits_dtype(array, value):
     """Return whether a number is a value of the dtype of an array; numbers that are not integers are converted."""
     dtype = array.dtype
     if type_checks.holds(dtype, value):
-        return lambda array, value: True
+        return lambda: True
     return lambda array, value: not (is_less(dtype(value), value) | is_less(value, dtype(value)))
 
 
@@ -113,12 +113,10 @@ def allowed(routine, array, pe, first, count):
 @device_function
 def are_pes(routine, pes):
     """Return whether a number, or all numbers of a tuple or an array, are PE numbers."""
-    if not CHECK:
-        return lambda routine, pes: True
+    if not CHECK or (isinstance(pes, types.BaseTuple) and not pes.count):
+        return lambda: True
     if isinstance(pes, types.Integer):
         return lambda routine, pes: _is_pe(routine, pes)
-    if isinstance(pes, types.BaseTuple) and not pes.count:
-        return lambda routine, pes: True
     if isinstance(pes, types.BaseTuple):  # no loop: LLVM makes a switch of an odd width of it, on which compilers crash
         return lambda routine, pes: _is_pe(routine, pes[0]) and are_pes(routine, pes[1:])
 
@@ -176,7 +174,7 @@ def have_room(routine, dest, source, pe, count, problem):
 def value_fits(routine, array, value):
     """Return whether a number to be stored is a value of an array's dtype."""
     if not CHECK or type_checks.holds(array.dtype, value):
-        return lambda routine, array, value: True
+        return lambda: True
     number, unsigned = RMA_TYPES.index(str(array.dtype)), int(not value.signed)
 
     def impl(routine, array, value):
@@ -196,7 +194,7 @@ def _option(name: str) -> Any:
     def is_member(routine, value):
         """Return whether the value of an integer is one of the constants; they have successive values."""
         if not CHECK or not isinstance(value, types.Integer):
-            return lambda routine, value: True
+            return lambda: True
 
         def impl(routine, value):
             if first <= value <= last:

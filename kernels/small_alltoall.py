@@ -23,9 +23,10 @@ from .work_division import Workers
 
 
 @compiled
-def by_aggregators(team, flow, nbytes):
+def by_aggregators(call, nbytes):
     """Return whether aggregators send blocks of ``nbytes`` bytes: a half of the slots holds what they send, or get."""
-    if not (LEVELS and flow.source_blocks and flow.dest_blocks and spans_nodes(team)) or nbytes > max_payload():
+    team, is_alltoall = call.team, call.flow.source_blocks and call.flow.dest_blocks
+    if not (LEVELS and is_alltoall and spans_nodes(team)) or nbytes > max_payload():
         return False
     return 2 * nodes_of(team).widest * nbytes <= members_of(team).size * max_payload()
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from ishmem.runtime import binding
 from ishmem.runtime.binding import FIRST, ProcessConstants
 
-from .front_end import SPIR_FUNC, TARGET, mangle
+from .front_end import SPIR_FUNC, mangle
+from .intrinsics import device_intrinsic
 
 
 def emit(builder: Any, field: str) -> Any:
@@ -33,11 +33,11 @@ def emit(builder: Any, field: str) -> Any:
 def _constant(field: str) -> Any:
     """Make the function that returns a field of `ProcessConstants` in kernels."""
 
-    def typing(_context: Any) -> Any:
+    def typing() -> Any:
         binding.process()  # refuses to compile outside a job
-        return types.int64(), lambda _context, builder, _signature, _arguments: emit(builder, field)
+        return types.int64(), lambda code: emit(code.builder, field)
 
-    return intrinsic(target=TARGET)(typing)
+    return device_intrinsic(typing)
 
 
 heap_base = _constant("heap")

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from numba.core import ir, types
-from numba.core.rewrites import Rewrite, register_rewrite
+from numba.core.rewrites import register_rewrite
 from numba.extending import typeof_impl
 
 from ishmem import memory, teams
@@ -19,10 +19,10 @@ from ishmem.teams import Team
 
 from . import type_checks
 from .atomic_instructions import atomic_load_word
-from .call_sites import constant_of
 from .forms import form, integers
 from .intrinsics import compiled, load_word, without_elements
 from .options import CHECK
+from .rewrites import AssignmentRewrite, constant_of
 from .runtime_checks import is_team_pe
 from .spec_constants import pe_count, team_records, this_pe
 
@@ -137,30 +137,13 @@ def _typeof(_team: Team, _context: Any) -> Any:
 
 
 @register_rewrite("before-inference")
-class TeamConstants(Rewrite):  # type: ignore[misc]
+class TeamConstants(AssignmentRewrite):
     """Replaces ``ishmem.TEAM_WORLD``, a global or closure variable that is a team, and its ``handle`` by the handle."""
 
-    def match(self, func_ir: Any, block: Any, _typemap: Any, _calltypes: Any) -> bool:
-        """Find the teams of a block."""
-        self._block = block
-        self._found: dict[Any, int] = {}
-        for statement in block.find_insts(ir.Assign):
-            team = _team(func_ir, statement.value)
-            if team is not None:
-                self._found[statement] = team.handle
-        return bool(self._found)
-
-    def apply(self) -> Any:
-        """Return the block with handles."""
-        block = self._block.copy()
-        block.body = [self._replaced(statement) for statement in block.body]
-        return block
-
-    def _replaced(self, statement: Any) -> Any:
-        if statement not in self._found:
-            return statement
-        loc = statement.loc
-        return ir.Assign(ir.Const(self._found[statement], loc), statement.target, loc)
+    def replacement(self, statement: Any) -> list[Any] | None:
+        """Return the assignment of the handle of a team, if a statement assigns a team; else None."""
+        team, loc = _team(self.func_ir, statement.value), statement.loc
+        return None if team is None else [ir.Assign(ir.Const(team.handle, loc), statement.target, loc)]
 
 
 def _team(func_ir: Any, value: Any) -> Team | None:

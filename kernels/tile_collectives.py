@@ -11,7 +11,6 @@ from ishmem.common.violations import NOT_SYMMETRIC, TILES
 from .collective_calls import ROOT, end_phase, is_member, pack_call
 from .copy import WIDEST, get_steps, put_steps
 from .intrinsics import compiled, rank_in
-from .long_waits import record_begun_call
 from .nodes import after
 from .options import CHECK
 from .peers import is_symmetric
@@ -36,16 +35,16 @@ def _has_memory(call, address, rows, step):
 
 
 @compiled
-def _tile_allowed(call, flow, size):
+def _tile_allowed(call, size):
     """Return whether the arguments of a call fit; report a violation if not."""
-    blocks = size if flow.dest_blocks else 1
+    blocks = size if call.flow.dest_blocks else 1
     apart = (call.dest_size < 2 or call.dst >= call.nelems) and (call.source_size < 2 or call.sst >= call.nelems)
     if call.nelems < 0 or not apart or call.dest_size != call.source_size * blocks:
         report(call.routine, TILES, blocks, 0, call.dest_size, 0, call.source_size)
         return False
     if not CHECK:
         return True
-    if flow.from_root and not is_team_pe(call.routine, ROOT, call.root, size):
+    if call.flow.from_root and not is_team_pe(call.routine, ROOT, call.root, size):
         return False
     return _has_memory(call, call.dest, call.dest_size, call.dst) and _has_memory(
         call, call.source, call.source_size, call.sst
@@ -53,12 +52,12 @@ def _tile_allowed(call, flow, size):
 
 
 @compiled
-def enter_tile(call, flow, group):
+def enter_tile(call, group):
     """Check and enter a call; return a status, as ``rendezvous.enter``, and the number of rows that this PE moves."""
     if not is_member(call):
         return -1, 0
     members, agreed = members_of(call.team), True
-    fits = _tile_allowed(call, flow, members.size)
+    fits = _tile_allowed(call, members.size)
     call_id = pack_call(call.routine, call.dtype, call.root, call.dst, call.sst) if fits else REFUSED
     group_sync(group)
     if rank_in(group) == 0:
@@ -87,13 +86,12 @@ def _transfer_rows(put, pe, call, rows, dest_row, group):
 
 
 @compiled
-def exchange_tile(sample, call, flow, group, site):
-    """Run a broadcast or fcollect of tiles."""
-    record_begun_call(site)
-    status, rows = enter_tile(call, flow, group)
+def exchange_tile(call, group):
+    """Run a broadcast or fcollect of tiles; return 0, or -1 when this PE is not in the team."""
+    status, rows = enter_tile(call, group)
     if status > 0:
         members = members_of(call.team)
-        if flow.from_root:
+        if call.flow.from_root:
             _transfer_rows(0, pe_of(members, call.root), call, rows, 0, group)
         else:
             for step in range(members.size):

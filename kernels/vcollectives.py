@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from llvmlite import ir
 from numba.core import types
 
 from ishmem import vcollectives
 from ishmem.common.call_id import REFUSED
+from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, OUTSIDE, UNEQUAL, WRONG_LENGTH, number
 
 from . import type_checks
-from .collective_calls import ROOT, call_of, end_phase, is_member, pack_call
+from .collective_calls import ROOT, call_of, end_phase, flow_of, is_member, pack_call
 from .copy import get_bytes, put_bytes
 from .forms import forms, integers
-from .intrinsics import compiled, device_intrinsic, load_word, rank_in
+from .intrinsics import I64, Code, compiled, device_intrinsic, load_word, rank_in
 from .nodes import after
 from .options import CHECK
 from .proxy import complete_before_flag, store_at
@@ -35,7 +35,7 @@ OFFSET, EXPECTED, SENT = range(0, 24, 8)
 ROOTED, DEST, SOURCE = map(LISTS.index, ("counts", "dest_counts", "source_counts"))
 """Numbers of the argument lists in violation reports."""
 
-ALLTOALLV = number("alltoallv")
+ALLTOALLV, ALLTOALLV_FLOW = number("alltoallv"), flow_of(COLLECTIVES["alltoallv"])
 PRIME = 1099511628211  # of the FNV hash
 
 # ---- lists of counts and displacements
@@ -54,20 +54,20 @@ class Blocks(NamedTuple):
 
 
 @device_intrinsic
-def blocks_of(_context, counts, displs):
+def blocks_of(counts, displs):
     """Return the `Blocks` of a list of counts and a list of displacements; ``displs`` may be None."""
 
-    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def emit(code: Code, *given):
         fields = []
-        for kind, array in zip(signature.args, given):
+        for kind, value in zip(code.signature.args, given):
             if type_checks.absent(kind):
-                fields += [ir.IntType(64)(0), ir.IntType(64)(NO_LIST)]
+                fields += [I64(0), I64(NO_LIST)]
             else:
-                struct = context.make_array(kind)(context, builder, array)
-                fields += [builder.ptrtoint(struct.data, ir.IntType(64)), struct.nitems]
-        return context.make_tuple(builder, signature.return_type, fields)
+                array = code.array(kind, value)
+                fields += [code.builder.ptrtoint(array.data, I64), array.nitems]
+        return code.tuple_of(fields)
 
-    return types.NamedUniTuple(types.int64, 4, Blocks)(counts, displs), code
+    return types.NamedUniTuple(types.int64, 4, Blocks)(counts, displs), emit
 
 
 @compiled
@@ -312,17 +312,17 @@ def _check(name: str, dest: Any, source: Any, team: Any, root: Any = 0, **lists:
 
 
 def _make_rooted(name: str, gathers: int) -> Any:
-    routine = number(name)
+    routine, flow = number(name), flow_of(COLLECTIVES[name])
 
     def rooted(dest, source, counts, root, group, displs=None, team=0):
-        call = call_of(routine, dest, source, None, root, (1, 1), team)
+        call = call_of(flow, routine, dest, source, None, root, (1, 1), team)
         return exchange_rooted(call, blocks_of(counts, displs), gathers, group)
 
     return rooted
 
 
 def _alltoallv(dest, source, dest_counts, source_counts, group, dest_displs=None, source_displs=None, team=0):
-    call = call_of(ALLTOALLV, dest, source, None, None, (1, 1), team)
+    call = call_of(ALLTOALLV_FLOW, ALLTOALLV, dest, source, None, None, (1, 1), team)
     return exchange_all(call, blocks_of(dest_counts, dest_displs), blocks_of(source_counts, source_displs), group)
 
 

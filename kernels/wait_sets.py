@@ -31,7 +31,7 @@ WAIT, TEST = map(number, ("wait_until_all, _any or _some", "test_all, _any or _s
 def ignored(status, i):
     """Return whether ``status`` excludes variable ``i`` from the set."""
     if type_checks.absent(status):
-        return lambda status, i: False
+        return lambda: False
     return lambda status, i: status[i] != 0
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from llvmlite import ir
 from numba.core import types
 
-from .intrinsics import I32, I64, compiled, device_intrinsic, rank_in, size_of
+from .intrinsics import I32, I64, Code, compiled, device_intrinsic, rank_in, size_of
 from .spec_constants import simd_width
 
 ROUGH = 16
@@ -37,13 +36,13 @@ def workers_of(group):
 
 
 @device_intrinsic
-def _quotient(_context: Any, dividend: Any, divisor: Any) -> Any:
+def _quotient(dividend: Any, divisor: Any) -> Any:
     """Return the quotient of two numbers below 2**32: a GPU divides 64-bit numbers in hundreds of instructions."""
 
-    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> ir.Value:
-        return builder.zext(builder.udiv(*(builder.trunc(each, I32) for each in arguments)), I64)
+    def emit(code: Code, *numbers):
+        return code.builder.zext(code.builder.udiv(*(code.builder.trunc(each, I32) for each in numbers)), I64)
 
-    return types.int64(types.int64, types.int64), code
+    return types.int64(types.int64, types.int64), emit
 
 
 @compiled

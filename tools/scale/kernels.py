@@ -111,11 +111,11 @@ class Rehearsal:
 
     def _collective(self) -> None:
         flow, count = collective_calls.flow_of(COLLECTIVES[self.routine]), self.size // _ITEM
-        call = collective_calls.Call(0, 0, _OWN, 0, _OWN, 0, _ITEM, count, 0, 1, 1, 0)
+        call = collective_calls.CollectiveCall(flow, 0, 0, _OWN, 0, _OWN, 0, _ITEM, count, 0, 1, 1, 0)
         if self.routine == "sum_reduce":
-            self._run(reduce_small, 0, call, count, flow, None)
+            self._run(reduce_small, 0, call, count, None)
         else:
-            self._run(collectives.exchange, 0, call, flow, None, None)
+            self._run(collectives.exchange, call, None)
 
     # ---- device functions as functions of Python
 
