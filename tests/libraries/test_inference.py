@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from common import CHECKING, dpex, dpnp, kapi
 from halves import as_bits, as_numbers, named
-from subprocesses import program, run_program
+from subprocesses import program, run_program, succeeded
 
 import ishmem
 from ishmem import inference
@@ -344,8 +344,7 @@ def test_a_far_pe(pool_with):
 def test_calls_of_the_driver():
     """Also of experts: a call submits one kernel, no copy, no barrier, and allocates nothing: the simulator says so."""
     traced = {"ISHMEM_DEVICE": "sim", "ISHMEM_SIM_TRACE": "2"}
-    done = run_program(program("calls_of_inference"), 1, env=traced, forked=False)
-    assert done.returncode == 0, done.stderr
+    done = succeeded(run_program(program("calls_of_inference"), 1, env=traced, forked=False))
     parts = (done.stdout + done.stderr).split("<begin>")[1:]
     assert len(parts) == 6
     for part in parts:

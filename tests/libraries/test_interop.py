@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch_library
 from common import dpex, dpnp, kapi, tensor
-from subprocesses import run_program
+from subprocesses import run_program, succeeded
 
 import ishmem
 from ishmem.testing import Pes
@@ -379,5 +379,4 @@ assert view.sum() == 12
 
 
 def test_a_view_outlives_the_job() -> None:
-    done = run_program(HELD, 1)
-    assert done.returncode == 0, done.stderr
+    succeeded(run_program(HELD, 1))

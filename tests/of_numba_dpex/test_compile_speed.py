@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from common import dpex, kapi
 from numba_dpex.core.descriptor import dpex_kernel_target
-from subprocesses import run_program
+from subprocesses import run_program, succeeded
 
 import ishmem
 from ishmem.dpex.front_end.numba_dpex import compilation
@@ -73,5 +73,4 @@ with ishmem.init():
 m = np.arange(6.0).reshape(2, 3)
 assert (numba.njit(lambda x, y: np.dot(x, y))(m, m.T) == m @ m.T).all()
 """
-    done = run_program(program, 1)
-    assert done.returncode == 0, done.stderr
+    succeeded(run_program(program, 1))

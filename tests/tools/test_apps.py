@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from subprocesses import program, run_command
+from subprocesses import program, run_command, succeeded
 
 import ishmem
 from ishmem.examples.apps import APPS, App, Run, Wrong, find
@@ -55,8 +55,7 @@ def test_two_nodes() -> None:
 @pytest.mark.slow("checks the programs that figures compare with")
 def test_programs_with_mpi4py_have_the_same_results() -> None:
     mpiexec = str(Path(sys.executable).with_name("mpiexec"))
-    done = run_command([mpiexec, "-n", "3", sys.executable, str(program("apps_with_mpi4py")), "gups", "isx"])
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_command([mpiexec, "-n", "3", sys.executable, str(program("apps_with_mpi4py")), "gups", "isx"]))
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["gups", "isx", "isx"]
 
 
@@ -70,8 +69,7 @@ def test_a_wrong_result_is_found() -> None:
 def test_demo(tmp_path: Path) -> None:
     picture = tmp_path / "heat.png"
     words = ["--rows", "20", "--columns", "30", "--tolerance", "0.1", "--output", str(picture)]
-    done = run_command([*ISHMEM, "demo", "jacobi", "-n", "2", *words])
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_command([*ISHMEM, "demo", "jacobi", "-n", "2", *words]))
     assert "bit for bit that of serial numpy\n" in done.stdout
     assert "heating" in done.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
