@@ -532,7 +532,7 @@ def test_finalize_completes_what_is_outstanding() -> None:
 
 @pytest.mark.parametrize("how", ["exit", "raise"])
 def test_a_pe_leaves_operations_outstanding(how: str) -> None:
-    """The PE that waits for it is told, if `ishmem run` does not end it before; neither crashes."""
+    """The PE that waits for it raises PeerLost, if `ishmem run` does not end it before; neither crashes."""
     done = run_program(program("pe_leaves_operations_on_queues"), 2, how)
     statuses = (1,) if how == "exit" else (1, 5)  # of whichever PE is first
     assert done.returncode in statuses and "SIGSEGV" not in done.stderr, done.stderr

@@ -359,7 +359,7 @@ def test_the_page_has_these_rows() -> None:
 
 
 @pytest.mark.slow("test_torch.py")
-def test_torch() -> None:
+def test_tensors_by_dlpack_and_host_views() -> None:
     """With torch of this Python, or the one that ``.ci/torch`` fetches, which is for numpy 1; its PEs have no MPI."""
     pool = Pes(2, torch_library.environment())
     try:

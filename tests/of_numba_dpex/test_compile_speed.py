@@ -34,7 +34,7 @@ def subtracts(item: kapi.Item, a):
 
 
 @pytest.mark.ishmem(1)
-def test_definitions() -> None:
+def test_compiling_adds_no_definitions_to_numba() -> None:
     """Compiling does not add definitions of mathematical functions to numba's tables."""
     context = dpex_kernel_target.target_context
     functions = {function for _, function, _ in compilation.dpnpimpl.registry.functions}

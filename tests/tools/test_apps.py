@@ -42,7 +42,7 @@ def test_results_are_those_of_the_reference(pes: Pes, name: str) -> None:
 
 
 @pytest.mark.slow("test_results_are_those_of_the_reference, on one node")
-def test_two_nodes() -> None:
+def test_results_on_two_nodes() -> None:
     pool = Pes(4, nodes=(2, 2))
     try:
         for app, result in pool.run(results_of, "isx")[0]:
@@ -66,7 +66,7 @@ def test_a_wrong_result_is_found() -> None:
 
 
 @pytest.mark.slow("test_results_are_those_of_the_reference")
-def test_demo(tmp_path: Path) -> None:
+def test_demo_checks_and_draws(tmp_path: Path) -> None:
     picture = tmp_path / "heat.png"
     words = ["--rows", "20", "--columns", "30", "--tolerance", "0.1", "--output", str(picture)]
     done = succeeded(run_command([*ISHMEM, "demo", "jacobi", "-n", "2", *words]))
@@ -75,7 +75,7 @@ def test_demo(tmp_path: Path) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_demo_of_wrong_words() -> None:
+def test_demo_refuses_wrong_words() -> None:
     done = run_command([*ISHMEM, "demo", "gup"])
     assert done.returncode == 2
     assert "no such application: gup; did you mean gups?" in done.stderr
@@ -86,7 +86,7 @@ def test_demo_of_wrong_words() -> None:
 
 
 @pytest.mark.slow("test_bench.py: the same runner")
-def test_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_applications_are_measured_beside_mpi4py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find("gups"), "scaled", lambda n: find("gups")(log2=7 + n))
     rows = [row for found in applications.measure(("gups",), (1, 2), 1, 0) for row in found]
     assert [row.reason for row in rows] == [""] * 8

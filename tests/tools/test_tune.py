@@ -136,7 +136,7 @@ def test_tune_measures_and_init_uses_it(tmp_path: Path) -> None:
     assert shown.stdout.count("(2097152, 'engine')] 'fcollect=mapped'") == 2, shown.stdout
 
 
-def test_bad_arguments(tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     wrong = {"--op shout": "'shout' is not tuned", "--pes two": "two", "--size 8X": "8X"}
     for options, said in wrong.items():
         done = run_command([sys.executable, "-m", "ishmem", "tune", "-o", str(tmp_path / "x.ini"), *options.split()])
