@@ -48,7 +48,7 @@ def run(particles: int, steps: int, cyclic: bool) -> float:
 
 
 def main() -> None:
-    """Run and say what it took."""
+    """Run on all PEs; PE 0 prints the energy and the seconds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--particles", type=int, default=8000)
     parser.add_argument("--steps", type=int, default=4)

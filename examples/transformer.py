@@ -335,7 +335,7 @@ def serial_tokens(weights: dict[str, np.ndarray], prompts: np.ndarray, count: in
 
 
 def generate(model: Parallel, count: int, direct: bool) -> None:
-    """Decode tokens, by replays of one recorded step or by calls; tell the time for each."""
+    """Decode tokens, by replays of one recorded step or by calls, and print the time of a step."""
     queue, run = model.x.sycl_queue, model.step
     if not direct:
         graph = ishmem.graph.Graph()

@@ -1,4 +1,4 @@
-"""What tests of the kernel cache ask either compiler: the key of a kernel, and which kernels are compiled."""
+"""For tests of the kernel cache, with either compiler: the key of a kernel, and which kernels are compiled."""
 
 from __future__ import annotations
 

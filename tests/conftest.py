@@ -129,7 +129,7 @@ def pes(ishmem_pes: Pes) -> Pes:
 
 @pytest.fixture(scope="module")
 def pool_with() -> Iterator[Callable[..., Pes]]:
-    """Returns PEs with settings, or on nodes; the tests of a module that ask for the same ones share them."""
+    """Gives a function that returns PEs with settings, or on nodes: the same PEs for the same arguments in a module."""
     pools: dict[str, Pes] = {}
 
     def pool(n: int, env: dict[str, str] | None = None, nodes: list[int] | None = None) -> Pes:

@@ -75,6 +75,12 @@ def run_command(
     return run_at_once([(command, {**os.environ, **(env or {})})], timeout, forked)[0]
 
 
+def succeeded(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """Return a process that has ended with status 0; raises AssertionError, with its output, if it has not."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
 def run_at_once(
     commands: Sequence[tuple[Sequence[str], dict[str, str]]], timeout: float, forked: bool = True
 ) -> list[subprocess.CompletedProcess[str]]:

@@ -33,7 +33,7 @@ def parse(arguments: list[str] | None = None) -> tuple[App, argparse.Namespace]:
 
 
 def report(app: App, result: Any, run: Run, output: Path) -> None:
-    """Check and draw a result, and say so."""
+    """Check a result against its reference and draw it; print the time and both outcomes."""
     print(f"{app.title}: {run.seconds:.3g} s on {run.n_pes} PEs, compilation included; {app.check(result)}")
     try:
         from matplotlib.figure import Figure

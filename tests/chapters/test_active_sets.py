@@ -112,7 +112,7 @@ def test_sets_overlap_and_may_be_made_anew(pes: Pes) -> None:
 
 @pytest.mark.ishmem(4, init=False)
 def test_members_that_disagree_raise() -> None:
-    """PE 2 asks only members that agree with it or never hear of it: it learns from PE 1."""
+    """PE 2 gets no message from a member that disagrees with it: PE 1 sends it the error."""
     asked = ((0, 1, 2), (0, 1, 3), (0, 1, 3), (3, 1, 1))
     said = [f"PE {pe}: start=0, stride=1, size={asked[pe][2]}" for pe in range(2)]
     first = {

@@ -356,7 +356,7 @@ def test_the_route_follows_the_device() -> None:
 
 
 def test_hosts_do_all_atomics_under_a_lock(pool_with) -> None:
-    """Where hosts do all atomics under a lock, no kernel asks them to. The settings are for the simulator."""
+    """Where hosts do all atomics under a lock, kernels send them no requests. The settings are for the simulator."""
     pool = pool_with(2, {"ISHMEM_SIM_HOST_ATOMICS": "0", "ISHMEM_SIM_PEERS": "access"})
     pool.run(test_the_route_follows_the_device)
     check_tickets(pool.run(everyone, 3, 3, 6))

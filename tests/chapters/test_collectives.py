@@ -470,7 +470,7 @@ def test_an_error_of_the_copy_engine_is_raised() -> None:
 
 @pytest.mark.ishmem([2, 3, 4])
 def test_pes_in_different_barriers_raise() -> None:
-    """A PE that calls another barrier raises, so do those that hear from it, and the team works afterwards."""
+    """A PE in another barrier raises, as do the PEs that get its messages; the team works afterwards."""
     turns = 3 * ishmem.n_pes()
     me, n = ishmem.my_pe(), ishmem.n_pes()
     on_one_node = ishmem.team_n_pes(ishmem.TEAM_SHARED) == n

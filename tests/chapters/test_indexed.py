@@ -172,7 +172,7 @@ def alone_get(item: kapi.Item, source, dest, indices, pe):  # type: ignore
 
 @pytest.mark.ishmem(1, env={"ISHMEM_CHECK": "1"})
 def test_kernels_check_indices() -> None:
-    """What only the run knows is told by the name of the routine, and moves nothing."""
+    """An index or a PE out of range is an error that names the routine; nothing moves."""
     a, local = ishmem.zeros(6, dtype="i4"), dpnp.ones(1, dtype="i4")
     for routine, kernel in (("ixput", alone_put), ("ixget", alone_get)):
         for index, pe, words in ((6, 0, "element 6 on"), (0, 9, "pe is 9")):

@@ -204,7 +204,7 @@ def check_kernel_cases(dtype: str, cases: list[tuple[int, int, int]]) -> None:
         same(result, c.expected())
 
 
-@pytest.mark.slow_cases("other types", "2pes-bool")
+@pytest.mark.slow_cases("other types", "2pes-bool", "2pes-int64", "2pes-float32")
 @pytest.mark.slow_types
 @pytest.mark.one_type("int16")
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
@@ -240,7 +240,7 @@ def check_group_cases(dtype: str, cases: list[tuple[int, int, int]], *groups: tu
             ishmem.free(result)
 
 
-@pytest.mark.slow_cases("other types", "2pes-bool")
+@pytest.mark.slow_cases("other types", "2pes-bool", "2pes-int64")
 @pytest.mark.slow_types
 @pytest.mark.one_type("float32")
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)

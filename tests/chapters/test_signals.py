@@ -223,6 +223,7 @@ def check_kernel(dtype: str, rounds: int, kind: str = "uint64") -> None:
     same(signals, np.array([rounds, 2 * rounds, rounds, top], kind))
 
 
+@pytest.mark.slow_cases("complex128", "2pes-float64")
 @pytest.mark.one_type("int32")
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float64", "complex128"])
 @pytest.mark.ishmem

@@ -268,6 +268,7 @@ def check_kernel(dtype: str, *groups: tuple[int, ...]) -> None:
             ishmem.free(result)
 
 
+@pytest.mark.slow_cases("uint8 and complex64", "2pes-bool", "2pes-int64")
 @pytest.mark.slow_types
 @pytest.mark.one_type("int16")
 @pytest.mark.parametrize("dtype", KERNEL_TYPES)
@@ -293,7 +294,7 @@ def move_transposed(item, put, get, source, pe):  # type: ignore
 MOVE_TRANSPOSED = both_forms(move_transposed)
 
 
-@pytest.mark.slow_cases("float64", "1pes-uint8")
+@pytest.mark.slow_cases("float64", "1pes-uint8", "2pes-uint8")
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3pes-")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])

@@ -105,7 +105,7 @@ def check_all(dtype: str, form: str, sizes: list[tuple[int, int]] = SIZES) -> No
             check_shape(dtype, rows, columns, shape, form, seed)
 
 
-@pytest.mark.slow_cases("the same by a work-group", "1pes-single")
+@pytest.mark.slow_cases("the same by a work-group", *(f"{n}pes-single" for n in (1, 2, 3, 4)))
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.parametrize("form", ["host", *MOVES])
 def test_tiles_of_each_size_and_team(form: str) -> None:
@@ -118,7 +118,7 @@ def test_tiles_of_each_type_on_the_host(dtype: str) -> None:
     check_all(dtype, "host", [(3, 7), (2, 129)])
 
 
-@pytest.mark.slow_cases("other types", "2pes-int64", "2pes-uint8")
+@pytest.mark.slow_cases("other types, and int32", "2pes-int64", "2pes-uint8", "2pes-float32")
 @pytest.mark.slow_types
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize("dtype", [each for each in KERNEL_TYPES if each not in HALVES])
@@ -171,7 +171,7 @@ def test_tiles_of_registered_memory(form: str) -> None:
 def test_tiles_without_access_to_peers(pool_with, mode: dict[str, Any]) -> None:
     pool = pool_with(3, **mode)
     for form in ("host", "group"):
-        pool.run(check_all, "float32", form, [(3, 7), (20, 129)])
+        pool.run(check_all, "int32", form, [(3, 7), (20, 129)])
     pool.run(test_tiles_of_registered_memory, "group")
 
 

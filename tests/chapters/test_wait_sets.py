@@ -20,7 +20,7 @@ def masks(count: int) -> list[np.ndarray]:
 
 
 def check_one(ivars: Any, cmp: Cmp, wanted: Any, held: np.ndarray, mask: Any, form: str) -> None:
-    """Compare every host routine with ``held``, which says what compares."""
+    """Compare every host routine with ``held``: whether each element satisfies the comparison."""
     among = np.ones(held.size, bool) if mask is None else np.asarray(mask) == 0
     hits = np.flatnonzero(held & among)
     call = {name: getattr(ishmem, name + form) for name in ("test_all", "test_any", "test_some")}
@@ -228,7 +228,7 @@ def test_kernel_table(dtype: str) -> None:
 
 @dpex.kernel
 def gather_in_kernel(item: kapi.NdItem, flags, data, rounds, status, indices, tally, results):  # type: ignore
-    """As ``gather``, by a group; every work-item notes in ``results`` what it was told."""
+    """As ``gather``, by a group; every work-item adds to ``results`` what its calls return."""
     me, n, group, mine = ishmem.my_pe(), ishmem.n_pes(), item.get_group(), item.get_local_linear_id()
     for r in range(1, rounds + 1):
         if mine == 0:

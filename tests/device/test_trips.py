@@ -117,7 +117,7 @@ def test_chapters(arc: Pes, chapter: str) -> None:
 LAYERS: dict[str, tuple[Any, ...]] = {
     "all_reduce": (test_inference.check_all_reduce, "float16", (7, 5001)),
     "all_gather and reduce_scatter": (test_inference.test_gather_and_scatter, "float32"),
-    "rms_norm": (test_inference.test_rms_norm, "float32"),
+    "rms_norm": (test_inference.test_all_reduce_with_rms_norm, "float32"),
     "experts": (test_moe.check_layers, "float32"),
     "experts with hooks": (test_moe.check_layers, "float32", ("random", "random"), True),
 }

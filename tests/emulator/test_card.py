@@ -1,5 +1,7 @@
-"""The emulated card: what asks for it, and what is told where it cannot be had. What needs Intel's driver is skipped
-where `.ci/card` has not put it."""
+"""The settings that choose an emulated card, and the errors where there is none.
+
+Tests that need Intel's driver are skipped where `.ci/card` has not put it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ def test_one_device_for_each_pe(cards: str, devices: int, wanted: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["a9", "b580:0", "b580:9", "b580,", "b580 lnl"])
-def test_unknown_card(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_card_is_refused(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ISHMEM_DEVICE", raising=False)
     monkeypatch.setenv(card.VARIABLE, wrong)
     with pytest.raises(ValueError, match=f"ISHMEM_CARD: got '{wrong}', allowed: b580, max1550, lnl"):
@@ -41,7 +43,7 @@ def test_unknown_card(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow("tests/tools/test_doctor.py")
-def test_missing_packages(tmp_path: Path) -> None:
+def test_missing_packages_are_named(tmp_path: Path) -> None:
     """The error and the doctor name the packages and how to get them."""
     if not card.emulator():
         pytest.skip("the emulator was not built")
@@ -55,7 +57,7 @@ def test_missing_packages(tmp_path: Path) -> None:
 
 @pytest.mark.slow("tests/job/test_faults.py")
 @ON_CARD
-def test_kernels_in_turn() -> None:
+def test_a_kernel_that_waits_for_a_later_one_is_reported() -> None:
     """A kernel that waits for a later one of its queue: the report names both."""
     command = (sys.executable, "-m", "ishmem", "run", "-n", "1", sys.executable, str(program("kernels_in_turn")), "one")
     done = run(*command, ISHMEM_CARD="b580", ISHMEM_SYMMETRIC_SIZE="16M", ISHMEM_TIMEOUT="10")
@@ -81,7 +83,7 @@ _NO_FAULTS = {
         ("wrong_flag_for_the_driver", {("ERROR_INVALID_ENUMERATION", "zeContextCreate")}),
     ],
 )
-def test_validation_layer(name: str, refused: set[tuple[str, str]]) -> None:
+def test_the_validation_layer_refuses_wrong_calls_only(name: str, refused: set[tuple[str, str]]) -> None:
     """The loader's validation layer and Intel's driver refuse no call of a job, and the layer refuses a wrong one."""
     folder = card.folder()
     if not folder or not (folder / "libze_validation_layer.so.1").exists():
@@ -117,7 +119,7 @@ ishmem.finalize()
 
 @pytest.mark.slow("one card")
 @ON_CARD
-def test_unlike_cards(tmp_path: Path) -> None:
+def test_each_pe_has_a_card_of_its_own(tmp_path: Path) -> None:
     """Each PE has one, though Intel's driver has two Level Zero drivers."""
     program = tmp_path / "unlike.py"
     program.write_text(_UNLIKE)
@@ -127,7 +129,7 @@ def test_unlike_cards(tmp_path: Path) -> None:
 
 
 @ON_CARD
-def test_set_too_late() -> None:
+def test_a_card_set_after_the_start_of_python_is_refused() -> None:
     code = "import os; os.environ['ISHMEM_CARD'] = 'b580'; import ishmem; ishmem.init()"
     assert "set ISHMEM_CARD before Python starts" in run(sys.executable, "-c", code).stderr
 
@@ -139,7 +141,7 @@ print(json.dumps([sys.argv, sys.orig_argv, sys.executable, sys.prefix, sys.stdin
 
 
 @ON_CARD
-def test_process_is_the_same() -> None:
+def test_a_process_on_a_card_is_like_any_other() -> None:
     """Arguments, interpreter, environment and input of the program are those of a process without a card."""
     command = [sys.executable, "-X", "utf8", "-c", _PROCESS, "one", "--two"]
     found = []
@@ -159,6 +161,6 @@ def test_children_are_on_the_card() -> None:
     assert simulated.stdout.split() == ["False", "False"]
 
 
-def test_one_of_sim_and_card() -> None:
+def test_sim_and_card_exclude_each_other() -> None:
     done = run(sys.executable, "-m", "ishmem", "run", "-n", "1", "--sim", "1", "--card", "b580", "-c", "pass")
     assert "--sim and --card: got both" in done.stderr

@@ -29,7 +29,7 @@ def test_no_count_has_grown(pes: int, name: str) -> None:
     assert {operation: what for operation, what in found.items() if what} == {}
 
 
-def test_what_has_grown() -> None:
+def test_more_of_a_count_is_growth() -> None:
     assert counts.grown(OWN, OWN) == []
     assert counts.grown(OWN, {"instructions": 11.0}) == []
     assert counts.grown(OWN, BARE) == ["1 fence, 0 before"]
@@ -37,7 +37,7 @@ def test_what_has_grown() -> None:
 
 
 @pytest.mark.parametrize(("more", "reached"), [({}, True), ({"instructions": 13.0}, False), ({"store": 1.0}, False)])
-def test_goal(more: dict[str, float], reached: bool) -> None:
+def test_goal_of_an_operation(more: dict[str, float], reached: bool) -> None:
     found = {"own": {**OWN, **more}, "bare": BARE}
     assert counts.reaches_goal(found) == reached
     row = counts.table({"b580": {"p": found}}).splitlines()[-1]
@@ -50,7 +50,7 @@ def test_the_page_has_the_table() -> None:
     assert counts.page_text(TABLE) in page
 
 
-def test_opencl_c() -> None:
+def test_opencl_c_is_compiled() -> None:
     code = opencl_c.compiled("kernel void one(global int* a) { *a = 1; }")
     assert code[:4] == bytes([3, 2, 0x23, 7])
     assert b"SPV_KHR_untyped_pointers" not in code

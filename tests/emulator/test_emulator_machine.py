@@ -34,7 +34,7 @@ def _library() -> Path:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_program(name: str, tmp_path: Path) -> None:
+def test_a_program_of_commands(name: str, tmp_path: Path) -> None:
     card = {"LD_PRELOAD": str(_library()), "ISHMEM_CARD": CARDS.get(name, "b580"), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-W", "ignore", card_programs.__file__, name]
     done = subprocess.run(command, env={**os.environ, **card}, capture_output=True, text=True, timeout=120)

@@ -37,14 +37,14 @@ def on_card(card: str, *command: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow_cases("fewer seeds", *(f"{card}-50-{module}" for card in SHOWN for module in FEW))
 @pytest.mark.parametrize("module", FEW)
 @pytest.mark.parametrize(("card", "seeds"), [("b580", 2), ("b580", 50), ("max1550", 50)])
-def test_programs(card: str, seeds: int, module: str) -> None:
+def test_missing_fences_are_shown(card: str, seeds: int, module: str) -> None:
     shown = SHOWN[card] if module == "order_programs.runner" else ()
     names = FEW[module] if seeds == 2 else shown
     done = on_card(card, "-m", module, str(seeds), *names)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_setting_is_checked() -> None:
+def test_a_wrong_setting_of_weak_memory_is_refused() -> None:
     code = "import dpnp; assert int(dpnp.arange(8).sum()) == 28"
     done = run(sys.executable, "-c", code, ISHMEM_CARD="b580", ISHMEM_CARD_MEMORY="weak")
     assert done.returncode == 0 and "ISHMEM_CARD_MEMORY=weak: write weak:SEED" in done.stderr, done

@@ -25,7 +25,7 @@ INTERFACE = {name: given for name, *given in map(str.split, LINES)}
 
 
 @pytest.mark.parametrize("name", INTERFACE)
-def test_interface(name: str) -> None:
+def test_parameters_are_those_of_deep_ep(name: str) -> None:
     """Names, order and defaults of parameters are those of DeepEP."""
     found = deep_ep
     for part in name.split("."):
@@ -160,13 +160,13 @@ def check_modes(modes=MODES):
 
 @pytest.mark.slow_cases("the same on other numbers of PEs", "1pes", "3pes", "4pes")
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_elastic() -> None:
+def test_tokens_of_elastic_buffers() -> None:
     check_modes()
 
 
-@pytest.mark.slow_cases("test_elastic, with smaller sizes", "2pes")
+@pytest.mark.slow_cases("test_tokens_of_elastic_buffers, with smaller sizes", "2pes")
 @pytest.mark.ishmem(2)
-def test_real_shape() -> None:
+def test_tokens_of_the_sizes_of_deep_ep() -> None:
     """The hidden size, experts and choices of DeepEP's tests."""
     n = ishmem.n_pes()
     buffer = deep_ep.ElasticBuffer(ishmem.TEAM_WORLD)
@@ -207,7 +207,7 @@ def test_without_a_wait_of_the_host() -> None:
 @pytest.mark.slow_cases("the same on other numbers of PEs", "1pes-", "3pes-")
 @pytest.mark.ishmem([1, 2, 3])
 @pytest.mark.parametrize("worst", [False, True])
-def test_legacy(worst) -> None:
+def test_tokens_of_buffers_of_v1(worst) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     given = [inputs(pe, n, 0.2) for pe in range(n)]
     numbers, topk_idx, weights = given[me]
@@ -245,7 +245,7 @@ def test_legacy(worst) -> None:
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3pes-")
 @pytest.mark.ishmem([2, 3])
 @pytest.mark.parametrize("hooks", [False, True])
-def test_low_latency(hooks) -> None:
+def test_tokens_of_low_latency_calls(hooks) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     given = [inputs(pe, n, 0.2) for pe in range(n)]
     x, topk_idx, weights = map(dpnp.asarray, given[me])
@@ -275,7 +275,7 @@ def test_low_latency(hooks) -> None:
 
 
 @pytest.mark.ishmem(2, exact=True)
-def test_errors() -> None:
+def test_wrong_arguments_are_refused() -> None:
     buffer, n = deep_ep.ElasticBuffer(ishmem.TEAM_WORLD, num_bytes=1 << 21), ishmem.n_pes()
     x, idx = dpnp.zeros((2, 8), dtype="f4"), dpnp.zeros((2, 1), dtype="i8")
     sizes = {"num_experts": n, "num_max_tokens_per_rank": 2}
@@ -312,21 +312,21 @@ def test_errors() -> None:
     buffer.destroy()
 
 
-@pytest.mark.slow("test_elastic, and test_chapters_on_nodes.py::test_chapter, on two nodes")
-def test_on_two_nodes(pool_with) -> None:
+@pytest.mark.slow("test_tokens_of_elastic_buffers, and test_chapters_on_nodes.py::test_chapter, on two nodes")
+def test_tokens_between_nodes(pool_with) -> None:
     pool_with(2, nodes=[1, 1]).run(check_modes, MODES[:2])
 
 
-@pytest.mark.slow_cases("test_elastic", "2")
+@pytest.mark.slow_cases("test_tokens_of_elastic_buffers", "2")
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3")
 @pytest.mark.parametrize("n", [2, 3])
-def test_torch(n: int) -> None:
+def test_a_program_for_deep_ep_runs(n: int) -> None:
     """A program for DeepEP's V1 and V2 in a process group, with one import changed."""
     assert torchrun(n, program("deep_ep_of_torch")) == [f"rank {rank} of {n}: right" for rank in range(n)]
 
 
-def test_the_name(tmp_path: Path) -> None:
-    """``import deep_ep`` finds the names once asked, and another package of this name goes first."""
+def test_import_of_deep_ep_finds_the_installed_package_first(tmp_path: Path) -> None:
+    """After ``python -m ishmem.deep_ep``, ``import deep_ep`` finds ours, unless a real one is installed."""
     (tmp_path / "deep_ep").mkdir()
     (tmp_path / "deep_ep" / "__init__.py").write_text("real = True\n")
     code = f"""

@@ -42,7 +42,7 @@ SHAPES = (("float32", 5, 7, 3, 2), ("uint8", 6, 33, 4, 3), ("int16", 1, 1, 1, 1)
 
 @pytest.mark.slow_cases("the same on other numbers of PEs", "1pes", "3pes")
 @pytest.mark.ishmem([1, 2, 3])
-def test_engram() -> None:
+def test_entries_of_an_engram() -> None:
     for shape in SHAPES:
         check_engram(*shape)
 
@@ -81,7 +81,7 @@ def test_an_entry_that_no_pe_has() -> None:
 
 @pytest.mark.slow_cases("the same on other numbers of PEs", "1pes", "4pes")
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_pipeline() -> None:
+def test_tensors_of_a_pipeline() -> None:
     check_pipeline(2, 9)
 
 
@@ -136,12 +136,12 @@ def check_sessions(rounds: int) -> None:
 
 @pytest.mark.slow_cases("the same on other numbers of PEs", "1pes", "4pes")
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_sessions() -> None:
+def test_sessions_gather() -> None:
     check_sessions(12)
 
 
 @pytest.mark.ishmem(2, exact=True)
-def test_errors() -> None:
+def test_wrong_arguments_are_refused() -> None:
     buffer, x, rows = new_buffer(), dpnp.zeros(8, dtype="f4"), dpnp.zeros((2, 8), dtype="f4")
     for call in (lambda: buffer.pp_send(x, 1), lambda: buffer.engram_fetch(x), buffer.create_agrs_session):
         with pytest.raises(ishmem.StateError, match="was not called; it allocates the memory of this call"):
@@ -175,7 +175,7 @@ def test_errors() -> None:
     buffer.destroy()
 
 
-def test_size_hints() -> None:
+def test_sizes_that_the_hints_return() -> None:
     hints = deep_ep.ElasticBuffer
     assert hints.get_engram_storage_size_hint(1 << 20, 15, 5) == (2 << 20, 32 << 20)
     assert hints.get_engram_storage_size_hint(1, 1, 1, "float32") == (2 << 20, 2 << 20)
@@ -183,7 +183,7 @@ def test_size_hints() -> None:
 
 
 @pytest.mark.slow("the same on one node")
-def test_on_two_nodes() -> None:
+def test_calls_between_nodes() -> None:
     with Pes(2, nodes=[1, 1]) as pool:
         pool.run(check_engram, *SHAPES[0])
         pool.run(check_pipeline, 2, 5)
@@ -191,6 +191,6 @@ def test_on_two_nodes() -> None:
 
 
 @pytest.mark.slow("the same with arrays of dpnp")
-def test_torch() -> None:
+def test_calls_take_tensors() -> None:
     """Tensors of torch on the CPU."""
     assert torchrun(2, program("deep_ep_experimental")) == [f"rank {rank} of 2: right" for rank in range(2)]

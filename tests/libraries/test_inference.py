@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from common import CHECKING, dpex, dpnp, kapi
 from halves import as_bits, as_numbers, named
-from subprocesses import program, run_program
+from subprocesses import program, run_program, succeeded
 
 import ishmem
 from ishmem import inference
@@ -39,7 +39,7 @@ def summed(parts, dtype):
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3pes")
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its dpnp orders nothing after other kernels")
 @pytest.mark.ishmem([2, 3])
-def test_order_of_dpnp() -> None:
+def test_calls_keep_the_order_of_dpnp() -> None:
     """Operations of dpnp see the result of the call before them, though a PE calls late, and do not disturb it."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     with Communicator(4096) as tp:
@@ -88,7 +88,7 @@ def check_all_reduce(dtype, sizes, **cutover):
 @pytest.mark.ishmem([1, 2, 3, 4])
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_all_reduce(dtype) -> None:
+def test_one_shot_all_reduce(dtype) -> None:
     check_all_reduce(dtype, SIZES)
 
 
@@ -96,7 +96,7 @@ def test_all_reduce(dtype) -> None:
 @pytest.mark.ishmem([1, 2, 3])
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_two_shot(dtype) -> None:
+def test_two_shot_all_reduce(dtype) -> None:
     """Whole chunks and a part of one, in which some PEs have no piece."""
     chunk = ishmem.n_pes() * PIECE * (1 if dtype == "float32" else 2)
     check_all_reduce(dtype, (chunk, chunk + 1, 2 * chunk + 777), one_shot_nbytes=0)
@@ -105,7 +105,7 @@ def test_two_shot(dtype) -> None:
 @pytest.mark.ishmem(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_special_values(dtype) -> None:
+def test_all_reduce_of_special_values(dtype) -> None:
     me = ishmem.my_pe()
     special = as_bits([np.nan, np.inf, -np.inf, -0.0, 65504, 1e-7, 3.4e38], dtype)
     with Communicator(64) as tp:
@@ -118,7 +118,7 @@ def test_special_values(dtype) -> None:
 
 @pytest.mark.ishmem([2, 3])
 @pytest.mark.one_node
-def test_many_calls() -> None:
+def test_calls_of_late_pes_follow_each_other() -> None:
     """Calls of many sizes without a wait of the host, by PEs that fall behind at random."""
     seed = 5
     me, n = ishmem.my_pe(), ishmem.n_pes()
@@ -163,7 +163,7 @@ def test_gather_and_scatter(dtype) -> None:
 @pytest.mark.ishmem
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_rms_norm(dtype) -> None:
+def test_all_reduce_with_rms_norm(dtype) -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     with Communicator(1 << 16) as tp:
         for rows in (1, 5, 70):
@@ -208,7 +208,7 @@ def check_in_kernels(dtype, sizes, groups, **cutover):
 @pytest.mark.ishmem(2)
 @pytest.mark.one_node
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_in_kernels(dtype) -> None:
+def test_all_reduce_in_kernels(dtype) -> None:
     if dtype == "float16" and dpex.HAS_NUMBA_DPEX:
         pytest.skip("kernels of numba-dpex have no arrays of float16")
     check_in_kernels(dtype, (1, 0, 5001), 3)
@@ -218,8 +218,8 @@ def test_in_kernels(dtype) -> None:
 
 @pytest.mark.ishmem(2)
 @pytest.mark.one_node
-def test_sizes_in_kernels() -> None:
-    """Nothing moves, and the next barrier says so."""
+def test_wrong_sizes_in_kernels_raise() -> None:
+    """A call in a kernel with wrong sizes moves nothing, and the next barrier raises."""
     with Communicator(64) as tp:
         x, short, long = (dpnp.zeros(n, dtype="f4") for n in (16, 15, 70000))
         unequal = short, x, ValueError, "dest has 15 elements and source has 16"
@@ -232,7 +232,7 @@ def test_sizes_in_kernels() -> None:
 
 @pytest.mark.ishmem
 @pytest.mark.one_node
-def test_queues() -> None:
+def test_calls_on_queues() -> None:
     """Arrays of an in-order queue of the program's own, and symmetric ones, in turn."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     symmetric = ishmem.full(10, me, dtype="f4")
@@ -250,7 +250,7 @@ def test_queues() -> None:
 
 @pytest.mark.ishmem(4)
 @pytest.mark.one_node
-def test_teams() -> None:
+def test_calls_of_teams() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     row, team = ishmem.TEAM_WORLD.split_2d(2)
     with Communicator(64, team) as tp:
@@ -263,7 +263,7 @@ def test_teams() -> None:
 
 @pytest.mark.ishmem(2)
 @pytest.mark.one_node
-def test_errors() -> None:
+def test_wrong_arguments_are_refused() -> None:
     tp = Communicator(64)
     x, ints, half = dpnp.zeros(16, dtype="f4"), dpnp.zeros(16, dtype="i2"), dpnp.zeros((2, 5), dtype="f2")
     for kind, words, call, *arguments in (
@@ -294,13 +294,13 @@ def test_errors() -> None:
 def test_checks_find_nothing_wrong() -> None:
     check_all_reduce("float32", (1, 7, 1025))
     test_gather_and_scatter("bfloat16")
-    test_rms_norm("float16")
+    test_all_reduce_with_rms_norm("float16")
     check_in_kernels("float32", (1, 5001), 3)
 
 
 @pytest.mark.slow("tests/libraries/test_moe.py")
 @CHECKING
-def test_mismatch() -> None:
+def test_calls_that_differ_raise_on_all_pes() -> None:
     """Calls that differ end with an error on all PEs, and leave the arrays; the next call is right."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     with Communicator(1 << 16) as tp:
@@ -336,16 +336,15 @@ def no_communicator():
         Communicator(64)
 
 
-def test_a_far_pe(pool_with):
+def test_a_pe_of_another_node_is_refused(pool_with):
     pool_with(2, nodes=[1, 1]).run(no_communicator)
 
 
 @pytest.mark.slow("test_gather_and_scatter; counts calls")
-def test_calls_of_the_driver():
-    """Also of experts: a call submits one kernel, no copy, no barrier, and allocates nothing: the simulator says so."""
+def test_a_call_submits_one_kernel():
+    """Also of experts: a call submits one kernel, no copy, no barrier, and allocates nothing."""
     traced = {"ISHMEM_DEVICE": "sim", "ISHMEM_SIM_TRACE": "2"}
-    done = run_program(program("calls_of_inference"), 1, env=traced, forked=False)
-    assert done.returncode == 0, done.stderr
+    done = succeeded(run_program(program("calls_of_inference"), 1, env=traced, forked=False))
     parts = (done.stdout + done.stderr).split("<begin>")[1:]
     assert len(parts) == 6
     for part in parts:

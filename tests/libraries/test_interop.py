@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch_library
 from common import dpex, dpnp, kapi, tensor
-from subprocesses import run_program
+from subprocesses import run_program, succeeded
 
 import ishmem
 from ishmem.testing import Pes
@@ -359,7 +359,7 @@ def test_the_page_has_these_rows() -> None:
 
 
 @pytest.mark.slow("test_torch.py")
-def test_torch() -> None:
+def test_tensors_by_dlpack_and_host_views() -> None:
     """With torch of this Python, or the one that ``.ci/torch`` fetches, which is for numpy 1; its PEs have no MPI."""
     pool = Pes(2, torch_library.environment())
     try:
@@ -379,5 +379,4 @@ assert view.sum() == 12
 
 
 def test_a_view_outlives_the_job() -> None:
-    done = run_program(HELD, 1)
-    assert done.returncode == 0, done.stderr
+    succeeded(run_program(HELD, 1))

@@ -106,12 +106,12 @@ def test_dispatch_and_combine_of_each_route(dtype) -> None:
 
 @pytest.mark.slow_cases("the same on other numbers of PEs", "3pes")
 @pytest.mark.ishmem([2, 3])
-def test_hooks() -> None:
+def test_hooks_receive() -> None:
     check_layers("float32", ("random", "some PEs without tokens", "random"), True)
 
 
 @pytest.mark.ishmem([2, 3])
-def test_many_calls() -> None:
+def test_calls_of_late_pes_follow_each_other() -> None:
     """Up to 5 dispatches, then as many combines, without a wait of the host, by PEs that fall behind at random."""
     seed, layers = 7, 30
     me, n = ishmem.my_pe(), ishmem.n_pes()
@@ -145,7 +145,7 @@ def same_from_all(x, topk_idx, weights):
 
 
 @pytest.mark.ishmem(2)
-def test_results() -> None:
+def test_results_use_memory_that_was_dropped() -> None:
     """Results use the memory of those that the program has dropped, views included, and no other's."""
     n = ishmem.n_pes()
     topk_idx = dpnp.zeros((2, 1), dtype="i8")
@@ -168,7 +168,7 @@ def test_results() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_float8() -> None:
+def test_tokens_of_float8() -> None:
     """Tokens of one byte per element, with scales, are moved as bits; choices are int32."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     rng = [np.random.default_rng([pe, n]) for pe in range(n)]
@@ -186,7 +186,7 @@ def test_float8() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_weights() -> None:
+def test_weights_that_are_rounded() -> None:
     """Weights that are no powers of 2, one token and one choice more than needed."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     rng = np.random.default_rng(me)
@@ -203,7 +203,7 @@ def test_weights() -> None:
 
 
 @pytest.mark.ishmem(4)
-def test_teams() -> None:
+def test_calls_of_teams() -> None:
     row, team = ishmem.TEAM_WORLD.split_2d(2)
     me, n = team.my_pe(), team.n_pes()
     with Buffer(2, 8, n, 1, team) as buffer:
@@ -274,7 +274,7 @@ def sum_of_pes(x, topk_idx, dtype):
 @pytest.mark.one_type("float32")
 @pytest.mark.ishmem
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_normal(dtype) -> None:
+def test_normal_calls_of_each_route(dtype) -> None:
     check_normal(dtype, tuple(ROUTES) if dtype == "float32" else ("random", "an expert twice"))
 
 
@@ -287,7 +287,7 @@ def test_normal_in_rounds() -> None:
 
 @pytest.mark.ishmem([1, 2, 3])
 @pytest.mark.parametrize("tokens", [2, 5])
-def test_normal_float8(tokens) -> None:
+def test_normal_calls_of_float8(tokens) -> None:
     """Tokens of one byte per element, with scales, in one round and in several."""
     me, n, right, before = ring()
     with Buffer(2, 8, n, 1) as buffer:
@@ -315,7 +315,7 @@ def check_sizes():
 
 
 @pytest.mark.ishmem(2, exact=True)
-def test_errors() -> None:
+def test_wrong_arguments_are_refused() -> None:
     check_sizes()
     buffer = Buffer(2, 8, 2, 1, dtype="float16")
     x, idx, weights = dpnp.zeros((2, 8), dtype="f2"), dpnp.zeros((2, 1), dtype="i8"), dpnp.zeros((2, 1), dtype="f4")
@@ -378,7 +378,7 @@ def check_rows():
 
 @pytest.mark.slow("test_values.py, test_runtime_checks.py")
 @CHECKING
-def test_checked() -> None:
+def test_checks_find_nothing_wrong() -> None:
     check_experts()
     check_rows()
     check_layers("float32", ("random",))
@@ -386,7 +386,7 @@ def test_checked() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_experts_out_of_range() -> None:
+def test_experts_out_of_range_get_nothing() -> None:
     """They are taken for -1."""
     n = ishmem.n_pes()
     with Buffer(2, 8, 2 * n, 2) as buffer:
@@ -399,7 +399,7 @@ def test_experts_out_of_range() -> None:
 
 
 @pytest.mark.slow("test_dispatch_and_combine_of_each_route, and test_chapters_on_nodes.py::test_chapter, on two nodes")
-def test_on_two_nodes(pool_with):
+def test_calls_between_nodes(pool_with):
     pool = pool_with(4, nodes=[2, 2])
     pool.run(check_layers, "float32", ("random", "one expert"))
     pool.run(check_normal, "float32", ("random",))
@@ -407,5 +407,5 @@ def test_on_two_nodes(pool_with):
 
 @pytest.mark.slow("the same with other settings")
 @pytest.mark.parametrize("settings", [{"ISHMEM_SIM_ORDER": "late:3"}, {"ISHMEM_SIM_PEERS": "none"}], ids=str)
-def test_by_the_proxy(pool_with, settings):
+def test_calls_without_access_to_peers(pool_with, settings):
     pool_with(2, settings).run(check_layers, "float32", ("random", "random", "one expert"))

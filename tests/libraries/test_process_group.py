@@ -38,14 +38,14 @@ def torchrun(n: int, path: Path, *arguments: str) -> list[str]:
 @pytest.mark.slow_cases("fewer processes", "3")
 @pytest.mark.slow_cases("the same on 3 PEs", "1")
 @pytest.mark.parametrize("n", [1, 3])
-def test_all_processes(n):
+def test_pes_of_the_whole_group(n):
     total = sum(range(n))
     wanted = [f"PE {pe} of {n}, rank {pe}: {total}" for pe in range(n)]
     assert torchrun(n, program("pes_of_a_process_group"), "all") == wanted
 
 
-@pytest.mark.slow("test_all_processes")
-def test_some_processes():
+@pytest.mark.slow("test_pes_of_the_whole_group")
+def test_pes_of_a_part_of_the_group():
     """PE numbers are those of the processes in the group."""
     said = torchrun(3, program("pes_of_a_process_group"), "some")
     assert said == ["PE 0 of 2, rank 0: 2", "PE 1 of 2, rank 2: 2", "this process is not in process_group"]
@@ -58,16 +58,16 @@ def test_communicators_of_subgroups(of):
     assert said == [f"rank {rank}: member {rank // 2} of 2" for rank in range(4)]
 
 
-@pytest.mark.slow("test_all_processes")
+@pytest.mark.slow("test_pes_of_the_whole_group")
 @pytest.mark.parametrize("n", [2, 4])
-def test_example(n):
+def test_the_example_runs(n):
     total, left = 0.25 * n * (n + 1), 10 * (n - 1)
     wanted = f"{n} PEs, tensors on cpu: the sum is {total}, PE 0 got {left}"
     assert torchrun(n, EXAMPLE) == [wanted]
 
 
-@pytest.mark.slow("test_all_processes")
-def test_torchrun():
+@pytest.mark.slow("test_pes_of_the_whole_group")
+def test_the_example_runs_by_torchrun():
     """The example by torchrun itself."""
     found = torch_library.environment()
     if torch_library.NUMPY_1:
@@ -78,14 +78,14 @@ def test_torchrun():
     assert done.stdout.startswith("2 PEs, tensors on cpu: the sum is 1.5, PE 0 got 10")
 
 
-def test_init_without_the_group():
+def test_init_without_the_group_is_refused():
     assert torchrun(2, program("init_without_the_process_group")) == [
         "torchrun has started 2 processes; call torch.distributed.init_process_group() and "
         "ishmem.init(process_group=torch.distributed.group.WORLD)"
     ] * 2
 
 
-def test_torchrun_of_one_process(monkeypatch):
+def test_torchrun_of_several_processes_needs_the_group(monkeypatch):
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "x")
     monkeypatch.setenv("WORLD_SIZE", "1")
     process_group.refuse_torchrun()
@@ -103,13 +103,12 @@ except TypeError as error:
 """
 
 
-def test_not_a_group():
+def test_what_is_no_group_is_refused():
     done = run_program(WRONG, 1)
     assert "process_group is a ProcessGroup of torch.distributed" in done.stdout and "got str" in done.stdout
 
 
-def test_several_nodes():
-    """Without MPI, processes of several nodes cannot be one job; each of them says so."""
+def test_processes_of_several_nodes_are_refused_without_mpi():
     from ishmem.runtime import network
 
     class Comm:

@@ -516,7 +516,7 @@ def check_refused_tensors() -> None:
     ],
     ids=lambda check: check.__name__,
 )  # fmt: skip
-def test_tensors(tensors: Pes, check: Any) -> None:
+def test_calls_take_tensors(tensors: Pes, check: Any) -> None:
     tensors.run(check)
 
 
@@ -527,7 +527,7 @@ def has(dtype: str) -> bool:
 
 
 @pytest.mark.parametrize("dtype", [*RMA_TYPES, *OPAQUE])
-def test_movement(two: Pes, dtype: str) -> None:
+def test_tensors_of_each_dtype_move(two: Pes, dtype: str) -> None:
     if not all(two.run(has, dtype)):
         pytest.skip(f"this torch has no {dtype}")
     for check in (check_movement, check_views, check_collectives):
@@ -537,12 +537,12 @@ def test_movement(two: Pes, dtype: str) -> None:
 @pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("check", [check_communicator, check_moe], ids=lambda check: check.__name__)
-def test_inference(two: Pes, check: Any, dtype: str) -> None:
+def test_inference_takes_tensors(two: Pes, check: Any, dtype: str) -> None:
     two.run(check, dtype)
 
 
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="call_kernel of numba-dpex takes arrays of dpnp only")
-def test_kernels(two: Pes) -> None:
+def test_kernels_take_tensors(two: Pes) -> None:
     two.run(check_kernels)
 
 
@@ -552,8 +552,8 @@ def check_between_nodes() -> None:
     assert ishmem.torch.peer(a, me).tolist() == [me] * 3 and ishmem.torch.peer(a, right) is None
 
 
-@pytest.mark.slow("test_tensors, on one node")
-def test_between_nodes() -> None:
+@pytest.mark.slow("test_calls_take_tensors, on one node")
+def test_tensors_move_between_nodes() -> None:
     pool = Pes(2, torch_library.environment(), nodes=[1, 1])
     try:
         for dtype in ("bfloat16", "float32"):
@@ -576,7 +576,7 @@ def check_examples() -> None:
         assert test.examples and not runner.run(test, out=said.write).failed, said.getvalue()
 
 
-def test_examples(two: Pes) -> None:
+def test_examples_in_docstrings_run(two: Pes) -> None:
     two.run(check_examples)
 
 

@@ -111,7 +111,7 @@ def test_a_literal_is_no_address() -> None:
 
 
 @pytest.mark.parametrize("bad", [b"", b"abc", bytes(20), module()[:-4]])
-def test_refuses(bad: bytes) -> None:
+def test_other_loads_are_refused(bad: bytes) -> None:
     with pytest.raises(ValueError, match=r"SPIR-V|length"):
         builtin_loads.whole_loads(bad)
 
@@ -175,7 +175,7 @@ def check_kernels(folder: Path | None) -> list[bytes]:
 
 @pytest.mark.ishmem(1)
 @pytest.mark.parametrize("kept", [True, False])
-def test_every_kernel(pes: Pes, kept: bool, tmp_path: Path) -> None:
+def test_every_kernel_is_translated(pes: Pes, kept: bool, tmp_path: Path) -> None:
     pes.run(check_kernels, tmp_path if kept else None)
 
 

@@ -10,7 +10,7 @@ from cached_functions import compiled
 from llvmlite import binding as llvm
 
 
-def test_names(tmp_path: Path) -> None:
+def test_each_function_has_its_own_name(tmp_path: Path) -> None:
     """A name that two files define is that of one function, made from its key; all others contain the file's key."""
     compiled(tmp_path, "put")
     compiled(tmp_path, "add")

@@ -27,7 +27,7 @@ def copy(item: kapi.NdItem, a: Any, out: Any, k: int) -> None:
 
 @pytest.mark.ishmem(1)
 @pytest.mark.parametrize("first_property", [(), ("in_order",)], ids=["out_of_order", "in_order"])
-def test_dependences(first_property: tuple[str, ...]) -> None:
+def test_launches_wait_for_their_dependences(first_property: tuple[str, ...]) -> None:
     first = dpctl.SyclQueue(property=first_property)
     second = dpctl.SyclQueue(first.sycl_context, first.sycl_device, property="in_order")
     a = tensor.zeros(2, dtype="i8", sycl_queue=first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from subprocesses import run_command
+from subprocesses import run_command, succeeded
 
 OBJECTS = """
 import numba_dpex
@@ -36,5 +36,4 @@ else:
 
 @pytest.mark.parametrize("program", [OBJECTS, MODULES], ids=["objects", "modules"])
 def test_each_form_of_import(program: str) -> None:
-    done = run_command([sys.executable, "-c", program], forked=False)
-    assert done.returncode == 0, done.stderr
+    succeeded(run_command([sys.executable, "-c", program], forked=False))

@@ -29,7 +29,7 @@ def copies(item: kapi.Item, a, b):
 
 
 @pytest.mark.ishmem(1)
-def test_crash() -> None:
+def test_a_crash_of_the_translator_names_the_kernel() -> None:
     """The kernel is named, with the translator's error and not its stack."""
     run_cmd = spirv_generator.run_cmd
     spirv_generator.run_cmd = lambda _command, error_message: run_cmd(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from subprocesses import program, run_command
+from subprocesses import program, run_command, succeeded
 
 import ishmem
 from ishmem.examples.apps import APPS, App, Run, Wrong, find
@@ -42,7 +42,7 @@ def test_results_are_those_of_the_reference(pes: Pes, name: str) -> None:
 
 
 @pytest.mark.slow("test_results_are_those_of_the_reference, on one node")
-def test_two_nodes() -> None:
+def test_results_on_two_nodes() -> None:
     pool = Pes(4, nodes=(2, 2))
     try:
         for app, result in pool.run(results_of, "isx")[0]:
@@ -55,8 +55,7 @@ def test_two_nodes() -> None:
 @pytest.mark.slow("checks the programs that figures compare with")
 def test_programs_with_mpi4py_have_the_same_results() -> None:
     mpiexec = str(Path(sys.executable).with_name("mpiexec"))
-    done = run_command([mpiexec, "-n", "3", sys.executable, str(program("apps_with_mpi4py")), "gups", "isx"])
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_command([mpiexec, "-n", "3", sys.executable, str(program("apps_with_mpi4py")), "gups", "isx"]))
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["gups", "isx", "isx"]
 
 
@@ -67,17 +66,16 @@ def test_a_wrong_result_is_found() -> None:
 
 
 @pytest.mark.slow("test_results_are_those_of_the_reference")
-def test_demo(tmp_path: Path) -> None:
+def test_demo_checks_and_draws(tmp_path: Path) -> None:
     picture = tmp_path / "heat.png"
     words = ["--rows", "20", "--columns", "30", "--tolerance", "0.1", "--output", str(picture)]
-    done = run_command([*ISHMEM, "demo", "jacobi", "-n", "2", *words])
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_command([*ISHMEM, "demo", "jacobi", "-n", "2", *words]))
     assert "bit for bit that of serial numpy\n" in done.stdout
     assert "heating" in done.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_demo_of_wrong_words() -> None:
+def test_demo_refuses_wrong_words() -> None:
     done = run_command([*ISHMEM, "demo", "gup"])
     assert done.returncode == 2
     assert "no such application: gup; did you mean gups?" in done.stderr
@@ -88,7 +86,7 @@ def test_demo_of_wrong_words() -> None:
 
 
 @pytest.mark.slow("test_bench.py: the same runner")
-def test_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_applications_are_measured_beside_mpi4py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find("gups"), "scaled", lambda n: find("gups")(log2=7 + n))
     rows = [row for found in applications.measure(("gups",), (1, 2), 1, 0) for row in found]
     assert [row.reason for row in rows] == [""] * 8

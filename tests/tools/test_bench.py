@@ -216,7 +216,7 @@ def test_wrong_elements_are_named() -> None:
         ("64M", (64 << 20,)),
     ],
 )
-def test_sizes(text: str, sizes: tuple[int, ...]) -> None:
+def test_sizes_are_parsed(text: str, sizes: tuple[int, ...]) -> None:
     assert parse_sizes(text) == sizes
 
 
@@ -255,13 +255,13 @@ def called(*words: str) -> Result:
         (["plot", __file__], "does not hold results of ishmem bench"),
     ],
 )
-def test_bad_options(words: list[str], said: str) -> None:
+def test_wrong_options_are_refused(words: list[str], said: str) -> None:
     result = called(*words)
     assert result.exit_code in (1, 2)
     assert said in result.output
 
 
-def test_list() -> None:
+def test_every_case_is_listed() -> None:
     listed = {tuple(line.split()[:2]) for line in called("--list").output.splitlines()}
     for module in suite.ON_REQUEST:
         listed |= {tuple(line.split()[:2]) for line in called("--op", module, "--list").output.splitlines()}
@@ -379,7 +379,7 @@ def write(path: Path, rows: list[Row]) -> str:
 
 
 @pytest.mark.slow("`make bench`")
-def test_plot(tmp_path: Path) -> None:
+def test_plot_writes_each_picture(tmp_path: Path) -> None:
     file = write(tmp_path / "r.json", made_rows())
     result = called("plot", file)
     assert result.exit_code == 0, result.output
@@ -432,7 +432,7 @@ def test_compare_finds_a_slowdown(tmp_path: Path) -> None:
     assert "22 same" in called("compare", files[0], files[0], "--fail").output
 
 
-def test_compare_knows_the_spread() -> None:
+def test_a_change_within_the_spread_is_none() -> None:
     old, new = made("p", "ishmem", 1.0), made("p", "ishmem", 1.5)
     assert compare.compare([old], [new])[0].verdict == "slower"
     old.seconds["q3"] = 1.45
@@ -451,7 +451,7 @@ def test_compare_measures_again(tmp_path: Path) -> None:
     assert "1 faster" in done.stdout
 
 
-def test_figures(tmp_path: Path) -> None:
+def test_figures_are_written_to_the_page(tmp_path: Path) -> None:
     rows = [made("p", "ishmem", 1e-7), made("p", "mpi4py", 5e-7), made("g", "ishmem", 4e-7), made("g", "mpi4py", 5e-7)]
     text = figures.table(rows)
     assert "| host p |  | 2 | 100 ns | mpi4py | 500 ns | 0.20 | 0.25 | reached |" in text
@@ -481,7 +481,7 @@ def test_the_page_has_the_figures_and_the_pictures() -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(3.14159e-9, "3.14 ns"), (9.996e-7, "1 us"), (0.0123, "12.3 ms"), (2.5, "2.5 s")]
 )
-def test_times(seconds: float, text: str) -> None:
+def test_times_are_short(seconds: float, text: str) -> None:
     assert show.short_time(seconds) == text
 
 

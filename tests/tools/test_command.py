@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 import pytest
-from subprocesses import run_command
+from subprocesses import run_command, succeeded
 
 from ishmem.cli import device_place
 from ishmem.cli.command import SUBCOMMANDS
@@ -127,8 +127,7 @@ def test_info_of_a_job() -> None:
     mpiexec = [str(Path(sys.executable).with_name("mpiexec"))]
     for node in range(2):
         mpiexec += [":"] * node + ["-n", str(1 + node), "env", f"ISHMEM_NODE=node{node}", *ISHMEM, "info", "--json"]
-    done = run_command(mpiexec, env={**nodes.SETTINGS, "ISHMEM_MPI_DEVICE_MEMORY": "on"})
-    assert done.returncode == 0, done.stderr
+    done = succeeded(run_command(mpiexec, env={**nodes.SETTINGS, "ISHMEM_MPI_DEVICE_MEMORY": "on"}))
     facts = json.loads(done.stdout)
     assert [(node["PEs"], node["devices"]) for node in facts["nodes"]] == [([0], 1), ([1, 2], 2)]
     far = [[route.startswith("messages over MPI") for route in row] for row in facts["routes"]]

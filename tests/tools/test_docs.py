@@ -14,7 +14,7 @@ from typing import Any
 
 import doc_programs
 import pytest
-from subprocesses import run_command, run_program
+from subprocesses import run_command, run_program, succeeded
 
 import ishmem
 from ishmem.common import routines
@@ -55,8 +55,7 @@ def test_pages_have_other_code_only_to_compare_with() -> None:
 @pytest.mark.slow_cases("`make docs`, which runs it", "first-steps.ipynb")
 @pytest.mark.parametrize("notebook", [*(ROOT / "docs" / "notebooks").glob("*.ipynb")], ids=lambda path: path.name)
 def test_a_notebook_shows_what_its_cells_print(notebook: Path) -> None:
-    done = run_command([sys.executable, str(ROOT / "tests" / "notebook.py"), str(notebook)])
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_command([sys.executable, str(ROOT / "tests" / "notebook.py"), str(notebook)]))
     cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
     for cell, (printed, pictures) in zip(cells, json.loads(done.stdout.splitlines()[-1])):
         shown = "".join(line for output in cell["outputs"] for line in output.get("text", []))
@@ -68,8 +67,7 @@ def test_a_notebook_shows_what_its_cells_print(notebook: Path) -> None:
 def test_the_program_in_the_readme_runs(n: int) -> None:
     program = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert program
-    done = run_program(program[1], n)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_program(program[1], n))
     said = sorted(line.split("] ")[1] for line in done.stdout.splitlines())
     assert said == [f"PE {pe} of {n} got {(pe - 1) % n}" for pe in range(n)]
 

@@ -39,14 +39,14 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def test_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pythons_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     expect(found(doctor.check_python), Severity.OK, "Python 3.")
     monkeypatch.setattr(sys, "version_info", (3, 15, 0))
     expect(found(doctor.check_python), Severity.WRONG, "Python 3.15.0", "another Python")
 
 
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="for ishmem.dpex")
-def test_device_functions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_device_functions_of_another_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(kernel_loading, "INSTALLED", tmp_path)
     environ = dict(os.environ)
     expect(found(doctor.check_device_functions, **environ), Severity.OK, "no device functions are compiled ahead")
@@ -56,7 +56,7 @@ def test_device_functions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     expect(found(doctor.check_device_functions, **environ), Severity.WARNING, "not used", "ishmem precompile")
 
 
-def test_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     expect(found(doctor.check_cache, ISHMEM_KERNEL_CACHE=f"{tmp_path}/new/one"), Severity.OK, f"kept in {tmp_path}/new")
     expect(found(doctor.check_cache, ISHMEM_KERNEL_CACHE="off"), Severity.OK, "ISHMEM_KERNEL_CACHE=off")
     monkeypatch.setattr(os, "access", lambda path, _mode: path != tmp_path)
@@ -64,7 +64,7 @@ def test_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     expect(findings, Severity.WARNING, f"{tmp_path}/new cannot be written", "ISHMEM_KERNEL_CACHE")
 
 
-def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_that_are_missing_or_old(monkeypatch: pytest.MonkeyPatch) -> None:
     expect(found(doctor.check_packages), Severity.OK, "versions that fit")
     real = metadata.version
 
@@ -247,7 +247,7 @@ def test_job_and_report_under_mpiexec(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "device 1: " in finding.text and len(started) == 1, finding
 
 
-def test_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_limits_that_are_low(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     expect(found(doctor.check_limits), Severity.OK, "file descriptors")
     monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 4096))
     write(tmp_path / "proc/meminfo", "MemTotal: 1 kB\nMemAvailable:    2048 kB\n")
@@ -268,7 +268,7 @@ def test_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
     expect(found(doctor.check_sockets), Severity.WRONG, "not allowed", "container")
 
 
-def test_leftovers(tmp_path: Path) -> None:
+def test_what_ended_jobs_have_left(tmp_path: Path) -> None:
     expect(found(doctor.check_leftovers, tmp_path), Severity.OK, "nothing is left")
     for pid, parent, environ in ((71, 1, "ISHMEM_PE=0\0"), (72, 40, "ISHMEM_PE=1\0"), (73, 1, "HOME=/\0")):
         write(tmp_path / f"proc/{pid}/environ", environ)
@@ -340,7 +340,7 @@ def process(host: str, *cpus: int, cores: int = 4, gpu: bool = False) -> dict[st
     return {"host": host, "cpus": list(cpus), "cores": cores, "gpu": gpu}
 
 
-def test_pinning() -> None:
+def test_processes_on_one_core() -> None:
     check = doctor_mpi.judge_pinning
     shared = list(check([process("a", 3), process("a", 3)]))
     expect(shared, Severity.WARNING, "2 processes of a to core 3", "I_MPI_PIN=0")
@@ -394,7 +394,7 @@ def test_device_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow("test_job_and_report_under_mpiexec")
-def test_job_with_memory_that_is_wrong() -> None:
+def test_a_job_with_wrong_memory() -> None:
     """Each device has a PE; the finding has the words of the warning."""
     settings = {"ISHMEM_SIM_DEVICES": "3", "ISHMEM_SIM_CARD": "2", "ISHMEM_SIM_PEERS": "wrong"}
     machine = Machine(environ={**os.environ, **settings})
@@ -405,7 +405,7 @@ def test_job_with_memory_that_is_wrong() -> None:
     ]  # fmt: skip
 
 
-def test_job_that_fails() -> None:
+def test_a_job_that_fails() -> None:
     broken = Machine(environ={**os.environ, "ISHMEM_SIM_MEMORY": "1K"})
     expect(list(doctor.check_job(broken)), Severity.WRONG, "a job of 2 PEs fails", "ISHMEM_DEBUG")
 

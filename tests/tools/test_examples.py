@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import PIL.Image
 import pytest
-from subprocesses import run_program
+from subprocesses import run_program, succeeded
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ON_GPU = os.environ.get("ISHMEM_DEVICE") == "gpu"
@@ -31,8 +31,7 @@ def photograph(path: Path, *shape: int) -> str:
 @pytest.mark.parametrize(("n", "shape"), [(1, (41, 50, 3)), (2, (41, 50)), (3, (3, 200)), (4, (41, 50, 3))])
 def test_denoise(n: int, shape: tuple[int, ...], tmp_path: Path) -> None:
     picture, output = photograph(tmp_path / "in.png", *shape), tmp_path / "out.png"
-    done = run_program(EXAMPLES / "denoise.py", n, picture, "--iterations", "20", "--output", str(output))
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_program(EXAMPLES / "denoise.py", n, picture, "--iterations", "20", "--output", str(output)))
     assert done.stdout.startswith(f"[0] 20 iterations, PEs: {n}, ")
     same = "" if ON_GPU else "0, bit for bit the same\n"  # a GPU may round otherwise, within the example's tolerance
     assert f"[0] Largest difference from serial numpy: {same}" in done.stdout
@@ -58,16 +57,14 @@ def test_denoise_without_a_photograph(tmp_path: Path) -> None:
 
 @SOME
 def test_ring(n: int) -> None:
-    done = run_program(EXAMPLES / "ring.py", n)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_program(EXAMPLES / "ring.py", n))
     assert done.stdout.startswith(f"[0] 10 laps, {10 * n} hops, ")
     assert done.stdout.endswith(f"the token is right: [{' '.join(['10'] * n)}]\n")
 
 
 @SOME
 def test_producer_consumer(n: int) -> None:
-    done = run_program(EXAMPLES / "producer_consumer.py", n, "21")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_program(EXAMPLES / "producer_consumer.py", n, "21"))
     words = rf"\[{n - 1}\] 21 blocks of 500 points through {n} PEs: off by (\S+) at most\n"
     found = re.fullmatch(words, done.stdout)
     assert found, done.stdout
@@ -76,8 +73,7 @@ def test_producer_consumer(n: int) -> None:
 
 @SOME
 def test_work_stealing(n: int) -> None:
-    done = run_program(EXAMPLES / "work_stealing.py", n)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_program(EXAMPLES / "work_stealing.py", n))
     found = re.fullmatch(r"\[0\] 200 tasks, by PE: \[(.*)\]; every result is right\n", done.stdout)
     assert found, done.stdout
     shares = [int(share) for share in found[1].split(", ")]
@@ -87,14 +83,12 @@ def test_work_stealing(n: int) -> None:
 
 @pytest.mark.parametrize(("n", "grid"), [(3, "3 x 1"), (4, "2 x 2")])
 def test_halo2d(n: int, grid: str) -> None:
-    done = run_program(EXAMPLES / "halo2d.py", n)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_program(EXAMPLES / "halo2d.py", n))
     assert done.stdout.count(f" of {grid} is right\n") == n, done.stdout
 
 
 def transformer(n: int, *options: str, env: dict[str, str] | None = None) -> None:
-    done = run_program(EXAMPLES / "transformer.py", n, *options, env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_program(EXAMPLES / "transformer.py", n, *options, env=env))
     assert "[0] tokens: 26 21 26 21 26 21 42 42\n[0] the same tokens as numpy alone\n" in done.stdout, done
     assert f"[0] 16 steps by {'calls' if options else 'replays'}, " in done.stdout
 
@@ -115,8 +109,7 @@ def test_transformer_by_calls(n: int) -> None:
 @pytest.mark.parametrize("n", [2, 4])
 def test_transformer_beside_mpi(n: int) -> None:
     path, options = EXAMPLES.parent / "tools" / "decode.py", ["--hosts", f"localhost:{n}"]
-    done = run_program(path, n, "1", "2", options=options, timeout=300, forked=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_program(path, n, "1", "2", options=options, timeout=300, forked=False))
     found = re.findall(r"(\w+): .* right: (\w+)", done.stdout)
     assert found == [("replays", "True"), ("calls", "True"), ("mpi4py", "True")]
 

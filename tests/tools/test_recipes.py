@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from subprocesses import run_command
+from subprocesses import run_command, succeeded
 
 import ishmem
 
@@ -49,19 +49,17 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow("the other recipes")
-def test_pbs(project: Path) -> None:
+def test_the_script_for_pbs_runs(project: Path) -> None:
     env = {"PBS_O_WORKDIR": str(project), "program": "program.py", "device": "sim"}
-    done = run_command(["bash", str(BATCH / "pbs.sh")], env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_command(["bash", str(BATCH / "pbs.sh")], env=env))
     assert "found something wrong" not in done.stderr
     assert "[1] program 1\n" in done.stdout
     assert "1 passed" in done.stdout  # on 2 PEs
 
 
-def test_slurm(project: Path) -> None:
+def test_the_script_for_slurm_runs(project: Path) -> None:
     env = {"SLURM_PROCID": "0", "SLURM_JOB_ID": "1", "DEVICE": "sim", "PES": "1"}
-    done = run_command(["bash", str(BATCH / "slurm_tests.sh")], env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_command(["bash", str(BATCH / "slurm_tests.sh")], env=env))
     assert "1 skipped" in done.stdout  # it runs on 2 or 3 PEs only
 
 
@@ -99,13 +97,13 @@ def test_dockerfile_copies_what_exists() -> None:
     assert {".git", ".venv*", "build"} <= set(ignored)
 
 
-def test_devcontainer() -> None:
+def test_the_devcontainer_calls_a_target_of_the_makefile() -> None:
     settings = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
     assert settings["containerEnv"]["ISHMEM_DEVICE"] == "sim"
     target = settings["postCreateCommand"].split()[1]
     assert re.search(rf"^{re.escape(target.replace('.venv', '$(VENV)'))}:", (ROOT / "Makefile").read_text(), re.M)
 
 
-def test_one_version() -> None:
+def test_the_citation_names_the_version_of_the_package() -> None:
     assert f"version: {ishmem.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text()

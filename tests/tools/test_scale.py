@@ -50,7 +50,7 @@ def test_handles_of_large_teams() -> None:
 
 
 @pytest.mark.parametrize(("n_pes", "width"), [(4, 2), (13, 5), (96, 12), (7, 7), (6, 1)])
-def test_barrier(n_pes: int, width: int) -> None:
+def test_only_the_first_pe_of_a_node_sends_in_a_barrier(n_pes: int, width: int) -> None:
     """Only the first PE of each node sends over the network, one message in each round."""
     on = scale.nodes_of(n_pes, width)
     whole = scale.rehearse(on, scale.BARRIER).sum(axis=0)
@@ -79,7 +79,7 @@ def test_each_byte_reaches_a_node_once() -> None:
     assert (arrived < 1.1 * size).all()
 
 
-def test_times() -> None:
+def test_slower_links_take_longer() -> None:
     on, links = scale.nodes_of(24, 12), scale.Links()
     slow = scale.with_costs(links, {"far_latency": 1e-3})
     counts = scale.rehearse(on, scale.BARRIER)
@@ -100,7 +100,7 @@ def test_nothing_is_faster_than_the_bound(routine: str, n_pes: int, width: int) 
         assert scale.predict(scale.nodes_of(n_pes, width), routine, size, links).seconds > 0.999 * least
 
 
-def test_bisection() -> None:
+def test_a_narrow_network_doubles_the_time_of_alltoall() -> None:
     """A network that carries half as much between the halves doubles the time of a large alltoall, and its bound."""
     on, whole, tapered = scale.nodes_of(48, 12), scale.Links(), scale.on_network("tapered fat tree")
     counts = scale.rehearse(on, "alltoall", 1 << 20)
@@ -135,7 +135,7 @@ def in_kernel(routine: str, n_pes: int) -> np.ndarray:
 
 @pytest.mark.parametrize("n_pes", [4, 10, 96, 300])
 @pytest.mark.parametrize("routine", ["barrier_all", "broadcast", "fcollect", "sum_reduce"])
-def test_kernels(routine: str, n_pes: int) -> None:
+def test_only_leaders_send_in_kernels(routine: str, n_pes: int) -> None:
     """In a kernel only leaders send, a logarithm of messages, and no data but those that somebody needs."""
     on, counts = scale.nodes_of(n_pes, 3), in_kernel(routine, n_pes)
     whole, rounds = counts.sum(axis=0), math.ceil(math.log2(max(on) + 1))
@@ -166,7 +166,7 @@ def test_large_blocks_of_an_alltoall_in_kernels(n_pes: int) -> None:
 
 
 @pytest.mark.parametrize("n_pes", [12, 96])
-def test_alltoall_in_kernels(n_pes: int) -> None:
+def test_alltoall_in_kernels_sends_one_message_to_a_node(n_pes: int) -> None:
     """A node sends all blocks for another one in one message, by its members in turn."""
     on, counts = scale.nodes_of(n_pes, 3), in_kernel("alltoall", n_pes)
     data = counts[..., MESSAGES_OUT].sum(axis=0)
@@ -186,7 +186,7 @@ def test_small_collectives_in_kernels_of_a_large_job() -> None:
         assert scale_kernels.predict(on, routine, 8, links).seconds < 2 * scale.predict(on, routine, 8, links).seconds
 
 
-def test_memory() -> None:
+def test_memory_grows_by_few_bytes_for_each_pe() -> None:
     """Memory grows by few bytes for each PE; what grows with the logarithm of the nodes does not grow by one more."""
     many, more = scale.memory_of(10_000, 12), scale.memory_of(10_120, 12)
     grown = {part: (more[part] - many[part]) / 120 for part in many}

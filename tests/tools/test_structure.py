@@ -209,8 +209,8 @@ def names_of(path: Path) -> list[str]:
     raise AssertionError(f"{path} has no __all__")
 
 
-def test_one_folder_knows_numba_dpex() -> None:
-    """It can be deleted together with the two lines that choose it; what depends on the compiler asks a table there."""
+def test_one_folder_names_numba_dpex() -> None:
+    """It can be deleted together with the two lines that choose it; what depends on it is in a table there."""
     know = {path.relative_to(ROOT) for path in MODULES.values() if "numba_dpex" in path.read_text()}
     folder = (FRONT_END / "numba_dpex").relative_to(ROOT)
     chosen = {folder.with_name(name) for name in ("__init__.py", "adapter.py")}
@@ -227,7 +227,7 @@ def test_the_compiler_of_kernels_imports_nothing_of_ishmem() -> None:
         assert not {name for name in names if name.split(".")[0] == "ishmem"}, path
 
 
-def test_routines_in_reports() -> None:
+def test_reports_name_public_routines() -> None:
     """The names by which reports of kernels name their routines are public ones, each with one number."""
     classes = (ishmem.inference.Communicator, ishmem.moe.Buffer)
     methods = {f"{each.__name__}.{name}" for each in classes for name in dir(each)}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from subprocesses import program, run_program
+from subprocesses import program, run_program, succeeded
 
 from ishmem.cli import trace, trace_data, trace_summary, trace_traffic
 from ishmem.cli.trace_data import RecordedCall
@@ -173,8 +173,7 @@ MOVED = {  # rows: from PE, columns: to PE; i4 has 4 bytes
 
 
 def test_the_bytes_of_collectives_are_those_of_their_definition(tmp_path: Path) -> None:
-    done = run_program(program("traced_collectives"), 3, env={"ISHMEM_TRACE": str(tmp_path)})
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = succeeded(run_program(program("traced_collectives"), 3, env={"ISHMEM_TRACE": str(tmp_path)}))
     read = trace_data.read(tmp_path)
     for name, expected in MOVED.items():
         calls = [call for call in read.calls if call.name == name]
@@ -190,8 +189,7 @@ def test_the_bytes_of_collectives_are_those_of_their_definition(tmp_path: Path) 
 def test_replays_tell_what_was_recorded(tmp_path: Path) -> None:
     """A kernel, a put and two sums of 10 elements of 4 bytes; the simulator counts the driver's calls."""
     env = {"ISHMEM_DEVICE": "sim", "SYCL_UR_USE_LEVEL_ZERO_V2": "1"}
-    done = run_program(program("traced_replays"), N, env=env, options=["--trace", str(tmp_path)])
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeeded(run_program(program("traced_replays"), N, env=env, options=["--trace", str(tmp_path)]))
     read = trace_data.read(tmp_path)
     (found,) = trace_summary.replays(read).values()
     assert len(found) == 5 * N and not any("unfinished" in call.arguments for call in found)
@@ -254,8 +252,7 @@ def test_a_killed_pe_loses_only_its_own_file(tmp_path: Path) -> None:
 
 
 def test_without_a_setting_the_routines_are_the_same_objects() -> None:
-    done = run_program(program("routines_without_trace"), 1)
-    assert done.returncode == 0, done.stderr
+    succeeded(run_program(program("routines_without_trace"), 1))
 
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pair_energy.py"
@@ -263,8 +260,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "pair_energy.py"
 
 @pytest.mark.parametrize("form", [[], ["--cyclic"]])
 def test_the_example_of_the_page_adds_up_all_pairs(form: list[str]) -> None:
-    done = run_program(EXAMPLE, 3, "--particles", "20", "--steps", "1", *form)
-    assert done.returncode == 0, done.stderr
+    done = succeeded(run_program(EXAMPLE, 3, "--particles", "20", "--steps", "1", *form))
     at = np.random.default_rng(1).random((20, 3))
     wanted = sum(1 / np.linalg.norm(at[i] - at[j]) for i in range(20) for j in range(i))
     assert float(re.search(r"energy ([\d.e+]+),", done.stdout)[1]) == pytest.approx(wanted, rel=1e-5)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from subprocesses import program, run_command, run_program
+from subprocesses import program, run_command, run_program, succeeded
 
 from ishmem.benchmarks import tune
 from ishmem.common import algorithms
@@ -120,8 +120,7 @@ def test_every_collective_is_tuned() -> None:
 def test_tune_measures_and_init_uses_it(tmp_path: Path) -> None:
     path = tmp_path / "tune.ini"
     command = [sys.executable, "-m", "ishmem", "tune", "--pes", "2", "--op", "put,broadcast", "--size", "8,4K"]
-    done = run_command([*command, "-o", str(path)], timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    succeeded(run_command([*command, "-o", str(path)], timeout=120))
     assert (tmp_path / "tune.png").read_bytes().startswith(b"\x89PNG")
     (name,) = profile.read(path)
     assert name.endswith(" (simulated), 2 PEs")
@@ -137,7 +136,7 @@ def test_tune_measures_and_init_uses_it(tmp_path: Path) -> None:
     assert shown.stdout.count("(2097152, 'engine')] 'fcollect=mapped'") == 2, shown.stdout
 
 
-def test_bad_arguments(tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     wrong = {"--op shout": "'shout' is not tuned", "--pes two": "two", "--size 8X": "8X"}
     for options, said in wrong.items():
         done = run_command([sys.executable, "-m", "ishmem", "tune", "-o", str(tmp_path / "x.ini"), *options.split()])
