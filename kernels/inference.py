@@ -18,21 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ishmem import inference
-from ishmem.common import inference as layout
 from ishmem.common.call_id import dtype_number, pack
 from ishmem.common.inference import CALL, CHUNK, FINISHED, ONE_SHOT, PIECE, SLOTS, TEAM, TICKET, TOLD, WORD
-from ishmem.common.violations import MISMATCH, SIZES, number
+from ishmem.common.violations import MISMATCH, number
 from ishmem.runtime.kernel_extension import kernel_factory
 
-from . import type_checks
 from .float_words import FloatWords, add, dot, float_words, multiply, scaled
 from .forms import of_fields
 from .front_end import kernel, kernel_api as kapi
 from .intrinsics import (
     address_of,
     compiled,
-    device,
     group_barrier,
     group_float_sum,
     group_sum,
@@ -45,7 +41,7 @@ from .long_waits import clear_wait_record, make_word_poll, must_end_wait, record
 from .nodes import after
 from .options import CHECK
 from .peers import peer_delta
-from .runtime_checks import fits, have_room, report
+from .runtime_checks import report
 from .spec_constants import heap_base
 from .teams import Members, members_of, pe_of
 from .work_division import work_item_share
@@ -522,34 +518,3 @@ def add_rms_norm_kernel(dtype: str) -> Any:
         end(task, group)
 
     return kernel(of_fields(all_reduce_add_rms_norm))
-
-
-# ---- the device form of ``ishmem.inference.all_reduce_work_group``
-
-
-_DTYPES = {"float32": "float32", "float16": "float16", "int16": "bfloat16", "uint16": "bfloat16"}
-_ALL_REDUCE = number("all_reduce_work_group")
-
-_workspace_words = compiled(layout.workspace_words)
-
-
-@device(inference.all_reduce_work_group)
-def _all_reduce_work_group(dest, source, workspace, group):
-    routine = "all_reduce_work_group"
-    type_checks.may_wait(routine)
-    type_checks.array(routine, "dest", dest, tuple(_DTYPES))
-    type_checks.array(routine, "source", source, tuple(_DTYPES))
-    type_checks.array(routine, "workspace", workspace, ("int64",))
-    type_checks.contiguous(routine, dest=dest, source=source)
-    type_checks.same_dtype(dest, source)
-    dtype = _DTYPES[str(source.dtype)]
-    run, lanes = collective("all_reduce", dtype, routine), Forms.of(dtype).words.lanes
-
-    def reduce_message(dest, source, workspace, group):
-        one_shot_words = load_word(address_of(workspace) + ONE_SHOT)
-        needed = _workspace_words(words_in(source.size, lanes), members_in(workspace).size, one_shot_words)
-        fit = have_room(_ALL_REDUCE, dest, source, -1, source.size, SIZES) and fits(_ALL_REDUCE, workspace, -1, needed)
-        if fit and source.size:  # a call without words would not tell that the others have completed the one before
-            run(workspace, dest, source, source.size, group)
-
-    return reduce_message

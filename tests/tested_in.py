@@ -90,6 +90,7 @@ TESTED_IN = {
     "ishmem/testing/*": "tools/test_pytest_plugin",
     "ishmem/vcollectives": "chapters/test_collectives",
     "kernels/atomic_instructions": "chapters/test_amo",
+    "kernels/all_reduce_work_group": "libraries/test_inference",
     "kernels/call_sites": "device/test_runtime_checks",
     "kernels/rewrites": "device/test_runtime_checks",
     "kernels/compile_errors": "device/test_type_checks",
