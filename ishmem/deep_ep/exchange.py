@@ -124,7 +124,7 @@ def local_choices(chosen: Any, first: int, experts: int, count: Any) -> Any:
 
 
 def size_of_exchange(n_pes: int, max_tokens: int, hidden: int, topk: int, itemsize: int = 2) -> int:
-    """Return the bytes on the heap of an `TokenExchange`, in whole units of 2 MiB."""
+    """Return the bytes on the heap of a `TokenExchange`, in whole units of 2 MiB."""
     row = workspace.row_bytes(hidden * itemsize, topk)
     nbytes, words, flags = workspace.sizes(n_pes, max_tokens, max_tokens * topk, row)
     return aligned(nbytes + 8 * (words + flags), ALIGNMENT)
