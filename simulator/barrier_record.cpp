@@ -19,7 +19,7 @@ class Report {
   uint32_t place(uint32_t item) const { return record_[placesAt + item]; }
   uint32_t sum(uint32_t item) const { return record_[sumsAt + item]; }
   uint32_t barriers(uint32_t item) const { return sum(item) & barriersOfSum; }
-  static Place kind(uint32_t number) { return (Place)(number >> kindShift); }
+  static Reached kind(uint32_t number) { return (Reached)(number >> kindShift); }
   bool atEnd() const { return value(Field::found) == (uint32_t)Found::end; }
   bool hasReached(uint32_t item, uint32_t number) const;
   std::string words(uint32_t number) const;
@@ -37,8 +37,8 @@ bool Report::hasReached(uint32_t item, uint32_t number) const {
 
 std::string Report::words(uint32_t number) const {
   switch (kind(number)) {
-    case Place::operation: return "an operation";
-    case Place::call: return "a call with barriers";
+    case Reached::operation: return "an operation";
+    case Reached::call: return "a call with barriers";
     default: return "a barrier";
   }
 }
@@ -50,7 +50,7 @@ std::string Report::differentPlaces() const {
   std::string one = "; work-item " + std::to_string(item);
   if (atEnd())
     one += " has";
-  else if (kind(place(item)) == Place::end)
+  else if (kind(place(item)) == Reached::end)
     one += " ended without it";
   else
     one += kind(place(item)) == kind(number) ? " is at another one" : " is at " + words(place(item));
@@ -72,7 +72,7 @@ std::string Report::differentSums() const {
 
 }  // namespace
 
-bool tellBarrier(const std::string &kernel, const volatile uint32_t *record) {
+bool reportBarrier(const std::string &kernel, const volatile uint32_t *record) {
   static std::atomic<bool> told{false};
   const Report report(record);
   if (!report.complete()) return false;

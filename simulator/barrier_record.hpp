@@ -30,13 +30,13 @@ enum class Found : uint32_t {
 };
 
 // The kinds of what has a number, in its highest bits.
-enum class Place : uint32_t { barrier = 1, operation, call, end };
+enum class Reached : uint32_t { barrier = 1, operation, call, end };
 static const uint32_t kindShift = 28;
 
 // The number of barriers in a sum: its lower half.
 static const uint32_t barriersOfSum = 0xffff;
 
-// Returns whether a kernel has filled the record of its module. Tells it, once in this process.
-bool tellBarrier(const std::string &kernel, const volatile uint32_t *record);
+// Returns whether a kernel has filled the record of its module. Prints the first such record in this process.
+bool reportBarrier(const std::string &kernel, const volatile uint32_t *record);
 
 }  // namespace simulator

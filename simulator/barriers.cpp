@@ -22,14 +22,9 @@ namespace {
 enum : uint32_t {
   physical64 = 2,
   capabilityLinkage = 5,
-  decorationBuiltIn = 11,
-  decorationLinkage = 41,
   exported = 0,
   builtInWorkgroupSize = 25,
   builtInLocalIndex = 29,
-  storageInput = 1,
-  storageWorkgroup = 4,
-  storageCrossWorkgroup = 5,
   scopeDevice = 1,
   scopeWorkgroup = 2,
   orderOfGroup = 0x110,  // sequentially consistent, local memory
@@ -57,7 +52,7 @@ class Barriers {
   void spread();
   void plan();
   void planIn(const Instruction &i);
-  uint32_t numbered(Place kind);
+  uint32_t numbered(Reached kind);
   uint32_t constant(uint32_t value);
   uint32_t type(std::vector<uint32_t> words);
   void decorate();
@@ -163,9 +158,9 @@ uint32_t Barriers::constant(uint32_t value) {
 }
 
 // The sum has the number of barriers in its lower half.
-uint32_t Barriers::numbered(Place kind) {
+uint32_t Barriers::numbered(Reached kind) {
   const uint32_t number = constant((uint32_t)kind << kindShift | ++last_);
-  steps_[number] = constant(kind == Place::end ? 0 : (kind != Place::call) | last_ << 16);
+  steps_[number] = constant(kind == Reached::end ? 0 : (kind != Reached::call) | last_ << 16);
   return number;
 }
 
@@ -174,12 +169,12 @@ void Barriers::planIn(const Instruction &i) {
   if (i.op() == OpFunction) {
     function_ = &functions_[i[2]];
     if (function_->meets && function_->kernel)
-      function_->end = numbered(Place::end), function_->exit = out_.newId();
+      function_->end = numbered(Reached::end), function_->exit = out_.newId();
   }
   if (i.op() == OpLabel) block_ = i[1];
-  if (meets(i)) numbers_[i.words] = numbered(Place::call);
+  if (meets(i)) numbers_[i.words] = numbered(Reached::call);
   if (!isBarrier(i)) return;
-  numbers_[i.words] = numbered(i.op() == OpControlBarrier ? Place::barrier : Place::operation);
+  numbers_[i.words] = numbered(i.op() == OpControlBarrier ? Reached::barrier : Reached::operation);
   next_[i.words] = lastLabel_[block_] = out_.newId();
 }
 

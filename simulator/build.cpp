@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "barrier_record.hpp"
+#include "compile.hpp"
 #include "faults.hpp"
-#include "machine.hpp"
 #include "module.hpp"
 #include "rewrite.hpp"
 #include "settings.hpp"

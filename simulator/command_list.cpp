@@ -53,9 +53,7 @@ ze_result_t appendCopy(CommandList *list, Work work, Event *signal, uint32_t wai
 
 ZE_API ze_result_t zeCommandListCreate(ze_context_handle_t context, ze_device_handle_t device,
                                        const ze_command_list_desc_t *desc, ze_command_list_handle_t *list) {
-  trace(__func__);
-  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(desc, list)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context, device}, {desc, list})) return error;
   bool ordered = desc->flags & ZE_COMMAND_LIST_FLAG_IN_ORDER;
   *list = new CommandList{nullptr, std::make_shared<Commands>(), ordered};
   return ZE_RESULT_SUCCESS;
@@ -64,32 +62,23 @@ ZE_API ze_result_t zeCommandListCreate(ze_context_handle_t context, ze_device_ha
 ZE_API ze_result_t zeCommandListCreateImmediate(ze_context_handle_t context, ze_device_handle_t device,
                                                 const ze_command_queue_desc_t *desc,
                                                 ze_command_list_handle_t *list) {
-  trace(__func__);
-  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(desc, list)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context, device}, {desc, list})) return error;
   bool ordered = desc->flags & ZE_COMMAND_QUEUE_FLAG_IN_ORDER;
   *list = new CommandList{std::make_unique<Queue>(device, *desc), nullptr, ordered};
   return ZE_RESULT_SUCCESS;
 }
 
-ZE_API ze_result_t zeCommandListDestroy(ze_command_list_handle_t list) {
-  trace(__func__);
-  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  delete list;
-  return ZE_RESULT_SUCCESS;
-}
+ZE_API ze_result_t zeCommandListDestroy(ze_command_list_handle_t list) { return destroy(__func__, list); }
 
 ZE_API ze_result_t zeCommandListClose(ze_command_list_handle_t list) {
-  trace(__func__);
-  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {list})) return error;
   if (list->immediate) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
   list->closed = true;
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeCommandListReset(ze_command_list_handle_t list) {
-  trace(__func__);
-  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {list})) return error;
   if (list->immediate) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
   list->commands = std::make_shared<Commands>();
   list->closed = false;
@@ -97,8 +86,7 @@ ZE_API ze_result_t zeCommandListReset(ze_command_list_handle_t list) {
 }
 
 ZE_API ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t list, uint64_t timeout) {
-  trace(__func__);
-  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {list})) return error;
   if (!list->immediate) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
   return status(list->immediate->synchronize(timeout));
 }
@@ -110,22 +98,18 @@ ZE_API ze_result_t zeCommandListAppendBarrier(ze_command_list_handle_t list, ze_
 }
 
 ZE_API ze_result_t zeCommandListAppendSignalEvent(ze_command_list_handle_t list, ze_event_handle_t event) {
-  trace(__func__);
-  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {event})) return error;
   return append(list, nullptr, event, 0, nullptr);
 }
 
 ZE_API ze_result_t zeCommandListAppendWaitOnEvents(ze_command_list_handle_t list, uint32_t count,
                                                    ze_event_handle_t *events) {
-  trace(__func__);
-  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!events) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {list}, {events})) return error;
   return appendCopy(list, nullptr, nullptr, count, events);
 }
 
 ZE_API ze_result_t zeCommandListAppendEventReset(ze_command_list_handle_t list, ze_event_handle_t event) {
-  trace(__func__);
-  if (anyNull(list, event)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {list, event})) return error;
   if (event->counterBased) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
   auto reset = [completion = event->completion] {
     completion->set = false;
@@ -138,9 +122,7 @@ ZE_API ze_result_t zeCommandListAppendQueryKernelTimestamps(ze_command_list_hand
                                                             ze_event_handle_t *events, void *to,
                                                             const size_t *offsets, ze_event_handle_t signal,
                                                             uint32_t waitCount, ze_event_handle_t *waits) {
-  trace(__func__);
-  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(events, to)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {list}, {events, to})) return error;
   std::vector<std::pair<std::shared_ptr<Completion>, char *>> places;
   for (uint32_t i = 0; i < count; ++i) {
     size_t offset = offsets ? offsets[i] : i * sizeof(ze_kernel_timestamp_result_t);

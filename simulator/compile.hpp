@@ -1,6 +1,7 @@
 // The interface between the driver and the compiler process.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,8 @@ Compiled compileHere(const std::vector<ModuleInput> &inputs);
 
 // Does the same in a separate process, because the runtime's compiler crashes on some modules.
 Compiled compileElsewhere(const std::vector<ModuleInput> &inputs);
+
+// Returns machine code for which `load` returned true, from the cache on disk or the compiler process, and the log.
+Compiled machineCode(const std::vector<ModuleInput> &inputs, const std::function<bool(const std::string &)> &load);
 
 }  // namespace simulator

@@ -39,7 +39,7 @@ std::vector<char *> environment() {
   return kept;
 }
 
-class Compiler {
+class CompilerProcess {
  public:
   Compiled compile(const std::string &request);
 
@@ -55,7 +55,7 @@ class Compiler {
   bool taken_ = false;  // whether the process has acknowledged the request
 };
 
-int Compiler::spawn(int socket) {
+int CompilerProcess::spawn(int socket) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, 0);
@@ -80,7 +80,7 @@ int Compiler::spawn(int socket) {
 }
 
 // Starts the process unless it is running. Returns an error message, or an empty string.
-std::string Compiler::start() {
+std::string CompilerProcess::start() {
   pollfd ended{socket_, POLLIN, 0};
   if (socket_ >= 0 && (owner_ != getpid() || poll(&ended, 1, 0) != 0)) stop();
   if (socket_ >= 0) return "";
@@ -95,21 +95,21 @@ std::string Compiler::start() {
   return error ? program() + ": " + strerror(error) : "";
 }
 
-void Compiler::stop() {
+void CompilerProcess::stop() {
   if (socket_ >= 0) close(socket_);
   if (errors_ >= 0) close(errors_);
   socket_ = errors_ = -1;
 }
 
 // The last 2 KiB of the process's stderr.
-std::string Compiler::lastWords() const {
+std::string CompilerProcess::lastWords() const {
   char text[2048];
   off_t size = lseek(errors_, 0, SEEK_END), from = size > (off_t)sizeof text ? size - (off_t)sizeof text : 0;
   ssize_t got = pread(errors_, text, sizeof text, from);
   return got > 0 ? std::string(text, (size_t)got) : "";
 }
 
-bool Compiler::ask(const std::string &request, Compiled &answer) {
+bool CompilerProcess::ask(const std::string &request, Compiled &answer) {
   const uint64_t grace = 3;  // seconds after the limit by which the process has ended itself
   const uint64_t end = nanoseconds() + (settings().compileLimit + grace) * 1000000000;
   auto left = [end] {
@@ -127,7 +127,7 @@ bool Compiler::ask(const std::string &request, Compiled &answer) {
   return true;
 }
 
-Compiled Compiler::compile(const std::string &request) {
+Compiled CompilerProcess::compile(const std::string &request) {
   Compiled answer;
   for (int attempt = 0; attempt < 2; ++attempt) {
     std::string problem = start();
@@ -147,7 +147,7 @@ Compiled Compiler::compile(const std::string &request) {
 
 Compiled compileElsewhere(const std::vector<ModuleInput> &inputs) {
   static auto *mutex = new std::mutex;  // never destroyed: threads may compile while the process exits
-  static auto *compiler = new Compiler;
+  static auto *compiler = new CompilerProcess;
   std::lock_guard<std::mutex> lock(*mutex);
   return compiler->compile(writeNative(inputs));
 }

@@ -29,42 +29,34 @@ static ze_uuid_t deviceUuid(const Device *device) {
 }
 
 ZE_API ze_result_t zeDeviceGet(ze_driver_handle_t driver, uint32_t *count, ze_device_handle_t *list) {
-  trace(__func__);
-  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {driver})) return error;
   return answerList((uint32_t)driver->devices.size(), count, list,
                     [driver](ze_device_handle_t &device, uint32_t i) { device = driver->devices[i]; });
 }
 
 ZE_API ze_result_t zeDeviceGetSubDevices(ze_device_handle_t device, uint32_t *count, ze_device_handle_t *) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!count) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {device}, {count})) return error;
   *count = 0;
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeDeviceGetRootDevice(ze_device_handle_t device, ze_device_handle_t *root) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!root) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {device}, {root})) return error;
   *root = nullptr;
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeDeviceGetStatus(ze_device_handle_t device) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {device})) return error;
   return status(true);
 }
 
 ZE_API ze_result_t zeDeviceGetProperties(ze_device_handle_t device, ze_device_properties_t *p) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  p->type = device->kind == Kind::npu ? ZE_DEVICE_TYPE_VPU : ZE_DEVICE_TYPE_GPU;
+  if (auto error = checkCall(__func__, {device}, {p})) return error;
+  p->type = device->kind == DeviceKind::npu ? ZE_DEVICE_TYPE_VPU : ZE_DEVICE_TYPE_GPU;
   p->vendorId = 0x8086;
   p->deviceId = 0x0bd5;
-  p->flags = device->kind == Kind::integrated ? ZE_DEVICE_PROPERTY_FLAG_INTEGRATED : 0;
+  p->flags = device->kind == DeviceKind::integrated ? ZE_DEVICE_PROPERTY_FLAG_INTEGRATED : 0;
   p->subdeviceId = p->maxCommandQueuePriority = 0;
   p->coreClockRate = clockMHz;
   p->maxMemAllocSize = device->memory;
@@ -73,7 +65,7 @@ ZE_API ze_result_t zeDeviceGetProperties(ze_device_handle_t device, ze_device_pr
   p->physicalEUSimdWidth = 1;  // the runtime executes the work-items of a group one after the other
   p->numEUsPerSubslice = 8;
   p->numSubslicesPerSlice = processors();  // as many work-groups run at the same time
-  if (device->kind == Kind::integrated) p->numSubslicesPerSlice = 1;
+  if (device->kind == DeviceKind::integrated) p->numSubslicesPerSlice = 1;
   p->numSlices = 1;
   // Nanoseconds per tick in structure version 1.0, ticks per second in version 1.2.
   p->timerResolution = p->stype == ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 ? 1000000000 : 1;
@@ -87,9 +79,7 @@ ZE_API ze_result_t zeDeviceGetProperties(ze_device_handle_t device, ze_device_pr
 
 ZE_API ze_result_t zeDeviceGetComputeProperties(ze_device_handle_t device,
                                                 ze_device_compute_properties_t *p) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {device}, {p})) return error;
   p->maxTotalGroupSize = maxGroupSize;
   p->maxGroupSizeX = p->maxGroupSizeY = p->maxGroupSizeZ = maxGroupSize;
   p->maxGroupCountX = p->maxGroupCountY = p->maxGroupCountZ = UINT32_MAX;
@@ -102,9 +92,7 @@ ZE_API ze_result_t zeDeviceGetComputeProperties(ze_device_handle_t device,
 }
 
 ZE_API ze_result_t zeDeviceGetModuleProperties(ze_device_handle_t device, ze_device_module_properties_t *p) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {device}, {p})) return error;
   p->spirvVersionSupported = 1u << 16 | 4;
   p->flags = ZE_DEVICE_MODULE_FLAG_FP16 | ZE_DEVICE_MODULE_FLAG_FP64 | ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS;
   p->fp16flags = p->fp32flags = p->fp64flags = ZE_DEVICE_FP_FLAG_DENORM | ZE_DEVICE_FP_FLAG_INF_NAN |
@@ -125,8 +113,7 @@ ZE_API ze_result_t zeDeviceGetModuleProperties(ze_device_handle_t device, ze_dev
 // As on the hardware: one group for compute, one main copy engine, and link copy engines.
 ZE_API ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t device, uint32_t *count,
                                                           ze_command_queue_group_properties_t *list) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {device})) return error;
   return answerList(3, count, list, [](ze_command_queue_group_properties_t &group, uint32_t i) {
     group.flags = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
     if (i == computeGroup) group.flags |= ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
@@ -136,17 +123,13 @@ ZE_API ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t dev
 }
 
 ZE_API ze_result_t zeDeviceGetGlobalTimestamps(ze_device_handle_t device, uint64_t *host, uint64_t *ticks) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(host, ticks)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {device}, {host, ticks})) return error;
   *host = *ticks = nanoseconds();
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeDevicePciGetPropertiesExt(ze_device_handle_t device, ze_pci_ext_properties_t *p) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {device}, {p})) return error;
   p->address = {0, 0x40 + device->index, 0, 0};
   p->maxSpeed = {5, 16, 64000000000};
   return ZE_RESULT_SUCCESS;

@@ -8,8 +8,7 @@ namespace simulator {
 
 ZE_API ze_result_t zeDeviceGetMemoryProperties(ze_device_handle_t device, uint32_t *count,
                                                ze_device_memory_properties_t *list) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {device})) return error;
   return answerList(1, count, list, [device](ze_device_memory_properties_t &p, uint32_t) {
     p.flags = 0;
     p.maxClockRate = 3200;
@@ -27,9 +26,7 @@ ZE_API ze_result_t zeDeviceGetMemoryProperties(ze_device_handle_t device, uint32
 
 ZE_API ze_result_t zeDeviceGetMemoryAccessProperties(ze_device_handle_t device,
                                                      ze_device_memory_access_properties_t *p) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {device}, {p})) return error;
   uint32_t single = ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC;
   uint32_t all = single | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT | ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC;
   p->hostAllocCapabilities = p->sharedSingleDeviceAllocCapabilities = p->sharedCrossDeviceAllocCapabilities = all;
@@ -40,8 +37,7 @@ ZE_API ze_result_t zeDeviceGetMemoryAccessProperties(ze_device_handle_t device,
 
 ZE_API ze_result_t zeDeviceGetCacheProperties(ze_device_handle_t device, uint32_t *count,
                                               ze_device_cache_properties_t *list) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {device})) return error;
   return answerList(1, count, list, [](ze_device_cache_properties_t &p, uint32_t) {
     p.flags = 0;
     p.cacheSize = 204 << 20;
@@ -49,9 +45,7 @@ ZE_API ze_result_t zeDeviceGetCacheProperties(ze_device_handle_t device, uint32_
 }
 
 ZE_API ze_result_t zeDeviceGetImageProperties(ze_device_handle_t device, ze_device_image_properties_t *p) {
-  trace(__func__);
-  if (!device) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {device}, {p})) return error;
   p->maxImageDims1D = p->maxImageDims2D = p->maxImageDims3D = 0;
   p->maxImageBufferSize = 0;
   p->maxImageArraySlices = p->maxSamplers = p->maxReadImageArgs = p->maxWriteImageArgs = 0;
@@ -69,9 +63,7 @@ bool canAccess(uint32_t device, uint32_t peer) { return reach(device, peer) != P
 
 ZE_API ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t device, ze_device_handle_t peer,
                                             ze_device_p2p_properties_t *p) {
-  trace(__func__);
-  if (anyNull(device, peer)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {device, peer}, {p})) return error;
   const Peers found = reach(device->index, peer->index);
   p->flags = found == Peers::none ? 0 : ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS;
   if (found == Peers::atomics || found == Peers::wrong) p->flags |= ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS;
@@ -79,9 +71,7 @@ ZE_API ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t device, ze_device
 }
 
 ZE_API ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t device, ze_device_handle_t peer, ze_bool_t *answer) {
-  trace(__func__);
-  if (anyNull(device, peer)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!answer) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {device, peer}, {answer})) return error;
   *answer = canAccess(device->index, peer->index);
   return ZE_RESULT_SUCCESS;
 }

@@ -16,6 +16,22 @@ uint64_t nanoseconds() {
   return (uint64_t)std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
+ze_result_t checkCall(const char *call, Arguments handles, Arguments pointers) {
+  trace(call);
+  for (const void *handle : handles)
+    if (!handle) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  for (const void *pointer : pointers)
+    if (!pointer) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t answerString(const std::string &text, size_t *size, char *to) {
+  if (!size) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (to && *size > text.size()) memcpy(to, text.c_str(), text.size() + 1);
+  *size = text.size() + 1;
+  return ZE_RESULT_SUCCESS;
+}
+
 // Every allocation holds a file descriptor, so the usual soft limit of 1024 is too low.
 static void raiseDescriptorLimit() {
   rlimit limit;
@@ -24,28 +40,17 @@ static void raiseDescriptorLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static Device *makeDevice(uint32_t index) {
-  auto *device = new Device;
-  device->index = index;
-  device->kind = settings().kinds[index];
-  device->memory = settings().memory;
-  return device;
+static Driver *driverOf(const std::vector<uint32_t> &indices) {
+  auto *made = new Driver;
+  for (uint32_t index : indices) made->devices.push_back(new Device{index, settings().kinds[index], settings().memory});
+  return made;
 }
 
 static Driver *start() {
   raiseDescriptorLimit();
   // Peers fetch descriptors with pidfd_getfd, which requires ptrace permission.
   if (settings().ipc == IpcMode::opaque || settings().ipc == IpcMode::opaqueStrict) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-  auto *started = new Driver;
-  for (uint32_t index : settings().devices) started->devices.push_back(makeDevice(index));
-  return started;
-}
-
-static Driver *startOfNpus() {
-  auto *started = new Driver;
-  for (uint32_t index = 0; index < settings().kinds.size(); ++index)
-    if (settings().kinds[index] == Kind::npu) started->devices.push_back(makeDevice(index));
-  return started;
+  return driverOf(settings().devices);
 }
 
 Driver *driver() {
@@ -53,9 +58,9 @@ Driver *driver() {
   return only;
 }
 
-// NPUs have a driver of their own, which those do not see who ask for GPUs only.
+// NPUs have a driver of their own, which a program that asks for GPUs only does not get.
 static Driver *npus() {
-  static Driver *only = startOfNpus();
+  static Driver *only = driverOf(settings().npus);
   return only;
 }
 
@@ -76,17 +81,13 @@ ZE_API ze_result_t zeDriverGet(uint32_t *count, ze_driver_handle_t *drivers) {
 }
 
 ZE_API ze_result_t zeDriverGetApiVersion(ze_driver_handle_t driver, uint32_t *version) {
-  trace(__func__);
-  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!version) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {driver}, {version})) return error;
   *version = API_VERSION;
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeDriverGetProperties(ze_driver_handle_t driver, ze_driver_properties_t *properties) {
-  trace(__func__);
-  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!properties) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {driver}, {properties})) return error;
   memcpy(properties->uuid.id, "ishmem-simulator", sizeof properties->uuid.id);
   properties->driverVersion = 1u << 24 | 6u << 16 | 1;
   auto *freeing = chained<ze_driver_memory_free_ext_properties_t>(
@@ -99,17 +100,14 @@ ZE_API ze_result_t zeDriverGetProperties(ze_driver_handle_t driver, ze_driver_pr
 
 ZE_API ze_result_t zeDriverGetIpcProperties(ze_driver_handle_t driver,
                                             ze_driver_ipc_properties_t *properties) {
-  trace(__func__);
-  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!properties) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {driver}, {properties})) return error;
   properties->flags = ZE_IPC_PROPERTY_FLAG_MEMORY;
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t driver, uint32_t *count,
                                                   ze_driver_extension_properties_t *list) {
-  trace(__func__);
-  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {driver})) return error;
   static const char *const names[] = {
       "ZE_experimental_event_pool_counter_based", "ZE_experimental_global_offset",
       "ZE_experimental_immediate_command_list_append", "ZE_experimental_module_program",
@@ -140,9 +138,7 @@ static void *extensionFunction(const char *name) {
 
 ZE_API ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t driver, const char *name,
                                                        void **function) {
-  trace(__func__);
-  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(name, function)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {driver}, {name, function})) return error;
   *function = extensionFunction(name);
   if (*function) return ZE_RESULT_SUCCESS;
   if (settings().trace) complain("no extension function %s", name);
@@ -151,18 +147,11 @@ ZE_API ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t driver
 
 ZE_API ze_result_t zeContextCreate(ze_driver_handle_t driver, const ze_context_desc_t *desc,
                                    ze_context_handle_t *context) {
-  trace(__func__);
-  if (!driver) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(desc, context)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {driver}, {desc, context})) return error;
   *context = new Context{driver};
   return ZE_RESULT_SUCCESS;
 }
 
-ZE_API ze_result_t zeContextDestroy(ze_context_handle_t context) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  delete context;
-  return ZE_RESULT_SUCCESS;
-}
+ZE_API ze_result_t zeContextDestroy(ze_context_handle_t context) { return destroy(__func__, context); }
 
 }  // namespace simulator

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "level_zero.h"
@@ -14,7 +15,7 @@ constexpr uint32_t computeGroup = 0;  // ordinal of the queue group with the com
 
 struct Device {
   uint32_t index;
-  Kind kind;
+  DeviceKind kind;
   uint64_t memory;                // size in bytes
   std::atomic<uint64_t> used{0};  // bytes allocated
 };
@@ -46,9 +47,16 @@ inline ze_result_t status(bool ready) {
   return ready ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
 }
 
-template <class... P>
-bool anyNull(P... pointers) {
-  return (... || (pointers == nullptr));
+// Counts and traces a call, and checks its arguments. Returns an error if a handle or a pointer among them is null.
+using Arguments = std::initializer_list<const void *>;
+ze_result_t checkCall(const char *call, Arguments handles, Arguments pointers = {});
+
+// The whole of a call that destroys an object.
+template <class T>
+ze_result_t destroy(const char *call, T *handle) {
+  if (auto error = checkCall(call, {handle})) return error;
+  delete handle;
+  return ZE_RESULT_SUCCESS;
 }
 
 // Returns a list as Level Zero specifies: only the count if the caller passes no buffer, else as many items as fit.
@@ -60,6 +68,9 @@ ze_result_t answerList(uint32_t available, uint32_t *count, T *list, Fill fill) 
   for (uint32_t i = 0; list && i < *count; ++i) fill(list[i], i);
   return ZE_RESULT_SUCCESS;
 }
+
+// Returns a text as Level Zero specifies: its size with the zero at its end, and the text if that fits.
+ze_result_t answerString(const std::string &text, size_t *size, char *to);
 
 // The structure of the given type in the pNext chain of `head`, or null.
 template <class T>

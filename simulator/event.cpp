@@ -47,9 +47,7 @@ bool await(const std::atomic<bool> &flag, uint64_t timeout) {
 
 ZE_API ze_result_t zeEventPoolCreate(ze_context_handle_t context, const ze_event_pool_desc_t *desc, uint32_t,
                                      ze_device_handle_t *, ze_event_pool_handle_t *pool) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(desc, pool)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context}, {desc, pool})) return error;
   if (desc->count == 0) return ZE_RESULT_ERROR_INVALID_SIZE;
   auto *counters = chained<ze_event_pool_counter_based_exp_desc_t>(
       desc, ZE_STRUCTURE_TYPE_COUNTER_BASED_EVENT_POOL_EXP_DESC);
@@ -57,33 +55,20 @@ ZE_API ze_result_t zeEventPoolCreate(ze_context_handle_t context, const ze_event
   return ZE_RESULT_SUCCESS;
 }
 
-ZE_API ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t pool) {
-  trace(__func__);
-  if (!pool) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  delete pool;
-  return ZE_RESULT_SUCCESS;
-}
+ZE_API ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t pool) { return destroy(__func__, pool); }
 
 ZE_API ze_result_t zeEventCreate(ze_event_pool_handle_t pool, const ze_event_desc_t *desc,
                                  ze_event_handle_t *event) {
-  trace(__func__);
-  if (!pool) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(desc, event)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {pool}, {desc, event})) return error;
   if (desc->index >= pool->count) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
   *event = new Event(pool->counterBased);
   return ZE_RESULT_SUCCESS;
 }
 
-ZE_API ze_result_t zeEventDestroy(ze_event_handle_t event) {
-  trace(__func__);
-  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  delete event;
-  return ZE_RESULT_SUCCESS;
-}
+ZE_API ze_result_t zeEventDestroy(ze_event_handle_t event) { return destroy(__func__, event); }
 
 ZE_API ze_result_t zeEventHostSignal(ze_event_handle_t event) {
-  trace(__func__);
-  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {event})) return error;
   if (event->counterBased) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
   uint64_t now = nanoseconds();
   signal(*event->completion, now, now);
@@ -91,33 +76,54 @@ ZE_API ze_result_t zeEventHostSignal(ze_event_handle_t event) {
 }
 
 ZE_API ze_result_t zeEventHostReset(ze_event_handle_t event) {
-  trace(__func__);
-  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {event})) return error;
   if (event->counterBased) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
   event->completion->set = false;
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeEventHostSynchronize(ze_event_handle_t event, uint64_t timeout) {
-  trace(__func__);
-  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {event})) return error;
   auto completion = event->completion;
   return status(await(completion->set, timeout));
 }
 
 ZE_API ze_result_t zeEventQueryStatus(ze_event_handle_t event) {
-  trace(__func__);
-  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {event})) return error;
   return status(event->completion->set);
 }
 
 ZE_API ze_result_t zeEventQueryKernelTimestamp(ze_event_handle_t event, ze_kernel_timestamp_result_t *result) {
-  trace(__func__);
-  if (!event) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!result) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {event}, {result})) return error;
   const Completion &completion = *event->completion;
   if (!completion.set) return ZE_RESULT_NOT_READY;
   result->global = result->context = {completion.start, completion.end};
+  return ZE_RESULT_SUCCESS;
+}
+
+// Fences: set when a submission to a queue has completed.
+ZE_API ze_result_t zeFenceCreate(ze_command_queue_handle_t queue, const ze_fence_desc_t *desc,
+                                 ze_fence_handle_t *fence) {
+  if (auto error = checkCall(__func__, {queue}, {desc, fence})) return error;
+  *fence = new Fence{std::make_shared<std::atomic<bool>>((desc->flags & ZE_FENCE_FLAG_SIGNALED) != 0)};
+  return ZE_RESULT_SUCCESS;
+}
+
+ZE_API ze_result_t zeFenceDestroy(ze_fence_handle_t fence) { return destroy(__func__, fence); }
+
+ZE_API ze_result_t zeFenceHostSynchronize(ze_fence_handle_t fence, uint64_t timeout) {
+  if (auto error = checkCall(__func__, {fence})) return error;
+  return status(await(*fence->set, timeout));
+}
+
+ZE_API ze_result_t zeFenceQueryStatus(ze_fence_handle_t fence) {
+  if (auto error = checkCall(__func__, {fence})) return error;
+  return status(*fence->set);
+}
+
+ZE_API ze_result_t zeFenceReset(ze_fence_handle_t fence) {
+  if (auto error = checkCall(__func__, {fence})) return error;
+  *fence->set = false;
   return ZE_RESULT_SUCCESS;
 }
 

@@ -32,7 +32,7 @@ struct OpaqueHandleData {
 
 static bool isOpaque() { return settings().ipc == IpcMode::opaque || settings().ipc == IpcMode::opaqueStrict; }
 
-static ze_ipc_mem_handle_t makeHandle(const Allocation &a, const Part &part) {
+static ze_ipc_mem_handle_t makeHandle(const Allocation &a, const MemoryPart &part) {
   ze_ipc_mem_handle_t handle = {};
   auto fd = (uint64_t)part.exported;
   uint8_t type = a.type == ZE_MEMORY_TYPE_HOST;
@@ -67,7 +67,7 @@ static int openDescriptor(const ze_ipc_mem_handle_t &handle, uint8_t *type) {
 }
 
 // Replaces the memory of a part by new pages, of which the first are filled with 0xFF.
-static bool replacePages(Part &part) {
+static bool replacePages(MemoryPart &part) {
   const size_t filled = std::min<size_t>(part.size, 1 << 20);
   const std::string bytes(filled, '\xff');
   close(part.fd);
@@ -76,7 +76,7 @@ static bool replacePages(Part &part) {
 }
 
 // Returns the part that a handle refers to. The caller must close the descriptor, even on failure.
-static bool openPart(const ze_ipc_mem_handle_t &handle, const Device *device, Part &part, uint8_t *type) {
+static bool openPart(const ze_ipc_mem_handle_t &handle, const Device *device, MemoryPart &part, uint8_t *type) {
   size_t held;
   int owner;
   memcpy(&part.offset, handle.data + offsetof(HandleData, poolOffset), sizeof part.offset);
@@ -92,7 +92,7 @@ static ze_result_t getHandles(const void *address, uint32_t *count, ze_ipc_mem_h
   std::lock_guard<std::mutex> lock(memory().mutex);
   Allocation *a = memory().find(address);
   if (!a || a->parts.empty()) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-  for (Part &part : a->parts) {
+  for (MemoryPart &part : a->parts) {
     if (part.exported < 0) part.exported = fcntl(part.fd, F_DUPFD_CLOEXEC, 0);
     if (part.exported < 0) return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
   }
@@ -104,7 +104,7 @@ static ze_result_t getHandles(const void *address, uint32_t *count, ze_ipc_mem_h
 static ze_result_t openHandles(ze_device_handle_t device, uint32_t count, const ze_ipc_mem_handle_t *handles,
                                void **address) {
   if (fails(Fault::ipcOpen)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-  std::vector<Part> parts(count, Part{-1, 0, 0});
+  std::vector<MemoryPart> parts(count, MemoryPart{-1, 0, 0});
   ze_result_t result = ZE_RESULT_SUCCESS;
   uint8_t type = 0;
   size_t size = 0;
@@ -114,38 +114,33 @@ static ze_result_t openHandles(ze_device_handle_t device, uint32_t count, const 
   }
   ze_memory_type_t kind = type == 1 ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE;
   if (result == ZE_RESULT_SUCCESS) result = memory().map({size, kind, device, true, parts}, pageSize, address);
-  for (const Part &part : parts)
+  for (const MemoryPart &part : parts)
     if (result != ZE_RESULT_SUCCESS && part.fd >= 0) close(part.fd);
   return result;
 }
 
 ZE_API ze_result_t zeMemGetIpcHandle(ze_context_handle_t context, const void *address,
                                      ze_ipc_mem_handle_t *handle) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(address, handle)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context}, {address, handle})) return error;
   uint32_t one = 1;
   return getHandles(address, &one, handle);
 }
 
 ze_result_t zexMemGetIpcHandles(ze_context_handle_t context, const void *address, uint32_t *count,
                                 ze_ipc_mem_handle_t *handles) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(address, count)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context}, {address, count})) return error;
   return getHandles(address, count, handles);
 }
 
 ZE_API ze_result_t zeMemPutIpcHandle(ze_context_handle_t context, ze_ipc_mem_handle_t handle) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {context})) return error;
   int fd;
   memcpy(&fd, &handle, sizeof fd);
   std::lock_guard<std::mutex> lock(memory().mutex);
   Allocation *a = memory().findExported(fd);
   if (!a) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
   if (--a->exports > 0) return ZE_RESULT_SUCCESS;
-  for (Part &part : a->parts) {
+  for (MemoryPart &part : a->parts) {
     close(part.exported);
     part.exported = -1;
   }
@@ -154,25 +149,19 @@ ZE_API ze_result_t zeMemPutIpcHandle(ze_context_handle_t context, ze_ipc_mem_han
 
 ZE_API ze_result_t zeMemOpenIpcHandle(ze_context_handle_t context, ze_device_handle_t device,
                                       ze_ipc_mem_handle_t handle, uint32_t, void **address) {
-  trace(__func__);
-  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!address) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context, device}, {address})) return error;
   return openHandles(device, 1, &handle, address);
 }
 
 ze_result_t zexMemOpenIpcHandles(ze_context_handle_t context, ze_device_handle_t device, uint32_t count,
                                  ze_ipc_mem_handle_t *handles, uint32_t, void **address) {
-  trace(__func__);
-  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(handles, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context, device}, {handles, address})) return error;
   if (count == 0) return ZE_RESULT_ERROR_INVALID_SIZE;
   return openHandles(device, count, handles, address);
 }
 
 ZE_API ze_result_t zeMemCloseIpcHandle(ze_context_handle_t context, const void *address) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!address) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context}, {address})) return error;
   return memory().release(address, true);
 }
 

@@ -22,9 +22,7 @@ std::string readableName(const std::string &mangled) {
 
 ZE_API ze_result_t zeKernelCreate(ze_module_handle_t module, const ze_kernel_desc_t *desc,
                                   ze_kernel_handle_t *kernel) {
-  trace(__func__);
-  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(desc, kernel)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {module}, {desc, kernel})) return error;
   if (!desc->pKernelName) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   auto info = module->info.kernels.find(desc->pKernelName);
   if (info == module->info.kernels.end()) return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
@@ -39,17 +37,11 @@ ZE_API ze_result_t zeKernelCreate(ze_module_handle_t module, const ze_kernel_des
   return ZE_RESULT_SUCCESS;
 }
 
-ZE_API ze_result_t zeKernelDestroy(ze_kernel_handle_t kernel) {
-  trace(__func__);
-  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  delete kernel;
-  return ZE_RESULT_SUCCESS;
-}
+ZE_API ze_result_t zeKernelDestroy(ze_kernel_handle_t kernel) { return destroy(__func__, kernel); }
 
 ZE_API ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t kernel, uint32_t index, size_t size,
                                             const void *value) {
-  trace(__func__);
-  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {kernel})) return error;
   if (index >= kernel->arguments.size()) return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX;
   bool pointer = kernel->code->info.parameters[index].kind == Parameter::pointer;
   if (size == 0 || (pointer && value && size != sizeof(void *))) return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE;
@@ -61,8 +53,7 @@ ZE_API ze_result_t zeKernelSetArgumentValue(ze_kernel_handle_t kernel, uint32_t 
 }
 
 ZE_API ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z) {
-  trace(__func__);
-  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {kernel})) return error;
   bool fits = x && y && z && x <= maxGroupSize && y <= maxGroupSize && (uint64_t)x * y * z <= maxGroupSize;
   auto &required = kernel->code->info.groupSize;
   std::array<uint32_t, 3> asked = {x, y, z};
@@ -80,9 +71,7 @@ static uint32_t largestDivisor(uint32_t count, uint32_t limit) {
 
 ZE_API ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t kernel, uint32_t sizeX, uint32_t sizeY,
                                             uint32_t sizeZ, uint32_t *x, uint32_t *y, uint32_t *z) {
-  trace(__func__);
-  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(x, y, z)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {kernel}, {x, y, z})) return error;
   std::array<uint32_t, 3> group = kernel->code->info.groupSize;
   if (!group[0]) {
     const uint32_t limit = 256;
@@ -95,34 +84,25 @@ ZE_API ze_result_t zeKernelSuggestGroupSize(ze_kernel_handle_t kernel, uint32_t 
 }
 
 ZE_API ze_result_t zeKernelSetGlobalOffsetExp(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z) {
-  trace(__func__);
-  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {kernel})) return error;
   kernel->offset = {x, y, z};
   return ZE_RESULT_SUCCESS;
 }
 
 // Kernels can access all memory without this; only the arguments are checked.
 ZE_API ze_result_t zeKernelSetIndirectAccess(ze_kernel_handle_t kernel, uint32_t flags) {
-  trace(__func__);
-  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {kernel})) return error;
   if (flags > 7) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeKernelSetCacheConfig(ze_kernel_handle_t kernel, uint32_t) {
-  trace(__func__);
-  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  return ZE_RESULT_SUCCESS;
+  return checkCall(__func__, {kernel});
 }
 
 ZE_API ze_result_t zeKernelGetName(ze_kernel_handle_t kernel, size_t *size, char *name) {
-  trace(__func__);
-  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!size) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  const std::string &text = kernel->code->name;
-  if (name && *size > text.size()) memcpy(name, text.c_str(), text.size() + 1);
-  *size = text.size() + 1;
-  return ZE_RESULT_SUCCESS;
+  if (auto error = checkCall(__func__, {kernel})) return error;
+  return answerString(kernel->code->name, size, name);
 }
 
 static uint32_t kernelBytes(cl_object kernel, uint32_t what) {
@@ -142,9 +122,7 @@ static uint32_t subgroupSize(const KernelCode &code) {
 }
 
 ZE_API ze_result_t zeKernelGetProperties(ze_kernel_handle_t kernel, ze_kernel_properties_t *p) {
-  trace(__func__);
-  if (!kernel) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!p) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {kernel}, {p})) return error;
   const KernelCode &code = *kernel->code;
   p->numKernelArgs = (uint32_t)kernel->arguments.size();
   p->requiredGroupSizeX = code.info.groupSize[0];

@@ -24,8 +24,7 @@ ZE_API void *zeLoaderGetTracingHandle() {
 
 // The caller requests tables of the version of the specification that is reported here, or of its own if that is older.
 ZE_API ze_result_t zelLoaderGetVersionsInternal(size_t *count, ComponentVersion *versions) {
-  trace(__func__);
-  if (!count) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {}, {count})) return error;
   if (versions && *count) *versions = {"loader", API_VERSION, 1, 17, 0};
   *count = 1;
   return ZE_RESULT_SUCCESS;
@@ -39,9 +38,7 @@ ZE_API ze_result_t zelGetTracerApiProcAddrTable(uint32_t, void **table) {
 
 // This library is both loader and driver, so handles need no translation.
 ZE_API ze_result_t zelLoaderTranslateHandle(uint32_t, void *handle, void **translated) {
-  trace(__func__);
-  if (!handle) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!translated) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {handle}, {translated})) return error;
   *translated = handle;
   return ZE_RESULT_SUCCESS;
 }

@@ -1,4 +1,5 @@
-#include "machine.hpp"
+// The machine code of modules, from the cache on disk or the compiler.
+#include "compile.hpp"
 
 #include <cpuid.h>
 #include <cstring>
@@ -8,7 +9,6 @@
 #include "rewrite.hpp"
 #include "serial.hpp"
 #include "settings.hpp"
-#include "sha256.hpp"
 #include "store.hpp"
 
 extern char **environ;
@@ -55,9 +55,9 @@ Compiled machineCode(const std::vector<ModuleInput> &inputs, const std::function
     if (!nothing.error && !load(nothing.binary)) nothing.error = compilerEnded;
     return nothing;
   }
-  static const Store *store = new Store(settings().machineCode, settings().machineCodeSize);
+  static const MachineCodeStore *store = new MachineCodeStore(settings().machineCode, settings().machineCodeSize);
   static const std::string *around = new std::string(surroundings());
-  const std::string key = hexadecimal(sha256(*around + writeNative(inputs)));
+  const std::string key = *around + writeNative(inputs);
   Compiled result;
   auto kept = [&] { return store->get(key, result.binary) && load(result.binary); };
   if (kept()) return result;

@@ -53,7 +53,7 @@ static bool mapParts(const Allocation &a, int protection) {
   if (a.parts.empty())
     return mmap(a.base, a.mapped, protection, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
   char *at = a.base;
-  for (const Part &part : a.parts) {
+  for (const MemoryPart &part : a.parts) {
     if (mmap(at, part.size, protection, MAP_FIXED | MAP_SHARED, part.fd, (off_t)part.offset) == MAP_FAILED) return false;
     at += part.size;
   }
@@ -77,7 +77,7 @@ ze_result_t Memory::map(Allocation allocation, size_t alignment, void **address)
   return ZE_RESULT_SUCCESS;
 }
 
-static void closeExported(const Part &a) {
+static void closeExported(const MemoryPart &a) {
   if (a.exported < 0) return;
   struct stat exported, own;
   bool same = fstat(a.exported, &exported) == 0 && fstat(a.fd, &own) == 0 && exported.st_ino == own.st_ino;
@@ -91,7 +91,7 @@ static void closeExported(const Part &a) {
 static void unmap(const Allocation &a) {
   if (hung) return;
   munmap(a.base, a.mapped);
-  for (const Part &part : a.parts) {
+  for (const MemoryPart &part : a.parts) {
     closeExported(part);
     close(part.fd);
   }
@@ -131,7 +131,7 @@ Allocation *Memory::find(const void *address) {
 
 Allocation *Memory::findExported(int fd) {
   for (auto &entry : table_)
-    for (const Part &part : entry.second.parts)
+    for (const MemoryPart &part : entry.second.parts)
       if (fd >= 0 && part.exported == fd) return &entry.second;
   return nullptr;
 }

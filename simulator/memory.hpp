@@ -13,7 +13,7 @@ static const size_t pageSize = 64 << 10;        // of device memory
 static const size_t poolOffset = 2 * pageSize;  // offset of an allocation in its memfd in the pool formats
 
 // A part of an allocation: `size` bytes of a memfd from `offset` on.
-struct Part {
+struct MemoryPart {
   int fd;
   size_t offset, size;
   int exported = -1;  // descriptor in this part's IPC handles, owned by the driver
@@ -24,7 +24,7 @@ struct Allocation {
   ze_memory_type_t type;
   Device *device;
   bool imported;
-  std::vector<Part> parts;  // empty for anonymous memory
+  std::vector<MemoryPart> parts;  // empty for anonymous memory
   char *base = nullptr;
   size_t mapped = 0;
   uint64_t id = 0;

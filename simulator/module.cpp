@@ -45,17 +45,10 @@ static ze_result_t readInputs(const ze_module_desc_t &desc, std::vector<ModuleIn
   return ZE_RESULT_SUCCESS;
 }
 
-static void destroy(Module *module) {
-  if (module->program) openCl()->clReleaseProgram(module->program);
-  delete module;
-}
-
 ZE_API ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_t device,
                                   const ze_module_desc_t *desc, ze_module_handle_t *module,
                                   ze_module_build_log_handle_t *log) {
-  trace(__func__);
-  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(desc, module)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context, device}, {desc, module})) return error;
   if (desc->format > ZE_MODULE_FORMAT_NATIVE) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
   auto *created = new Module;
   ze_result_t result = readInputs(*desc, created->inputs);
@@ -68,58 +61,35 @@ ZE_API ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_
     return result;
   }
   if (settings().trace) complain("zeModuleCreate failed: %s", created->log.c_str());
-  destroy(created);
+  delete created;
   return result;
 }
 
-ZE_API ze_result_t zeModuleDestroy(ze_module_handle_t module) {
-  trace(__func__);
-  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  destroy(module);
-  return ZE_RESULT_SUCCESS;
-}
+ZE_API ze_result_t zeModuleDestroy(ze_module_handle_t module) { return destroy(__func__, module); }
 
 // Does nothing: modules without imports need no linking.
 ZE_API ze_result_t zeModuleDynamicLink(uint32_t, ze_module_handle_t *modules, ze_module_build_log_handle_t *log) {
-  trace(__func__);
-  if (!modules) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {}, {modules})) return error;
   if (log) *log = new BuildLog;
   return ZE_RESULT_SUCCESS;
 }
 
 ZE_API ze_result_t zeModuleGetProperties(ze_module_handle_t module, ze_module_properties_t *properties) {
-  trace(__func__);
-  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!properties) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {module}, {properties})) return error;
   properties->flags = 0;
   return ZE_RESULT_SUCCESS;
 }
 
-static ze_result_t answerString(const std::string &text, size_t *size, char *to) {
-  if (!size) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  if (to && *size > text.size()) memcpy(to, text.c_str(), text.size() + 1);
-  *size = text.size() + 1;
-  return ZE_RESULT_SUCCESS;
-}
-
 ZE_API ze_result_t zeModuleBuildLogGetString(ze_module_build_log_handle_t log, size_t *size, char *text) {
-  trace(__func__);
-  if (!log) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {log})) return error;
   return answerString(log->text, size, text);
 }
 
-ZE_API ze_result_t zeModuleBuildLogDestroy(ze_module_build_log_handle_t log) {
-  trace(__func__);
-  if (!log) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  delete log;
-  return ZE_RESULT_SUCCESS;
-}
+ZE_API ze_result_t zeModuleBuildLogDestroy(ze_module_build_log_handle_t log) { return destroy(__func__, log); }
 
 // Ignores the size on entry, as Intel's driver does: the SYCL plugin passes 0 together with a buffer.
 ZE_API ze_result_t zeModuleGetNativeBinary(ze_module_handle_t module, size_t *size, uint8_t *to) {
-  trace(__func__);
-  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!size) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {module}, {size})) return error;
   std::string binary = writeNative(module->inputs);
   *size = binary.size();
   if (to) memcpy(to, binary.data(), binary.size());
@@ -127,8 +97,7 @@ ZE_API ze_result_t zeModuleGetNativeBinary(ze_module_handle_t module, size_t *si
 }
 
 ZE_API ze_result_t zeModuleGetKernelNames(ze_module_handle_t module, uint32_t *count, const char **names) {
-  trace(__func__);
-  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {module})) return error;
   auto &kernels = module->info.kernels;
   auto next = kernels.begin();
   return answerList((uint32_t)kernels.size(), count, names,
@@ -137,9 +106,7 @@ ZE_API ze_result_t zeModuleGetKernelNames(ze_module_handle_t module, uint32_t *c
 
 ZE_API ze_result_t zeModuleGetGlobalPointer(ze_module_handle_t module, const char *name, size_t *size,
                                             void **address) {
-  trace(__func__);
-  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!name) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {module}, {name})) return error;
   auto lookUp = openCl()->clGetDeviceGlobalVariablePointerINTEL;
   size_t foundSize = 0;
   void *found = nullptr;
@@ -151,9 +118,7 @@ ZE_API ze_result_t zeModuleGetGlobalPointer(ze_module_handle_t module, const cha
 }
 
 ZE_API ze_result_t zeModuleGetFunctionPointer(ze_module_handle_t module, const char *name, void **address) {
-  trace(__func__);
-  if (!module) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(name, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {module}, {name, address})) return error;
   auto lookUp = openCl()->clGetDeviceFunctionPointerINTEL;
   uint64_t found = 0;
   if (!lookUp || lookUp(openCl()->device, module->program, name, &found))

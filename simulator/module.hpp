@@ -19,6 +19,10 @@ struct Module {
   cl_object program = nullptr;
   const volatile uint32_t *barriers = nullptr;  // the record of barrier_record.hpp, if its kernels have barriers
   std::string log;
+
+  ~Module() {
+    if (program) openCl()->clReleaseProgram(program);
+  }
 };
 
 struct BuildLog {

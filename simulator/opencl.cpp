@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "affinity.hpp"
+#include "imports.hpp"
 #include "settings.hpp"
 #include "yielding.hpp"
 
@@ -24,36 +24,21 @@ static bool bind(void *library, const char *name, Function &function) {
 }
 
 static bool bindAll(void *library, OpenCl &cl) {
-  return bind(library, "clGetPlatformIDs", cl.clGetPlatformIDs) &&
-         bind(library, "clGetDeviceIDs", cl.clGetDeviceIDs) &&
-         bind(library, "clGetDeviceInfo", cl.clGetDeviceInfo) &&
-         bind(library, "clCreateContext", cl.clCreateContext) &&
-         bind(library, "clCreateCommandQueueWithProperties", cl.clCreateCommandQueueWithProperties) &&
-         bind(library, "clReleaseCommandQueue", cl.clReleaseCommandQueue) &&
-         bind(library, "clCreateProgramWithIL", cl.clCreateProgramWithIL) &&
-         bind(library, "clCreateProgramWithBinary", cl.clCreateProgramWithBinary) &&
-         bind(library, "clSetProgramSpecializationConstant", cl.clSetProgramSpecializationConstant) &&
-         bind(library, "clBuildProgram", cl.clBuildProgram) &&
-         bind(library, "clCompileProgram", cl.clCompileProgram) &&
-         bind(library, "clLinkProgram", cl.clLinkProgram) &&
-         bind(library, "clGetProgramBuildInfo", cl.clGetProgramBuildInfo) &&
-         bind(library, "clGetProgramInfo", cl.clGetProgramInfo) &&
-         bind(library, "clReleaseProgram", cl.clReleaseProgram) &&
-         bind(library, "clCreateKernel", cl.clCreateKernel) &&
-         bind(library, "clCloneKernel", cl.clCloneKernel) &&
-         bind(library, "clReleaseKernel", cl.clReleaseKernel) &&
-         bind(library, "clGetKernelWorkGroupInfo", cl.clGetKernelWorkGroupInfo) &&
-         bind(library, "clGetKernelSubGroupInfo", cl.clGetKernelSubGroupInfo) &&
-         bind(library, "clSetKernelArg", cl.clSetKernelArg) &&
-         bind(library, "clEnqueueNDRangeKernel", cl.clEnqueueNDRangeKernel) &&
-         bind(library, "clFinish", cl.clFinish) &&
-         bind(library, "clGetExtensionFunctionAddressForPlatform", cl.clGetExtensionFunctionAddressForPlatform);
+#define BIND(result, name, ...) &&bind(library, #name, cl.name)
+  return true OPENCL_FUNCTIONS(BIND);
+#undef BIND
 }
 
-template <class Function>
-static void bindExtension(const OpenCl &cl, const char *name, Function &function) {
-  function = (Function)cl.clGetExtensionFunctionAddressForPlatform(cl.platform, name);
+static void bindExtensions(OpenCl &cl) {
+#define BIND(result, name, ...) \
+  cl.name = (result(*)(__VA_ARGS__))cl.clGetExtensionFunctionAddressForPlatform(cl.platform, #name);
+  OPENCL_EXTENSIONS(BIND)
+#undef BIND
 }
+
+// Replaces sched_setaffinity and pthread_setaffinity_np: the runtime pins each thread that runs kernels, in every process
+// to the same cores, so kernels of two PEs that wait for each other would share a core.
+static int pinNothing(uintptr_t, size_t, const void *) { return 0; }
 
 // Standard error goes to memory for as long as this lives, and what came then, without the runtime's warning about a CPU
 // that is newer than it, goes to where standard error went before.
@@ -120,9 +105,7 @@ static bool openDevice(OpenCl &cl) {
     complain("%s has no CPU device (OpenCL error %d)", settings().opencl.c_str(), error);
     return false;
   }
-  bindExtension(cl, "clSetKernelArgMemPointerINTEL", cl.clSetKernelArgMemPointerINTEL);
-  bindExtension(cl, "clGetDeviceGlobalVariablePointerINTEL", cl.clGetDeviceGlobalVariablePointerINTEL);
-  bindExtension(cl, "clGetDeviceFunctionPointerINTEL", cl.clGetDeviceFunctionPointerINTEL);
+  bindExtensions(cl);
   if (!cl.clSetKernelArgMemPointerINTEL) complain("%s takes no USM pointers", settings().opencl.c_str());
   return cl.clSetKernelArgMemPointerINTEL;
 }
@@ -153,7 +136,7 @@ static const OpenCl *open() {
     complain("no OpenCL CPU runtime: %s (ISHMEM_SIM_OPENCL names it)", dlerror());
     return nullptr;
   }
-  leaveThreadsUnpinned(library);
+  for (const char *name : {"sched_setaffinity", "pthread_setaffinity_np"}) redirectCalls(library, name, (void *)pinNothing);
   watchThreadsOfTbb();
   auto *cl = new OpenCl();
   if (bindAll(library, *cl) && openDevice(*cl)) return cl;

@@ -29,42 +29,49 @@ enum : uint32_t {
 
 static const uint64_t CL_QUEUE_THREAD_LOCAL_EXEC_ENABLE_INTEL = (uint64_t)1 << 31;
 
-// The members have the names of the C functions.
+// The functions of OpenCL that the driver calls: result, name, types of the parameters.
+#define OPENCL_FUNCTIONS(FUNCTION)                                                                                     \
+  FUNCTION(int32_t, clGetPlatformIDs, uint32_t, cl_object *, uint32_t *)                                               \
+  FUNCTION(int32_t, clGetDeviceIDs, cl_object, uint64_t, uint32_t, cl_object *, uint32_t *)                            \
+  FUNCTION(int32_t, clGetDeviceInfo, cl_object, uint32_t, size_t, void *, size_t *)                                    \
+  FUNCTION(cl_object, clCreateContext, const intptr_t *, uint32_t, const cl_object *, void *, void *, int32_t *)       \
+  FUNCTION(cl_object, clCreateCommandQueueWithProperties, cl_object, cl_object, const uint64_t *, int32_t *)           \
+  FUNCTION(int32_t, clReleaseCommandQueue, cl_object)                                                                  \
+  FUNCTION(cl_object, clCreateProgramWithIL, cl_object, const void *, size_t, int32_t *)                               \
+  FUNCTION(cl_object, clCreateProgramWithBinary, cl_object, uint32_t, const cl_object *, const size_t *,               \
+           const unsigned char **, int32_t *, int32_t *)                                                               \
+  FUNCTION(int32_t, clSetProgramSpecializationConstant, cl_object, uint32_t, size_t, const void *)                     \
+  FUNCTION(int32_t, clBuildProgram, cl_object, uint32_t, const cl_object *, const char *, cl_callback, void *)         \
+  FUNCTION(int32_t, clCompileProgram, cl_object, uint32_t, const cl_object *, const char *, uint32_t,                  \
+           const cl_object *, const char **, cl_callback, void *)                                                      \
+  FUNCTION(cl_object, clLinkProgram, cl_object, uint32_t, const cl_object *, const char *, uint32_t,                   \
+           const cl_object *, cl_callback, void *, int32_t *)                                                          \
+  FUNCTION(int32_t, clGetProgramBuildInfo, cl_object, cl_object, uint32_t, size_t, void *, size_t *)                   \
+  FUNCTION(int32_t, clGetProgramInfo, cl_object, uint32_t, size_t, void *, size_t *)                                   \
+  FUNCTION(int32_t, clReleaseProgram, cl_object)                                                                       \
+  FUNCTION(cl_object, clCreateKernel, cl_object, const char *, int32_t *)                                              \
+  FUNCTION(cl_object, clCloneKernel, cl_object, int32_t *)                                                             \
+  FUNCTION(int32_t, clReleaseKernel, cl_object)                                                                        \
+  FUNCTION(int32_t, clGetKernelWorkGroupInfo, cl_object, cl_object, uint32_t, size_t, void *, size_t *)                \
+  FUNCTION(int32_t, clGetKernelSubGroupInfo, cl_object, cl_object, uint32_t, size_t, const void *, size_t, void *,     \
+           size_t *)                                                                                                   \
+  FUNCTION(int32_t, clSetKernelArg, cl_object, uint32_t, size_t, const void *)                                         \
+  FUNCTION(int32_t, clEnqueueNDRangeKernel, cl_object, cl_object, uint32_t, const size_t *, const size_t *,            \
+           const size_t *, uint32_t, const cl_object *, cl_object *)                                                   \
+  FUNCTION(int32_t, clFinish, cl_object)                                                                               \
+  FUNCTION(void *, clGetExtensionFunctionAddressForPlatform, cl_object, const char *)
+
+// Extensions of Intel's runtime. The first accepts any mapped address; the others may be null.
+#define OPENCL_EXTENSIONS(FUNCTION)                                                                                    \
+  FUNCTION(int32_t, clSetKernelArgMemPointerINTEL, cl_object, uint32_t, const void *)                                  \
+  FUNCTION(int32_t, clGetDeviceGlobalVariablePointerINTEL, cl_object, cl_object, const char *, size_t *, void **)      \
+  FUNCTION(int32_t, clGetDeviceFunctionPointerINTEL, cl_object, cl_object, const char *, uint64_t *)
+
 struct OpenCl {
-  int32_t (*clGetPlatformIDs)(uint32_t, cl_object *, uint32_t *);
-  int32_t (*clGetDeviceIDs)(cl_object, uint64_t, uint32_t, cl_object *, uint32_t *);
-  int32_t (*clGetDeviceInfo)(cl_object, uint32_t, size_t, void *, size_t *);
-  cl_object (*clCreateContext)(const intptr_t *, uint32_t, const cl_object *, void *, void *, int32_t *);
-  cl_object (*clCreateCommandQueueWithProperties)(cl_object, cl_object, const uint64_t *, int32_t *);
-  int32_t (*clReleaseCommandQueue)(cl_object);
-  cl_object (*clCreateProgramWithIL)(cl_object, const void *, size_t, int32_t *);
-  cl_object (*clCreateProgramWithBinary)(cl_object, uint32_t, const cl_object *, const size_t *,
-                                         const unsigned char **, int32_t *, int32_t *);
-  int32_t (*clSetProgramSpecializationConstant)(cl_object, uint32_t, size_t, const void *);
-  int32_t (*clBuildProgram)(cl_object, uint32_t, const cl_object *, const char *, cl_callback, void *);
-  int32_t (*clCompileProgram)(cl_object, uint32_t, const cl_object *, const char *, uint32_t, const cl_object *,
-                              const char **, cl_callback, void *);
-  cl_object (*clLinkProgram)(cl_object, uint32_t, const cl_object *, const char *, uint32_t, const cl_object *,
-                             cl_callback, void *, int32_t *);
-  int32_t (*clGetProgramBuildInfo)(cl_object, cl_object, uint32_t, size_t, void *, size_t *);
-  int32_t (*clGetProgramInfo)(cl_object, uint32_t, size_t, void *, size_t *);
-  int32_t (*clReleaseProgram)(cl_object);
-  cl_object (*clCreateKernel)(cl_object, const char *, int32_t *);
-  cl_object (*clCloneKernel)(cl_object, int32_t *);
-  int32_t (*clReleaseKernel)(cl_object);
-  int32_t (*clGetKernelWorkGroupInfo)(cl_object, cl_object, uint32_t, size_t, void *, size_t *);
-  int32_t (*clGetKernelSubGroupInfo)(cl_object, cl_object, uint32_t, size_t, const void *, size_t, void *, size_t *);
-  int32_t (*clSetKernelArg)(cl_object, uint32_t, size_t, const void *);
-  int32_t (*clEnqueueNDRangeKernel)(cl_object, cl_object, uint32_t, const size_t *, const size_t *,
-                                    const size_t *, uint32_t, const cl_object *, cl_object *);
-  int32_t (*clFinish)(cl_object);
-  void *(*clGetExtensionFunctionAddressForPlatform)(cl_object, const char *);
-
-  // Extensions of Intel's runtime. The first accepts any mapped address; the others may be null.
-  int32_t (*clSetKernelArgMemPointerINTEL)(cl_object, uint32_t, const void *);
-  int32_t (*clGetDeviceGlobalVariablePointerINTEL)(cl_object, cl_object, const char *, size_t *, void **);
-  int32_t (*clGetDeviceFunctionPointerINTEL)(cl_object, cl_object, const char *, uint64_t *);
-
+#define MEMBER(result, name, ...) result (*name)(__VA_ARGS__);
+  OPENCL_FUNCTIONS(MEMBER)
+  OPENCL_EXTENSIONS(MEMBER)
+#undef MEMBER
   cl_object platform, device, context;
 };
 

@@ -15,7 +15,7 @@ namespace simulator {
 
 static const int mostThreads = 16;  // kernels of a queue that run at the same time
 
-struct Item {
+struct QueuedItem {
   uint64_t number;  // in the order of submission to this queue, from 1
   uint64_t work;    // its number among the submissions to all queues
   uint64_t after;   // number of the item that has to complete before
@@ -34,7 +34,7 @@ struct Item {
 struct Queue::Worker : std::enable_shared_from_this<Queue::Worker> {
   std::mutex mutex;
   std::condition_variable submission, completion;
-  std::deque<Item> work;
+  std::deque<QueuedItem> work;
   std::set<uint64_t> early;  // numbers of items that have completed before an item submitted earlier
   std::atomic<uint64_t> submitted{0}, taken{0}, completed{0};  // completed: all items up to this number have
   std::atomic<bool> closed{false};
@@ -48,16 +48,16 @@ struct Queue::Worker : std::enable_shared_from_this<Queue::Worker> {
   bool hasCompleted(uint64_t number) const { return number <= completed.load() || early.count(number); }
   bool canStart() const;
   void addThread();
-  bool next(Item &item);
-  void start(const Item &item);
-  void complete(const Item &item);
+  bool next(QueuedItem &item);
+  void start(const QueuedItem &item);
+  void complete(const QueuedItem &item);
   void run();
 };
 
 // Whether the first item may start. The caller holds the mutex, as for `addThread`.
 bool Queue::Worker::canStart() const {
   if (work.empty() || starting) return false;
-  const Item &next = work.front();
+  const QueuedItem &next = work.front();
   return next.submission.overlaps ? !alone && hasCompleted(next.after) : running == 0;
 }
 
@@ -82,7 +82,7 @@ void Queue::Worker::addThread() {
 }
 
 // Takes the next item. Returns false when the queue is closed and empty.
-bool Queue::Worker::next(Item &item) {
+bool Queue::Worker::next(QueuedItem &item) {
   spin([this] { return submitted.load() != taken.load() || closed.load(); });
   std::unique_lock<std::mutex> lock(mutex);
   ++sleeping;
@@ -101,7 +101,7 @@ bool Queue::Worker::next(Item &item) {
 }
 
 // Waits for the events of an item; later items of the queue cannot start before it.
-void Queue::Worker::start(const Item &item) {
+void Queue::Worker::start(const QueuedItem &item) {
   for (auto &completion : item.submission.waits) await(completion->set, forever);
   if (item.submission.started) raise(item.submission.started->set);
   if (item.submission.waits.empty()) return;
@@ -110,7 +110,7 @@ void Queue::Worker::start(const Item &item) {
   addThread();
 }
 
-void Queue::Worker::complete(const Item &item) {
+void Queue::Worker::complete(const QueuedItem &item) {
   std::lock_guard<std::mutex> lock(mutex);
   early.insert(item.number);
   while (!early.empty() && *early.begin() == completed.load() + 1) {
@@ -126,7 +126,7 @@ void Queue::Worker::complete(const Item &item) {
 }
 
 void Queue::Worker::run() {
-  for (Item item; next(item);) {
+  for (QueuedItem item; next(item);) {
     start(item);
     item.submission.work();
     item.submission = {};
@@ -203,23 +203,15 @@ bool Queue::synchronize(uint64_t timeout) {
 
 ZE_API ze_result_t zeCommandQueueCreate(ze_context_handle_t context, ze_device_handle_t device,
                                         const ze_command_queue_desc_t *desc, ze_command_queue_handle_t *queue) {
-  trace(__func__);
-  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(desc, queue)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context, device}, {desc, queue})) return error;
   *queue = new Queue(device, *desc);
   return ZE_RESULT_SUCCESS;
 }
 
-ZE_API ze_result_t zeCommandQueueDestroy(ze_command_queue_handle_t queue) {
-  trace(__func__);
-  if (!queue) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  delete queue;
-  return ZE_RESULT_SUCCESS;
-}
+ZE_API ze_result_t zeCommandQueueDestroy(ze_command_queue_handle_t queue) { return destroy(__func__, queue); }
 
 ZE_API ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t queue, uint64_t timeout) {
-  trace(__func__);
-  if (!queue) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {queue})) return error;
   return status(queue->synchronize(timeout));
 }
 
@@ -253,8 +245,7 @@ static void run(const Batch &batch) {
 
 ZE_API ze_result_t zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t queue, uint32_t count,
                                                      ze_command_list_handle_t *lists, ze_fence_handle_t fence) {
-  trace(__func__);
-  if (!queue) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {queue})) return error;
   Batch batch;
   if (auto error = collect(count, lists, batch)) return error;
   auto work = [batch = std::move(batch), set = fence ? fence->set : nullptr] {
@@ -269,8 +260,7 @@ ZE_API ze_result_t zeCommandListImmediateAppendCommandListsExp(ze_command_list_h
                                                                ze_command_list_handle_t *lists,
                                                                ze_event_handle_t signal, uint32_t waitCount,
                                                                ze_event_handle_t *waits) {
-  trace(__func__);
-  if (!list) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  if (auto error = checkCall(__func__, {list})) return error;
   if (!list->immediate) return ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE;
   Batch batch;
   if (auto error = collect(count, lists, batch)) return error;

@@ -39,18 +39,33 @@ static uint64_t number(const char *name, uint64_t otherwise, uint64_t most = UIN
   return otherwise;
 }
 
-static std::vector<Kind> deviceKinds(uint32_t count) {
-  std::vector<Kind> kinds(count, Kind::discrete);
+using Words = std::initializer_list<const char *>;
+
+// Returns the enumerator of a word, of which `words` has those of all enumerators. For another word, complains with the
+// text `where` before it, and returns the first enumerator.
+template <class Enumeration>
+static Enumeration enumerator(const std::string &word, Words words, const std::string &where) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found != words.end()) return (Enumeration)(found - words.begin());
+  complain("%s%s is unknown; %s is used", where.c_str(), word.c_str(), *words.begin());
+  return Enumeration{};
+}
+
+static std::vector<DeviceKind> deviceKinds(uint32_t count) {
+  std::vector<DeviceKind> kinds(count, DeviceKind::discrete);
   const std::string given = text("ISHMEM_SIM_KINDS", "");
   std::istringstream entries(given);
   size_t at = 0;
-  for (std::string entry; at < count && std::getline(entries, entry, ','); ++at) {
-    if (entry == "integrated") kinds[at] = Kind::integrated;
-    else if (entry == "npu") kinds[at] = Kind::npu;
-    else if (entry != "discrete")
-      complain("ISHMEM_SIM_KINDS=%s: %s is unknown; discrete is used", given.c_str(), entry.c_str());
-  }
+  for (std::string entry; at < count && std::getline(entries, entry, ','); ++at)
+    kinds[at] = enumerator<DeviceKind>(entry, {"discrete", "integrated", "npu"}, "ISHMEM_SIM_KINDS=" + given + ": ");
   return kinds;
+}
+
+static std::vector<uint32_t> devicesOf(const std::vector<DeviceKind> &kinds, bool areNpus) {
+  std::vector<uint32_t> found;
+  for (uint32_t i = 0; i < kinds.size(); ++i)
+    if ((kinds[i] == DeviceKind::npu) == areNpus) found.push_back(i);
+  return found;
 }
 
 // Returns the GPU that an entry of a mask names; a tile ("0.1") only where tiles are parts of cards, as for a driver.
@@ -64,28 +79,17 @@ static size_t maskedDevice(const std::string &entry, uint32_t card) {
 }
 
 // Ignores entries that name no GPU, as a driver does. Other devices do not count.
-static std::vector<uint32_t> visibleDevices(const std::vector<Kind> &kinds, uint32_t card) {
-  std::vector<uint32_t> gpus, devices;
-  for (uint32_t i = 0; i < kinds.size(); ++i)
-    if (kinds[i] != Kind::npu) gpus.push_back(i);
+static std::vector<uint32_t> visibleDevices(const std::vector<DeviceKind> &kinds, uint32_t card) {
+  const std::vector<uint32_t> gpus = devicesOf(kinds, false);
   std::string mask = text("ZE_AFFINITY_MASK", "");
   if (mask.empty()) return gpus;
+  std::vector<uint32_t> devices;
   std::istringstream entries(mask);
   for (std::string entry; std::getline(entries, entry, ',');) {
     const size_t index = maskedDevice(entry, card);
     if (index < gpus.size()) devices.push_back(gpus[index]);
   }
   return devices;
-}
-
-static IpcMode ipcMode() {
-  std::string mode = text("ISHMEM_SIM_IPC", "fd");
-  if (mode == "pool") return IpcMode::pool;
-  if (mode == "tiles") return IpcMode::tiles;
-  if (mode == "opaque") return IpcMode::opaque;
-  if (mode == "opaque-strict") return IpcMode::opaqueStrict;
-  if (mode != "fd") complain("ISHMEM_SIM_IPC=%s is unknown; fd is used", mode.c_str());
-  return IpcMode::fd;
 }
 
 const char *const faultNames[faultCount] = {"alloc", "ipc-open", "resident", "build", "launch", "copy"};
@@ -138,16 +142,7 @@ static uint32_t slowness() {
   return mine ? (uint32_t)result : 0;
 }
 
-static Peers peers() {
-  std::string mode = text("ISHMEM_SIM_PEERS", "atomics");
-  if (mode == "none") return Peers::none;
-  if (mode == "access") return Peers::access;
-  if (mode == "wrong") return Peers::wrong;
-  if (mode != "atomics") complain("ISHMEM_SIM_PEERS=%s is unknown; atomics is used", mode.c_str());
-  return Peers::atomics;
-}
-
-static bool isOneOf(const std::string &value, std::initializer_list<const char *> words) {
+static bool isOneOf(const std::string &value, Words words) {
   return std::any_of(words.begin(), words.end(), [&](const char *word) { return strcasecmp(word, value.c_str()) == 0; });
 }
 
@@ -193,11 +188,13 @@ static Settings read() {
   s.kinds = deviceKinds((uint32_t)number("ISHMEM_SIM_DEVICES", 1, mostDevices));
   s.card = (uint32_t)std::max<uint64_t>(number("ISHMEM_SIM_CARD", 1, mostDevices), 1);
   s.devices = visibleDevices(s.kinds, s.card);
+  s.npus = devicesOf(s.kinds, true);
   s.memory = number("ISHMEM_SIM_MEMORY", 16ull << 30);
   s.optimise = number("ISHMEM_SIM_OPTIMISE", 32 << 10);
   if (text("ISHMEM_SIM_VECTORISE", "auto") != "auto") s.vectorise = number("ISHMEM_SIM_VECTORISE", 0);
-  s.ipc = ipcMode();
-  s.peers = peers();
+  const Words ipcModes = {"fd", "pool", "tiles", "opaque", "opaque-strict"}, peers = {"atomics", "access", "none", "wrong"};
+  s.ipc = enumerator<IpcMode>(text("ISHMEM_SIM_IPC", "fd"), ipcModes, "ISHMEM_SIM_IPC=");
+  s.peers = enumerator<Peers>(text("ISHMEM_SIM_PEERS", "atomics"), peers, "ISHMEM_SIM_PEERS=");
   s.engines = (uint32_t)number("ISHMEM_SIM_ENGINES", 64);
   s.hostAtomics = number("ISHMEM_SIM_HOST_ATOMICS", 1);
   s.inlineWork = number("ISHMEM_SIM_INLINE", 0);

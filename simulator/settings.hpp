@@ -12,17 +12,18 @@ namespace simulator {
 
 enum class IpcMode { fd, pool, tiles, opaque, opaqueStrict };
 // Access to memory of other cards; wrong: reported as atomics, but it reaches other pages.
-enum class Peers { none, access, atomics, wrong };
+enum class Peers { atomics, access, none, wrong };
 
 enum class Fault { alloc, ipcOpen, resident, build, launch, copy };
 const int faultCount = 6;
 extern const char *const faultNames[faultCount];
 
-enum class Kind { discrete, integrated, npu };
+enum class DeviceKind { discrete, integrated, npu };
 
 struct Settings {
-  std::vector<Kind> kinds;        // of all devices
+  std::vector<DeviceKind> kinds;        // of all devices
   std::vector<uint32_t> devices;  // indices of the GPUs that ZE_AFFINITY_MASK selects
+  std::vector<uint32_t> npus;     // indices of the NPUs
   uint64_t memory;                // bytes per device
   uint64_t optimise;              // size of the largest module that the runtime optimises, in bytes
   std::optional<uint64_t> vectorise;  // size of the largest module to vectorise, in bytes; none: the runtime decides

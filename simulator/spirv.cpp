@@ -19,14 +19,12 @@ enum : uint32_t {
   memoryModelOpenCl = 2,
   executionModeLocalSize = 17,
   executionModeSubgroupSize = 35,
-  storageWorkgroup = 4,
-  storageFunction = 7,
 };
 
 // The operands of one instruction. A read past the last operand marks the module as damaged.
-class Operands {
+class CheckedOperands {
  public:
-  Operands(const uint32_t *words, size_t count, uint32_t bound) : words_(words), count_(count), bound_(bound) {}
+  CheckedOperands(const uint32_t *words, size_t count, uint32_t bound) : words_(words), count_(count), bound_(bound) {}
 
   uint32_t number(size_t i) {
     if (i < count_) return words_[i];
@@ -64,8 +62,8 @@ class Reader {
   std::string collect(ModuleInfo &info) const;
 
  private:
-  void instruction(uint32_t op, Operands &operands);
-  void executionMode(Operands &operands);
+  void instruction(uint32_t op, CheckedOperands &operands);
+  void executionMode(CheckedOperands &operands);
   Parameter parameter(uint32_t type) const;
 
   std::map<uint32_t, uint32_t> sizes_;       // sizes of types in bytes
@@ -89,7 +87,7 @@ std::string Reader::read(const std::string &bytes) {
   for (size_t at = spirvHeader; at < words.size();) {
     size_t count = words[at] >> 16;
     if (count == 0 || count > words.size() - at) return "an instruction's length is wrong";
-    Operands operands(&words[at] + 1, count - 1, bound);
+    CheckedOperands operands(&words[at] + 1, count - 1, bound);
     instruction(words[at] & 0xffff, operands);
     if (operands.damaged()) return "an instruction's operands are wrong";
     at += count;
@@ -97,7 +95,7 @@ std::string Reader::read(const std::string &bytes) {
   return function_ ? "the last function has no end" : "";
 }
 
-void Reader::instruction(uint32_t op, Operands &in) {
+void Reader::instruction(uint32_t op, CheckedOperands &in) {
   switch (op) {
     case OpMemoryModel:
       if (in.number(0) > lastAddressingModel || in.number(1) != memoryModelOpenCl) in.refuse();
@@ -125,7 +123,7 @@ void Reader::instruction(uint32_t op, Operands &in) {
   }
 }
 
-void Reader::executionMode(Operands &in) {
+void Reader::executionMode(CheckedOperands &in) {
   KernelInfo &mode = modes_[in.id(0)];
   if (in.number(1) == executionModeLocalSize) mode.groupSize = {in.number(2), in.number(3), in.number(4)};
   if (in.number(1) == executionModeSubgroupSize) mode.subgroupSize = in.number(2);

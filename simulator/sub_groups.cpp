@@ -16,8 +16,6 @@ namespace simulator {
 namespace {
 
 enum : uint32_t {
-  decorationBuiltIn = 11,
-  decorationLinkage = 41,
   imported = 1,
   modeSubgroupSize = 35,
   modeSubgroupsPerWorkgroup = 36,

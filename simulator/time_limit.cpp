@@ -84,7 +84,7 @@ void Watch::run() {
     usleep((useconds_t)std::min<uint64_t>(limit / 8000 + 1, 50000));
     std::lock_guard<std::mutex> lock(mutex);
     for (auto &each : running)
-      if (each.second.barriers && tellBarrier(each.second.kernel, each.second.barriers)) return giveUp();
+      if (each.second.barriers && reportBarrier(each.second.kernel, each.second.barriers)) return giveUp();
     const Running *oldest = running.empty() ? nullptr : &running.begin()->second;
     const uint64_t age = oldest ? nanoseconds() - oldest->start : 0;
     describe(age > limit / 4 ? oldest : nullptr);

