@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, NoReturn, TypeVar
 
 import ishmem
-from ishmem import _core, amo
+from ishmem import _core, amo, wait
 from ishmem.common import callsite, constants, processes, refusals, status_board
 from ishmem.common.deferred_signals import deferred
 from ishmem.common.errors import IshmemError, LevelZeroError, PeerLost, StateError
@@ -28,6 +28,7 @@ from ishmem.common.shared_numbers import Kind
 from ishmem.common.status_board import PeState, Record, StatusBoard
 from ishmem.environment import arrays, stack
 from ishmem.environment.launcher import launched
+from ishmem.host_collectives import checks
 from ishmem.runtime import (
     check,
     core_help,
@@ -532,7 +533,7 @@ def _attach(this: job.Job) -> None:
         this.network.start(this.settings.mpi_device_memory, card, this.losses.hub)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
-    core_help.install(amo.by_kernel)
+    core_help.install(amo.by_kernel, wait.raise_unsatisfied, checks.raise_failed)
     this.default_engine = this.new_engine()
     this.proxy = Proxy(this.heap) if this.heap.needs_proxy else None
     this.queue_workers = QueueWorkers(this.heap, this.losses.end_waits)
