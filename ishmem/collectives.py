@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from ishmem import _core, tiles
 from ishmem.common.routines import exported
-from ishmem.host_collectives import collective_call, fallback
-from ishmem.host_collectives.collective_call import Given
+from ishmem.host_collectives import checks
+from ishmem.host_collectives.collective_call import ROUTINES, Given
 from ishmem.runtime import job
-from ishmem.runtime.stubs import work_group_forms
+from ishmem.runtime.stubs import fast_path, work_group_forms
 from ishmem.teams import TEAM_WORLD, Team, find
 
 if TYPE_CHECKING:
@@ -27,15 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = exported(__name__)
 
-_SYNC = job.barrier_kind("sync_all")
-_BROADCAST = collective_call.ROUTINES["broadcast"]
-_FCOLLECT = collective_call.ROUTINES["fcollect"]
-_COLLECT = collective_call.ROUTINES["collect"]
-_ALLTOALL = collective_call.ROUTINES["alltoall"]
-_GATHER = collective_call.ROUTINES["gather"]
-_SCATTER = collective_call.ROUTINES["scatter"]
 
-
+@fast_path(_core.barrier_all)
 def barrier_all() -> None:
     """Complete all operations of this PE, then wait until all PEs have entered the barrier.
 
@@ -52,11 +45,15 @@ def barrier_all() -> None:
 
     Source: OpenSHMEM 1.5, 9.9.1 (shmem_barrier_all); ishmem_barrier_all.
     """
-    outcome = _core.barrier_all()
-    if outcome != _core.SATISFIED:
-        _barrier_all(outcome)
+    this = job.current()
+    this.default_engine.quiet()
+    if not _core.fence():
+        this.raise_lost("barrier_all")
+    this.barrier("barrier_all")
+    this.raise_problems()
 
 
+@fast_path(_core.sync_all)
 def sync_all() -> None:
     """Wait until all PEs have called, without completing any operation.
 
@@ -67,9 +64,7 @@ def sync_all() -> None:
 
     Source: OpenSHMEM 1.5, 9.9.4 (shmem_sync_all); ishmem_sync_all.
     """
-    outcome = _core.barrier(job.WORLD, -1.0, _SYNC)
-    if outcome != _core.SATISFIED:
-        job.current().raise_incomplete("sync_all", outcome)
+    job.current().barrier("sync_all")
 
 
 def team_sync(team: Team) -> None:
@@ -89,6 +84,7 @@ def team_sync(team: Team) -> None:
     find(team).sync()
 
 
+@fast_path(_core.collective(ROUTINES["broadcast"]))
 def broadcast(
     dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None
 ) -> None:
@@ -121,10 +117,10 @@ def broadcast(
 
     Source: OpenSHMEM 1.5, 9.9.7 (shmem_broadcast); ishmem_broadcast.
     """
-    if verdict := _core.collective(_BROADCAST, dest, source, root, nelems, team):
-        tiles.finish(verdict, "broadcast", dest, source, find(team), Given(nelems, root))
+    tiles.run(broadcast, dest, source, find(team), Given(nelems, root))
 
 
+@fast_path(_core.collective(ROUTINES["fcollect"]))
 def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate blocks of equal size from all members of a team in ``dest`` of every member (all-gather).
 
@@ -145,10 +141,10 @@ def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
 
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_fcollect); ishmem_fcollect.
     """
-    if verdict := _core.collective(_FCOLLECT, dest, source, None, nelems, team):
-        tiles.finish(verdict, "fcollect", dest, source, find(team), Given(nelems))
+    tiles.run(fcollect, dest, source, find(team), Given(nelems))
 
 
+@fast_path(_core.collective(ROUTINES["collect"]))
 def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate blocks of any sizes from all members of a team in ``dest`` of every member.
 
@@ -169,10 +165,10 @@ def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int
 
     Source: OpenSHMEM 1.5, 9.9.8 (shmem_collect); ishmem_collect.
     """
-    if verdict := _core.collective(_COLLECT, dest, source, None, nelems, team):
-        fallback.explain(verdict, "collect", dest, source, find(team), Given(nelems))
+    checks.refuse("collect", dest, source, find(team), Given(nelems))
 
 
+@fast_path(_core.collective(ROUTINES["alltoall"]))
 def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Exchange blocks of equal size between all members of a team: block ``j`` of ``source`` goes to member ``j``.
 
@@ -193,8 +189,7 @@ def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
 
     Source: OpenSHMEM 1.5, 9.9.5 (shmem_alltoall); ishmem_alltoall.
     """
-    if verdict := _core.collective(_ALLTOALL, dest, source, None, nelems, team):
-        fallback.explain(verdict, "alltoall", dest, source, find(team), Given(nelems))
+    checks.refuse("alltoall", dest, source, find(team), Given(nelems))
 
 
 def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD) -> None:
@@ -219,9 +214,10 @@ def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, t
 
     Source: OpenSHMEM 1.5, 9.9.6 (shmem_alltoalls).
     """
-    fallback.alltoalls(dest, source, dst, sst, nelems, find(team))
+    checks.alltoalls(dest, source, dst, sst, nelems, find(team))
 
 
+@fast_path(_core.collective(ROUTINES["gather"]))
 def gather(dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate blocks of equal size from all members of a team in ``dest`` of the root.
 
@@ -242,10 +238,10 @@ def gather(dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, n
 
     Source: MPI_Gather and GSHMEM, in the manner of shmem_fcollect.
     """
-    if verdict := _core.collective(_GATHER, dest, source, root, nelems, team):
-        fallback.explain(verdict, "gather", dest, source, find(team), Given(nelems, root))
+    checks.refuse("gather", dest, source, find(team), Given(nelems, root))
 
 
+@fast_path(_core.collective(ROUTINES["scatter"]))
 def scatter(
     dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, nelems: int | None = None
 ) -> None:
@@ -268,21 +264,7 @@ def scatter(
 
     Source: MPI_Scatter and GSHMEM, in the manner of shmem_broadcast.
     """
-    if verdict := _core.collective(_SCATTER, dest, source, root, nelems, team):
-        fallback.explain(verdict, "scatter", dest, source, find(team), Given(nelems, root))
+    checks.refuse("scatter", dest, source, find(team), Given(nelems, root))
 
 
 globals().update(work_group_forms(__name__))
-
-
-def _barrier_all(outcome: int) -> None:
-    """Finish a barrier that the core declined or completed with an error."""
-    this = job.current()
-    if outcome is NotImplemented:
-        this.default_engine.quiet()
-        if not _core.fence():
-            this.raise_lost("barrier_all")
-        this.barrier("barrier_all")
-    elif outcome in (_core.LOST, _core.MIXED):
-        this.raise_incomplete("barrier_all", outcome)
-    this.raise_problems()

@@ -20,7 +20,7 @@ from ishmem import collectives, reductions, tiles, vcollectives
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.routines import exported
 from ishmem.environment import arrays
-from ishmem.host_collectives import fallback
+from ishmem.host_collectives import checks
 from ishmem.host_collectives.collective_call import Call, Given
 from ishmem.on_queue import Depends, Queue, check_waits, recorded
 from ishmem.runtime import check, job, recording
@@ -45,7 +45,7 @@ def _call(
     except Exception as error:
         refusal = error  # "error" does not outlive this clause
         if not isinstance(worker, Recorder):
-            _submit(this, group, worker, [], lambda: fallback.tell_refusal(name, twin, refusal), None)
+            _submit(this, group, worker, [], lambda: checks.tell_refusal(name, twin, refusal), None)
         raise
     if isinstance(worker, Recorder):
         return _record(worker, name, events, (dest, source), group, call, facts)

@@ -499,8 +499,9 @@ fence_on_queue = on_queue_form(
 quiet_on_queue = on_queue_form(
     order.quiet, _order, f": it completes all operations that were started before its turn{_ALONE}"
 )
-barrier_all_on_queue = on_queue_form(collectives.barrier_all, _collective, _KERNEL.format(""))
-sync_all_on_queue = on_queue_form(collectives.sync_all, _collective, _KERNEL.format(""))
+barrier_all_on_queue, sync_all_on_queue = (
+    on_queue_form(getattr(collectives, name), _collective, _KERNEL.format("")) for name in ("barrier_all", "sync_all")
+)
 team_sync_on_queue = on_queue_form(
     collectives.team_sync, _collective, _KERNEL.format(" over the team") + "\n\nRaises:\n"
     "    ValueError: This PE is not in the team.\n    StateError: Destroyed, or not between ``init`` and ``finalize``.",

@@ -12,7 +12,7 @@ from ishmem import _core
 from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.runtime import check, host_copies, job
-from ishmem.runtime.stubs import work_group_forms
+from ishmem.runtime.stubs import fast_path, work_group_forms
 
 if TYPE_CHECKING:
     from ishmem.runtime.copy_engine import CopyEngine
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = exported(__name__)
 
 
+@fast_path(_core.quiet)
 def fence() -> None:
     """Order the delivery of this PE's puts, atomics and stores on each PE.
 
@@ -40,11 +41,11 @@ def fence() -> None:
 
     Source: OpenSHMEM 1.5, 9.11.1 (shmem_fence); ishmem_fence.
     """
-    if not _core.quiet():
-        job.current().default_engine.quiet()
-        _core.order()
+    job.current().default_engine.quiet()
+    _core.order()
 
 
+@fast_path(_core.quiet)
 def quiet() -> None:
     """Wait for remote completion of all puts, atomics, stores and nonblocking operations of this PE.
 
@@ -63,12 +64,11 @@ def quiet() -> None:
 
     Source: OpenSHMEM 1.5, 9.11.2 (shmem_quiet); ishmem_quiet.
     """
-    if not _core.quiet():
-        this = job.current()
-        this.default_engine.quiet()
-        if not _core.fence():
-            this.raise_lost("quiet")
-        this.raise_problems()
+    this = job.current()
+    this.default_engine.quiet()
+    if not _core.fence():
+        this.raise_lost("quiet")
+    this.raise_problems()
 
 
 def pe_quiet(target_pes: int | Sequence[int]) -> None:

@@ -9,15 +9,15 @@ on a rounded sum of some of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ishmem import _core, tiles
 from ishmem.common import type_tables
 from ishmem.common.routines import exported
-from ishmem.host_collectives import collective_call, fallback
-from ishmem.host_collectives.collective_call import Given
+from ishmem.host_collectives import checks
+from ishmem.host_collectives.collective_call import ROUTINES, Given
 from ishmem.runtime import docstrings
-from ishmem.runtime.stubs import named, work_group_forms
+from ishmem.runtime.stubs import fast_path, named, work_group_forms
 from ishmem.teams import TEAM_WORLD, Team, find
 
 if TYPE_CHECKING:
@@ -49,18 +49,15 @@ def _made(name: str, text: str, before: str, after: str, standard: bool = True) 
         after: What they are after it.
         standard: Whether OpenSHMEM has it.
     """
-    number, types = collective_call.ROUTINES[name], type_tables.REDUCTIONS[name]
-    finish = tiles.finish if standard else fallback.explain
+    types, run = type_tables.REDUCTIONS[name], tiles.run if standard else _refuse
 
     def of_bits(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-        if verdict := _core.collective(number, dest, source, None, nelems, team):
-            finish(verdict, name, dest, source, find(team), Given(nelems))
+        run(routine, dest, source, find(team), Given(nelems))
 
     def of_numbers(
         dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None, dtype: str | None = None
     ) -> None:
-        if verdict := _core.reduction(number, dest, source, nelems, team, dtype):
-            finish(verdict, name, dest, source, find(team), Given(nelems, dtype=dtype))
+        run(routine, dest, source, find(team), Given(nelems, dtype=dtype))
 
     form = of_bits if types is type_tables.BIT_TYPES else of_numbers
     dest = f"Symmetric contiguous array of {_DTYPES[types]}. {_OVERLAP}"
@@ -69,7 +66,13 @@ def _made(name: str, text: str, before: str, after: str, standard: bool = True) 
     sections = docstrings.sections(form, {"dest": dest, **_ARGUMENTS}, example)
     text = f"{text}\n\nCollective over the team, blocking. Errors as for ``broadcast``.\n\n{sections}"
     source = f"OpenSHMEM 1.5, 9.9.9 (shmem_{name}); ishmem_{name}" if standard else f"Intel SHMEM, ishmem_{name}"
-    return named(form, name, __name__, text, source)
+    routine = fast_path(_core.collective(ROUTINES[name]))(named(form, name, __name__, text, source))
+    return routine
+
+
+def _refuse(scan: Callable[..., None], dest: Any, source: Any, team: Team, given: Given) -> None:
+    """Raise the error of the arguments of a scan, which takes no tiles."""
+    checks.refuse(scan.__name__, dest, source, team, given)
 
 
 _TO_ALL = "over all members of a team, into ``dest`` of every member."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ishmem import _core, amo, rma, wait
 from ishmem.common import words
-from ishmem.common.constants import Cmp, SignalOp
+from ishmem.common.constants import SignalOp
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import ATOMICS, SIGNAL_TYPES
 from ishmem.runtime import check, job
@@ -111,6 +111,7 @@ def put_signal_nbi(
     _put_signal(_core.put_signal_nbi, dest, source, Signal(sig_addr, signal, sig_op, index), pe, nelems)
 
 
+@fast_path(_core.signal_fetch)
 @arguments_of(put_signal)
 def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
     """Return this PE's signal, read atomically.
@@ -125,10 +126,9 @@ def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
 
     Source: OpenSHMEM 1.5, 9.8.5 (shmem_signal_fetch); ishmem_signal_fetch.
     """
-    result = _core.wait_seen(sig_addr, Cmp.GE, 0, index, 0.0)  # every value satisfies this
-    if result is NotImplemented:
-        wait.explain("signal_fetch", "sig_addr", sig_addr, SIGNAL_TYPES, Cmp.GE, 0, index)
-    return int(result[1])
+    job.current()
+    array, place = _place("signal_fetch", sig_addr, index)
+    return int(check.again("signal_fetch", _core.signal_fetch, array, place))
 
 
 @fast_path(_ADD)
@@ -174,6 +174,7 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
     _update("signal_set", _SET, sig_addr, signal, pe, index)
 
 
+@fast_path(_core.signal_wait_until)
 @arguments_of(put_signal, **{name: arguments(wait.wait_until)[name] for name in ("cmp", "cmp_value", "timeout")})
 def signal_wait_until(
     sig_addr: ndarray, cmp: int, cmp_value: int, index: Index = 0, timeout: float | None = None
@@ -190,13 +191,8 @@ def signal_wait_until(
 
     Source: OpenSHMEM 1.5, 9.10.15 (shmem_signal_wait_until); ishmem_signal_wait_until.
     """
-    result = _core.wait_seen(sig_addr, cmp, cmp_value, index, check.seconds(timeout))
-    if result is NotImplemented:
-        wait.explain("signal_wait_until", "sig_addr", sig_addr, SIGNAL_TYPES, cmp, cmp_value, index)
-    outcome, seen = result
-    if outcome != _core.SATISFIED:
-        wait.give_up("signal_wait_until", outcome, f"sig_addr[{index}] is {seen}", cmp, cmp_value, timeout)
-    return int(seen)
+    limit = check.seconds(timeout)
+    return int(wait.again(signal_wait_until, "sig_addr", sig_addr, SIGNAL_TYPES, cmp, cmp_value, index, limit))
 
 
 globals().update(work_group_forms(__name__))
@@ -225,9 +221,14 @@ def check_signal(routine: str, signal: Signal, pe: Any) -> None:
 
 def _known(routine: str, sig_addr: Any, signal: Any, index: Any) -> tuple[Any, int, int]:
     """Check a signal and its value; return array, position and value as the core takes them."""
+    return *_place(routine, sig_addr, index), check.as_element(sig_addr, signal)[0].item()
+
+
+def _place(routine: str, sig_addr: Any, index: Any) -> tuple[Any, int]:
+    """Check a signal; return array and position as the core takes them."""
     array = check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine)
     check.element(array, index)
-    return array.array, check.position(array, index), check.as_element(sig_addr, signal)[0].item()
+    return array.array, check.position(array, index)
 
 
 def _update(routine: str, update: Callable[..., Any], sig_addr: Any, signal: Any, pe: Any, index: Any) -> None:

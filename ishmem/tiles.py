@@ -6,6 +6,7 @@ Data move by puts of whole tiles; a reduction is one of contiguous arrays for ea
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,33 +15,36 @@ from ishmem import _core, memory, order, rma
 from ishmem.common import words
 from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.errors import SymmetryError
-from ishmem.host_collectives import fallback
-from ishmem.host_collectives.collective_call import ROUTINES, Call, Given, Members
+from ishmem.host_collectives import checks
+from ishmem.host_collectives.collective_call import Call, Given, Members
 from ishmem.runtime import agreement, check, job
 
 
-def finish(verdict: int, routine: str, dest: Any, source: Any, team: Members, given: Given) -> None:
-    """Run a call of tiles; raise the error of any other call that the core declined, or that has failed.
+def run(call: Callable[..., None], dest: Any, source: Any, team: Members, given: Given) -> None:
+    """Run a call of tiles; raise the error of the arguments of any other call, which the core has declined.
 
     Raises:
         Exception: As documented at the routines.
     """
-    if verdict != _core.NOT_PLAIN or not _are_tiles(dest, source):
-        fallback.explain(verdict, routine, dest, source, team, given)
+    routine = call.__name__
+    if not _are_tiles(dest, source):
+        checks.refuse(routine, dest, source, team, given)
     team.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
     try:
         common = _checked(routine, dest, source, team, given)
     except Exception as error:
-        fallback.tell_refusal(routine, team, error)
+        checks.tell_refusal(routine, team, error)
         raise
+    names = {"root": given.root, "dtype": given.dtype, "team": team}
+    keywords = {name: value for name, value in names.items() if value is not None}
     # In a call without elements, members with wrong or other arguments raise on all.
-    _call(routine, dest[:0, :0], source[:0, :0], team, given._replace(nelems=0))
+    call(dest[:0, :0], source[:0, :0], nelems=0, **keywords)
     agreement.agree(job.current(), routine, common, team.handle)
     if COLLECTIVES[routine].combines is Combines.NOTHING:
         _move(routine, dest, source, team, given.root)
     else:
         for row in range(len(source)):
-            _call(routine, dest[row], source[row], team, given)
+            call(dest[row], source[row], **keywords)
 
 
 def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -> Call:
@@ -50,7 +54,7 @@ def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -
         Exception: As documented at the routines.
     """
     if not (COLLECTIVES[routine].tiles and _are_tiles(dest, source)):
-        return fallback.checked(routine, team, dest, source, given)
+        return checks.checked(routine, team, dest, source, given)
     _checked(routine, dest, source, team, given)
     return Call(-1)
 
@@ -59,17 +63,6 @@ def _are_tiles(dest: Any, source: Any) -> bool:
     orders = [facts and facts[3] for facts in map(_core.describe, (dest, source))]
     axes = {getattr(each, "ndim", 1) for each in (dest, source)}  # an array of ctypes has none
     return None not in orders and not all(orders) and axes == {2}
-
-
-def _call(routine: str, dest: Any, source: Any, team: Members, given: Given) -> None:
-    """Run a call of contiguous arrays."""
-    number = ROUTINES[routine]
-    if COLLECTIVES[routine].combines is Combines.NOTHING:
-        verdict = _core.collective(number, dest, source, given.root, given.nelems, team)
-    else:
-        verdict = _core.reduction(number, dest, source, given.nelems, team, given.dtype)
-    if verdict:
-        fallback.explain(verdict, routine, dest, source, team, given)
 
 
 def _move(routine: str, dest: Any, source: Any, team: Members, root: Any) -> None:
@@ -89,7 +82,7 @@ def _move(routine: str, dest: Any, source: Any, team: Members, root: Any) -> Non
 def _checked(routine: str, dest: Any, source: Any, team: Members, given: Given) -> str:
     """Check the arguments of a call; return what all members have in common."""
     traits = COLLECTIVES[routine]
-    to, origin = fallback.arrays_of(routine, dest, source, given.dtype)
+    to, origin = checks.arrays_of(routine, dest, source, given.dtype)
     if given.nelems is not None:
         raise ValueError(f"{routine}: {words.TILES_WITH_NELEMS}")
     place, whole = _tile(routine, to)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ishmem.common.routines import exported
-from ishmem.host_collectives import fallback
+from ishmem.host_collectives import checks
 from ishmem.runtime.docstrings import arguments_of
 from ishmem.runtime.stubs import work_group_forms
 from ishmem.teams import TEAM_WORLD, Team, find
@@ -54,7 +54,7 @@ def alltoallv(
     Source: MPI_Alltoallv, in the manner of shmem_alltoall.
     """
     lists = (dest_counts, source_counts, dest_displs, source_displs)
-    fallback.with_counts("alltoallv", dest, source, find(team), lists)
+    checks.with_counts("alltoallv", dest, source, find(team), lists)
 
 
 def gatherv(
@@ -84,7 +84,7 @@ def gatherv(
 
     Source: MPI_Gatherv, in the manner of shmem_collect.
     """
-    fallback.with_counts("gatherv", dest, source, find(team), (counts, displs), root)
+    checks.with_counts("gatherv", dest, source, find(team), (counts, displs), root)
 
 
 @arguments_of(gatherv, root="Number in the team of the PE that has the data.")
@@ -108,7 +108,7 @@ def scatterv(
 
     Source: MPI_Scatterv, in the manner of shmem_broadcast.
     """
-    fallback.with_counts("scatterv", dest, source, find(team), (counts, displs), root)
+    checks.with_counts("scatterv", dest, source, find(team), (counts, displs), root)
 
 
 globals().update(work_group_forms(__name__))

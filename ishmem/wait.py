@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ishmem import _core
 from ishmem.common import words
 from ishmem.common.constants import SYMBOLS, Cmp
-from ishmem.common.errors import IshmemError, WaitTimeout
+from ishmem.common.errors import WaitTimeout
 from ishmem.common.routines import exported
+from ishmem.common.shared_numbers import Mode
 from ishmem.common.type_tables import WAIT_TYPES
-from ishmem.rma import g
 from ishmem.runtime import check, job
 from ishmem.runtime.docstrings import arguments_of
 from ishmem.runtime.stubs import fast_path, work_group_forms
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = exported(__name__)
 
 
-@fast_path(_core.wait_briefly)
+@fast_path(_core.wait_until)
 def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeout: float | None = None) -> None:
     """Wait until element ``index`` of the symmetric array ``ivar`` satisfies the comparison with ``cmp_value``.
 
@@ -57,12 +57,7 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
 
     Source: OpenSHMEM 1.5, 9.10.1 (shmem_wait_until); ishmem_wait_until.
     """
-    outcome = _core.wait_until(ivar, cmp, cmp_value, index, check.seconds(timeout))
-    if outcome is NotImplemented:
-        explain("wait_until", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
-    if outcome != _core.SATISFIED:
-        seen = f"element {index} is {g(ivar, job.current().pe, index)}"
-        give_up("wait_until", outcome, seen, cmp, cmp_value, timeout)
+    again(wait_until, "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index, check.seconds(timeout))
 
 
 @fast_path(_core.test)
@@ -79,18 +74,23 @@ def test(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0) -> bool:
 
     Source: OpenSHMEM 1.5, 9.10.8 (shmem_test); ishmem_test.
     """
-    explain("test", "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index)
+    return bool(again(test, "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index))
 
 
 globals().update(work_group_forms(__name__))
 
 
-def give_up(routine: str, outcome: int, seen: str, cmp: int, wanted: Any, timeout: float | None) -> NoReturn:
-    """Raise the error of a wait that was not satisfied."""
+def raise_unsatisfied(
+    routine: str, outcome: int, mode: int, index: Any, seen: Any, cmp: int, wanted: Any, timeout: float | None
+) -> NoReturn:
+    """Raise the error of a wait that was not satisfied: the value ``seen`` of a variable is not the one ``wanted``."""
     this = job.current()
     if outcome == _core.LOST:
         this.raise_lost(routine)
-    raise WaitTimeout(f"{routine} on PE {this.pe}: after {timeout} s {seen}, wanted {SYMBOLS[Cmp(cmp)]} {wanted}")
+    which = f"element {index}" if mode == Mode.ALL else f"no element holds, and element {index}"
+    which = f"sig_addr[{index}]" if routine.startswith("signal") else which
+    compared = f"{which} is {seen}, wanted {SYMBOLS[Cmp(cmp)]} {wanted}"
+    raise WaitTimeout(f"{routine} on PE {this.pe}: after {timeout} s {compared}")
 
 
 def check_cmp(cmp: Any) -> None:
@@ -103,12 +103,19 @@ def check_cmp(cmp: Any) -> None:
         raise ValueError(words.no_member("cmp", Cmp, cmp))
 
 
-def explain(
-    routine: str, name: str, ivar: Any, types: tuple[str, ...], cmp: Any, cmp_value: Any, index: Any
-) -> NoReturn:
-    """Raise the error of the arguments of a wait or test of one variable."""
+def again(
+    routine: Any, name: str, ivar: Any, types: tuple[str, ...], cmp: Any, cmp_value: Any, index: Any,
+    *timeout: float | None,
+) -> Any:  # fmt: skip
+    """Raise the error of wrong arguments, or else wait or test in the core with those that it supports in their place.
+
+    Returns:
+        The result of the routine.
+    """
     job.current()
-    check.element(check.view(ivar, name, types, routine), index)
+    array = check.view(ivar, name, types, routine.__name__)
+    check.element(array, index)
     check_cmp(cmp)
-    check.as_element(ivar, cmp_value)
-    raise IshmemError(f"{routine} cannot handle {name}={ivar!r}, cmp={cmp!r}, cmp_value={cmp_value!r}, index={index!r}")
+    value = check.as_element(ivar, cmp_value)[0].item()
+    given = array.array, int(cmp), value, check.position(array, index), *timeout
+    return check.again(routine.__name__, routine.core, *given)

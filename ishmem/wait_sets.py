@@ -19,18 +19,17 @@ variable, its value and the comparison, and ``PeerLost`` when a PE has died, as 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
 from ishmem import _core, wait
 from ishmem.common import words
-from ishmem.common.errors import IshmemError
 from ishmem.common.routines import exported
-from ishmem.common.shared_numbers import Mode
+from ishmem.common.shared_numbers import Mode, SetCode
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.runtime import check, docstrings, host_copies, job
-from ishmem.runtime.stubs import named, renamed, work_group_forms
+from ishmem.runtime.stubs import fast_path, named, renamed, work_group_forms
 
 if TYPE_CHECKING:
     from dpnp import ndarray
@@ -85,38 +84,25 @@ _WORDS = {
 }
 
 
-class _Call(NamedTuple):
-    """The arguments of a call, but the time-out."""
-
-    routine: str
-    mode: Mode
-    ivars: Any
-    cmp: Any
-    wanted: Any
-    status: Any
-    indices: Any = None
-
-
 def _made(base: str, section: int, vector: str = "") -> Callable[..., Any]:
     """Return a routine of the table `_DOES`, or with ``vector`` its form; ``section`` is that of OpenSHMEM on it."""
-    name, which = base + vector, base.rpartition("_")[2]
-    mode = Mode[which.upper()]
+    name, waits, mode = base + vector, base.startswith("wait"), Mode[base.rpartition("_")[2].upper()]
 
     def wait(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> Any:
-        return _wait(_Call(name, mode, ivars, cmp, cmp_value, status), timeout)
+        return _again(routine, ivars, cmp, cmp_value, status, None, check.seconds(timeout))
 
     def wait_some(
         ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None
     ) -> Any:
-        return _wait(_Call(name, mode, ivars, cmp, cmp_value, status, indices), timeout)
+        return _again(routine, ivars, cmp, cmp_value, status, indices, check.seconds(timeout))
 
-    def test(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> int:
-        return _test(_Call(name, mode, ivars, cmp, cmp_value, status))
+    def test(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> Any:
+        return _again(routine, ivars, cmp, cmp_value, status, None)
 
-    def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None) -> int:
-        return _test(_Call(name, mode, ivars, cmp, cmp_value, status, indices))
+    def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None) -> Any:
+        return _again(routine, ivars, cmp, cmp_value, status, indices)
 
-    waits, some = base.startswith("wait"), mode is Mode.SOME
+    some = mode is Mode.SOME
     form: Callable[..., Any] = (wait_some if some else wait) if waits else (test_some if some else test)
     form.__annotations__["return"] = "int" if mode is not Mode.ALL else "None" if waits else "bool"
     if vector:
@@ -125,7 +111,9 @@ def _made(base: str, section: int, vector: str = "") -> Callable[..., Any]:
     details = textwrap.fill(f"{details} Not collective, {'' if waits else 'not '}blocking.", docstrings.WIDTH)
     text = f"{does.format(**_WORDS[vector])}\n\n{details}\n\n"
     text += docstrings.sections(form, _ARGUMENTS, _example(name, mode, vector))
-    return named(form, name, __name__, text, f"OpenSHMEM 1.5, 9.10.{section} (shmem_{name}); ishmem_{name}")
+    form = named(form, name, __name__, text, f"OpenSHMEM 1.5, 9.10.{section} (shmem_{name}); ishmem_{name}")
+    routine = fast_path(_core.look_at_set(mode | SetCode.TEST * (not waits) | SetCode.VECTOR * bool(vector)))(form)
+    return routine
 
 
 def _example(name: str, mode: Mode, vector: str) -> str:
@@ -158,52 +146,36 @@ test_some_vector = _made("test_some", 14, "_vector")
 globals().update(work_group_forms(__name__))
 
 
-def _wait(call: _Call, timeout: Any) -> int | None:
-    """Wait, and return the result of the mode."""
-    found, outcome, count, seen = _look(call, False, timeout)
-    if outcome != _core.SATISFIED:
-        first = int(found[0])
-        value = host_copies.to_host(call.wanted).flat[first] if call.routine.endswith("_vector") else call.wanted
-        which = "" if call.mode is Mode.ALL else "no element holds, and "
-        wait.give_up(call.routine, outcome, f"{which}element {first} is {seen}", call.cmp, value, timeout)
-    return None if call.mode is Mode.ALL else _result(call, found, count)
+def _again(routine: Any, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any, *timeout: float | None) -> Any:
+    """Raise the error of wrong arguments, or else look at the set by what the core supports in their place.
 
-
-def _test(call: _Call) -> int:
-    """Poll the set once, and return the result of the mode."""
-    found, outcome, count, _seen = _look(call, True, None)
-    return outcome == _core.SATISFIED if call.mode is Mode.ALL else _result(call, found, count)
-
-
-def _result(call: _Call, found: np.ndarray[Any, Any], count: int) -> int:
-    if call.mode is Mode.ANY:
-        return int(found[0]) if count else -1
-    if count:
-        host_copies.write(call.indices, found[:count])
-    return count
-
-
-def _look(call: _Call, once: bool, timeout: Any) -> tuple[np.ndarray[Any, Any], int, int, Any]:
-    """Check the arguments and poll the set in the core.
+    Args:
+        routine: The public routine.
+        ivars: The variables.
+        cmp: The comparison.
+        wanted: The value or the values to compare with.
+        status: Which variables are not in the set.
+        indices: Where the indices of variables go; None for routines without that argument.
+        timeout: That of a wait, checked.
 
     Returns:
-        The positions found, the outcome, their number, and the value seen last.
+        The result of the routine.
     """
-    routine, ivars, this = call.routine, call.ivars, job.current()
-    array = check.view(ivars, "ivars", WAIT_TYPES, routine)
+    this, name = job.current(), routine.__name__
+    array = check.view(ivars, "ivars", WAIT_TYPES, name)
     _check_step(array)
-    wait.check_cmp(call.cmp)
-    values = _values(routine, ivars, array, call.wanted)
-    ignored = None if call.status is None else _mask(routine, array, call.status)
-    if call.mode is Mode.SOME:
-        check_indices(routine, array, call.indices)
-    found = np.empty(array.count + 1, np.int64)
-    limit = check.seconds(timeout)
-    result = _core.wait_set(array.array, call.cmp, values, ignored, found, int(call.mode), once, limit)
-    if result is NotImplemented:
-        check.symmetric(array)
-        raise IshmemError(f"{routine} on PE {this.pe} cannot handle ivars={ivars!r}, status={call.status!r}")
-    return (found, *result)
+    wait.check_cmp(cmp)
+    values = _values(name, ivars, array, wanted)
+    ignored = None if status is None else _mask(name, array, status)
+    found = []
+    if indices is not None or "_some" in name:
+        check_indices(name, array, indices)
+        found.append(np.empty(array.count, np.int64))
+    check.remote(array, this.pe)
+    result = check.again(name, routine.core, array.array, *found, int(cmp), values, ignored, *timeout)
+    if found and result:
+        host_copies.write(indices, found[0][:result])
+    return result
 
 
 def _check_step(array: check.View) -> None:
@@ -214,17 +186,16 @@ def _check_step(array: check.View) -> None:
         raise ValueError(f"{array.name} has the stride {array.strides[0]}; pass a slice with a positive step")
 
 
-def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> np.ndarray[Any, Any]:
-    """Return the value to compare with, or one for each variable, as the dtype of ``ivars``."""
+def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> Any:
+    """Return the value to compare with, or an array with one for each variable, as the core takes them."""
     if not routine.endswith("_vector"):
-        value: np.ndarray[Any, Any] = check.as_element(ivars, wanted)
-        return value
+        return check.as_element(ivars, wanted)[0].item()
     given = check.view(wanted, "cmp_values", WAIT_TYPES, routine)
     if given.dtype != array.dtype:
         raise TypeError(words.unlike_dtypes("ivars", array.dtype, "cmp_values", given.dtype))
     if given.count != array.count:
         raise ValueError(f"ivars has {array.count} elements and cmp_values has {given.count}; the counts must be equal")
-    return np.resize(host_copies.to_host(wanted), max(array.count, 1))
+    return np.ascontiguousarray(host_copies.to_host(wanted)).ravel()
 
 
 def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:

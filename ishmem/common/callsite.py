@@ -16,7 +16,7 @@ _PACKAGE = Path(__file__).parent.parent
 _OWN = (_PACKAGE, *(_PACKAGE.parent / name for name in ("kernels", "ipc", "dpex")))
 _MODULES = tuple(f"{folder}/" for folder in _OWN)
 _SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
-FROM_CORE = ("_tell", "put or get", "by_kernel")
+FROM_CORE = ("_tell", "put or get", "by_kernel", "move_by_device")
 """The functions that a routine in the core calls."""
 _LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)
 

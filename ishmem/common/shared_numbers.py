@@ -38,6 +38,13 @@ class Mode(IntEnum):
     SOME = 2
 
 
+class SetCode(IntEnum):
+    """What the code of a routine on a set of variables has beside its `Mode`: it does not wait; a value for each."""
+
+    TEST = 4
+    VECTOR = 8
+
+
 class Algorithm(IntEnum):
     """How a collective moves data: see `ishmem.common.algorithms`; `REFUSAL` is a call with wrong arguments."""
 
@@ -49,6 +56,20 @@ class Algorithm(IntEnum):
     LEVELS = 5
     ROUNDS = 6
     REFUSAL = 7
+
+
+class Verdict(IntEnum):
+    """How a collective call of the host ended.
+
+    `DECLINED`: before this PE has published anything; `DISSENT`: the arguments of the members differ; `TOO_SHORT`:
+    ``dest`` of a member of a ``collect``; `PEER_GONE`: a PE is lost, or Python has an exception.
+    """
+
+    FINISHED = 0
+    DECLINED = 1
+    DISSENT = 2
+    TOO_SHORT = 3
+    PEER_GONE = 4
 
 
 class Request(IntEnum):

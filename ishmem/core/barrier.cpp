@@ -135,10 +135,4 @@ unsigned mixed_with() { return other_kind; }
 
 Outcome agree(unsigned handle, double timeout, Summary &summary) { return run(handle, timeout, PartOfCall, &summary); }
 
-Outcome barrier_all() {
-    if (!quiet()) return PyErr_Occurred() ? Interrupted : BadArguments;
-    const Outcome outcome = barrier(0, -1, BarrierAll);
-    return outcome == Satisfied && device_status() ? Failed : outcome;
-}
-
 }  // namespace ishmem::TRANSPORT

@@ -9,7 +9,7 @@
 
 #include "bindings.hpp"
 #include "collectives.hpp"
-#include "fastcall.hpp"
+#include "python_help.hpp"
 
 namespace ishmem {
 
@@ -20,9 +20,17 @@ Config &config() {
 
 namespace {
 
-int verdict_of(Verdict verdict) {
-    if (PyErr_Occurred()) throw nb::python_error();
-    return verdict;
+// What a call returns to Python: None, NotImplemented where it was declined, or null with the exception that explains.
+PyObject *ended(Verdict verdict, const Call &call) {
+    if (PyErr_Occurred()) return nullptr;
+    if (verdict == Declined) return not_implemented();
+    if (verdict != Finished) return failed_collective(verdict, call.routine, call.handle);
+    Py_RETURN_NONE;
+}
+
+nb::object raised_or(PyObject *result) {
+    if (!result) throw nb::python_error();
+    return nb::steal(result);
 }
 
 // Converts a team argument. False when it is no Python team, and when the team was destroyed or lacks this PE.
@@ -134,37 +142,35 @@ bool begin(unsigned routine, PyObject *dest, PyObject *source, PyObject *root, P
     return root_of(root, call) && arrays_of(dest, source, dtype, call);
 }
 
-PyObject *run(unsigned routine, PyObject *dest, PyObject *source, PyObject *root, PyObject *nelems, PyObject *team, PyObject *dtype) {
+// The function of a collective whose blocks have one size, bound to the number of the routine. The arguments are the
+// arrays, the root if there is one, team, number of elements, and the dtype of some.
+PyObject *collective(PyObject *bound, PyObject *const *given, Py_ssize_t count) {
+    if (!settle_submitted()) return nullptr;
+    const unsigned routine = static_cast<unsigned>(PyLong_AsLong(bound));
+    const int roots = has_root(static_cast<Routine>(routine));
+    PyObject *root = roots ? given[2] : Py_None, *const *others = given + 2 + roots;  // team, nelems, dtype
     Call call;
-    Verdict verdict = NotPlain;
-    if (begin(routine, dest, source, root, team, call, dtype) && count_of(nelems, call)) {
+    Verdict verdict = Declined;
+    if (begin(routine, given[0], given[1], root, others[0], call, count > 4 + roots ? others[2] : Py_None) && count_of(others[1], call)) {
         call.bytes = call.count * call.item;
         if (apart(call)) verdict = enter(call);
     }
-    return PyErr_Occurred() ? nullptr : PyLong_FromLong(verdict);
+    return ended(verdict, call);
 }
 
-PyObject *collective(unsigned routine, PyObject *dest, PyObject *source, PyObject *root, PyObject *nelems, PyObject *team) {
-    return run(routine, dest, source, root, nelems, team, Py_None);
-}
-
-PyObject *reduction(unsigned routine, PyObject *dest, PyObject *source, PyObject *nelems, PyObject *team, PyObject *dtype) {
-    return run(routine, dest, source, Py_None, nelems, team, dtype);
-}
-
-PyMethodDef hot[] = {method<&collective>("collective"), method<&reduction>("reduction"), {}};
+PyMethodDef of_collectives = {"collective", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&collective)), METH_FASTCALL, nullptr};
 
 // The forms with strides or counts; Python has checked their arguments.
-int alltoalls(nb::handle dest, nb::handle source, size_t dst, size_t sst, size_t nelems, nb::handle team) {
+nb::object alltoalls(nb::handle dest, nb::handle source, size_t dst, size_t sst, size_t nelems, nb::handle team) {
     if (!settle_submitted()) throw nb::python_error();
     Call call;
-    if (!begin(Alltoalls, dest.ptr(), source.ptr(), Py_None, team.ptr(), call)) return NotPlain;
+    if (!begin(Alltoalls, dest.ptr(), source.ptr(), Py_None, team.ptr(), call)) return nb::steal(not_implemented());
     call.count = nelems;
     call.bytes = nelems * call.item;
     call.dst = static_cast<Py_ssize_t>(dst);
     call.sst = static_cast<Py_ssize_t>(sst);
     call.extra = dst << 32 | sst;
-    return verdict_of(enter(call));
+    return raised_or(ended(enter(call), call));
 }
 
 uint64_t hash_of(const std::vector<size_t> &numbers, uint64_t hash) {
@@ -172,16 +178,16 @@ uint64_t hash_of(const std::vector<size_t> &numbers, uint64_t hash) {
     return hash;
 }
 
-int with_counts(unsigned routine, nb::handle dest, nb::handle source, nb::handle root, nb::handle team, const std::vector<std::vector<size_t>> &lists) {
+nb::object with_counts(unsigned routine, nb::handle dest, nb::handle source, nb::handle root, nb::handle team, const std::vector<std::vector<size_t>> &lists) {
     if (!settle_submitted()) throw nb::python_error();
     Call call;
-    if (lists.size() != 4 || !begin(routine, dest.ptr(), source.ptr(), root.ptr(), team.ptr(), call)) return NotPlain;
+    if (lists.size() != 4 || !begin(routine, dest.ptr(), source.ptr(), root.ptr(), team.ptr(), call)) return nb::steal(not_implemented());
     call.dest_counts = lists[0];
     call.dest_places = lists[1];
     call.source_counts = lists[2];
     call.source_places = lists[3];
     const size_t n = static_cast<size_t>(call.size());
-    if (call.routine == Alltoallv && 3 * n * sizeof(uint64_t) > config().payload()) return NotPlain;
+    if (call.routine == Alltoallv && 3 * n * sizeof(uint64_t) > config().payload()) return nb::steal(not_implemented());
     call.count = 0;
     size_t total = 0;
     for (size_t i = 0; i < n; ++i) total += call.source_counts[i];
@@ -197,13 +203,15 @@ int with_counts(unsigned routine, nb::handle dest, nb::handle source, nb::handle
         call.bytes = total * call.item;
         call.extra = hash_of(lists[0], hash_of(lists[1], hash_of(lists[2], hash_of(lists[3], 14695981039346656037u))));
     }
-    return verdict_of(enter(call));
+    return raised_or(ended(enter(call), call));
 }
 
-// Enters a call whose arguments are invalid on this PE and publishes the reason, so that no member waits in vain.
-int refuse(unsigned routine, nb::handle team, const nb::bytes &why) {
+// Enters a call whose arguments are invalid on this PE and publishes the reason, so that no member waits in vain. Raises when
+// a PE is lost.
+void refuse(unsigned routine, nb::handle team, const nb::bytes &why) {
     Call call{};
-    if (!team_of(team.ptr(), call.handle)) return NotPlain;
+    if (!team_of(team.ptr(), call.handle)) return;
+    call.routine = static_cast<Routine>(routine);
     call.team = &heap().teams[call.handle];
     call.algorithm = Refusal;
     call.sequence = ++call.team->collectives;
@@ -212,8 +220,7 @@ int refuse(unsigned routine, nb::handle team, const nb::bytes &why) {
     std::memcpy(text, why.c_str(), bytes);
     text[bytes] = '\0';
     publish(call, Signature{routine, 0, Refusal, -1, 0}.pack(), nullptr, 0, bytes + 1);
-    const Outcome outcome = await_all(call);
-    return verdict_of(outcome == Satisfied ? Dissent : PeerGone);
+    raised_or(ended(await_all(call) == Satisfied ? Finished : PeerGone, call));
 }
 
 // Returns each member's published arguments of the last call, by name. `refusal` is the reason of a member that
@@ -281,13 +288,30 @@ void bind_call(nb::module_ &m) {
 // The algorithms `engine` and `kernel`, which Python has.
 bool direct::move_by_device(const Call &call) {
     try {
-        nb::module_::import_("ishmem.host_collectives.engine").attr("move")(nb::cast(&call, nb::rv_policy::reference));
+        nb::module_::import_("ishmem.host_collectives.device_algorithms").attr("move_by_device")(nb::cast(&call, nb::rv_policy::reference));
         return true;
     } catch (nb::python_error &error) {
         error.restore();
         return false;
     }
 }
+
+namespace {
+
+PyObject *ended(Outcome outcome) {
+    if (outcome != Satisfied) return incomplete_barrier(outcome);
+    Py_RETURN_NONE;
+}
+
+}  // namespace
+
+PyObject *barrier_all() {
+    if (!quiet().done) return PyErr_Occurred() ? nullptr : not_implemented();
+    const Outcome outcome = barrier(0, -1, BarrierAll);
+    return ended(outcome == Satisfied && device_status() ? Failed : outcome);
+}
+
+PyObject *sync_all() { return heap().n_pes ? ended(barrier(0, -1, Sync)) : not_implemented(); }
 
 void bind_collectives(nb::module_ &m) {
     bind_call(m);
@@ -297,16 +321,11 @@ void bind_collectives(nb::module_ &m) {
     m.def("set_algorithms", [](unsigned routine, const std::vector<std::pair<size_t, int>> &table) {
         config().algorithms.at(routine) = table;
     });
-    if (PyModule_AddFunctions(m.ptr(), hot) != 0) throw nb::python_error();
+    m.def("collective", [](const nb::int_ &routine) { return nb::steal(PyCFunction_New(&of_collectives, routine.ptr())); });
     m.def("alltoalls", &alltoalls, any, any, nb::arg(), nb::arg(), nb::arg(), any);
     m.def("collective_with_counts", &with_counts, nb::arg(), any, any, any, any, nb::arg());
     m.def("refuse_collective", &refuse, nb::arg(), any, nb::arg());
     m.def("asked_collective", &asked);
-    m.attr("FINISHED") = static_cast<int>(Finished);
-    m.attr("NOT_PLAIN") = static_cast<int>(NotPlain);
-    m.attr("DISSENT") = static_cast<int>(Dissent);
-    m.attr("TOO_SHORT") = static_cast<int>(TooShort);
-    m.attr("PEER_GONE") = static_cast<int>(PeerGone);
     m.def("static_at", [](uint64_t place, int pe) { return reinterpret_cast<uintptr_t>(address_of(place, pe)); });
 }
 

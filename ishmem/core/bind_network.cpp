@@ -24,16 +24,21 @@ void make_staging(StagingSetup *made, uintptr_t append_copy, uintptr_t query, ui
     for (size_t i = 0; i < events.size(); ++i) made->events[i] = pointer<void *>(events[i]);
 }
 
-void make_engine(NetworkEngineSetup *made, const std::string &library, uintptr_t byte, int any_source, uintptr_t requests, uintptr_t payloads, size_t piece, bool device_memory, const StagingSetup &staging, const std::vector<int> &sockets) {
-    new (made) NetworkEngineSetup{library, byte, requests, payloads, any_source, piece, device_memory, staging, sockets};
-}
-
 void bind_engine(nb::module_ &m) {
     nb::class_<StagingSetup>(m, "StagingSetup")
         .def(nb::init<>())
         .def("__init__", &make_staging, nb::kw_only(), nb::arg("append_copy"), nb::arg("query"), nb::arg("reset"), nb::arg("list"), nb::arg("buffers"), nb::arg("events"));
     nb::class_<NetworkEngineSetup>(m, "NetworkEngineSetup")
-        .def("__init__", &make_engine, nb::kw_only(), nb::arg("library"), nb::arg("byte"), nb::arg("any_source"), nb::arg("requests"), nb::arg("payloads"), nb::arg("piece"), nb::arg("device_memory"), nb::arg("staging"), nb::arg("sockets"));
+        .def(nb::init<>())
+        .def_rw("library", &NetworkEngineSetup::library)
+        .def_rw("byte", &NetworkEngineSetup::byte)
+        .def_rw("any_source", &NetworkEngineSetup::any_source)
+        .def_rw("requests", &NetworkEngineSetup::requests)
+        .def_rw("payloads", &NetworkEngineSetup::payloads)
+        .def_rw("piece", &NetworkEngineSetup::piece)
+        .def_rw("device_memory", &NetworkEngineSetup::device_memory)
+        .def_rw("staging", &NetworkEngineSetup::staging)
+        .def_rw("sockets", &NetworkEngineSetup::sockets);
     m.def("start_engine", &start_engine);
     m.def("stop_engine", &stop_engine);
     m.def("drive_engine", [] { return network_engine() && network_engine()->drive(); });

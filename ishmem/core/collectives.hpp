@@ -18,10 +18,6 @@ namespace ishmem {
 // Whether an algorithm moves data within each node and between the nodes.
 inline bool in_levels(Algorithm algorithm) { return algorithm == Levels || algorithm == Rounds; }
 
-// How a collective call ended. `NotPlain`: declined before publishing anything.
-// `PeerGone`: a wait was not satisfied; one that was interrupted has set Python's exception, which takes precedence.
-enum Verdict { Finished, NotPlain, Dissent, TooShort, PeerGone };
-
 // Published arguments, one cache line; `sequence` is written last.
 struct Header {
     uint64_t sequence;

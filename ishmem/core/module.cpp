@@ -23,17 +23,20 @@ PyMethodDef hot[] = {
     method<&put_element>("put_element"),
     method<&get_element>("get_element"),
     method<&host_signals>("host_signals"),
-    method<&wait_until>("wait_until"),
-    method<&wait_briefly>("wait_briefly"),
-    method<&wait_seen>("wait_seen"),
+    method<&wait_until<false>>("wait_until"),
+    method<&wait_until<true>>("signal_wait_until"),
+    method<&signal_fetch>("signal_fetch"),
     method<&test>("test"),
-    method<&running_routine>("running_routine"),
+    method<&running_name>("running_name"),
+    method<&running_arguments>("running_arguments"),
     method<&quiet>("quiet"),
     method<&barrier>("barrier"),
     method<&barrier_all>("barrier_all"),
+    method<&sync_all>("sync_all"),
     {nullptr, nullptr, 0, nullptr},
 };
 
+PyMethodDef of_sets = {"look_at_set", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&look_at_set)), METH_FASTCALL, nullptr};
 PyMethodDef of_atomics = {"atomic", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&atomic)), METH_FASTCALL, nullptr};
 
 }  // namespace
@@ -42,6 +45,7 @@ NB_MODULE(_core, m) {
     m.doc() = "The host's hot path: loads, stores, copies, atomics and waits on mapped heaps.";
     if (PyModule_AddFunctions(m.ptr(), hot) != 0 || !add_routine_type(m.ptr())) throw nb::python_error();
     m.def("atomic", [](const nb::int_ &code) { return nb::steal(PyCFunction_New(&of_atomics, code.ptr())); });
+    m.def("look_at_set", [](const nb::int_ &code) { return nb::steal(PyCFunction_New(&of_sets, code.ptr())); });
     bind_graph(m);
     bind_heap(m);
     bind_help(m);

@@ -136,25 +136,23 @@ PyObject *g(PyObject *source, PyObject *pe, PyObject *index);
 // relaxed, others are declined. Returns the old value, or None with NO_RESULT.
 PyObject *atomic(PyObject *bound, PyObject *const *given, Py_ssize_t count);
 
-// How a wait ended. BadArguments, which Python sees as NotImplemented: the core does not support the arguments. Mixed: a barrier in which PEs made
-// different calls.
+// How a wait ended. BadArguments, which Python sees as NotImplemented: the core does not support the arguments. Failed: the
+// device has failed. Mixed: a barrier in which PEs made different calls.
 enum Outcome { BadArguments = -1, Failed, Satisfied, TimedOut, Lost, Interrupted, Mixed };
 
-Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout);
+// Reads a comparison, a number of Compare, and a timeout in seconds, None for no limit, which is -1. False for other objects.
+bool comparison_of(PyObject *compare, int &how);
+bool seconds_of(PyObject *timeout, double &seconds);
 
-// The first rounds of a wait without a timeout; not done when the value has not come by then. A longer wait is called
-// from Python, whose frame describes it to the user.
-Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout);
+// Returns None, or the value that satisfies the comparison.
+template <bool gives_value>
+PyObject *wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout);
 
 PyObject *test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index);
+PyObject *signal_fetch(PyObject *sig_addr, PyObject *index);
 
-// Returns (outcome, number of indices written to `found`, value of a variable that does not satisfy the comparison).
-// `values` holds one value, or one per variable; `once` tests once without waiting.
-PyObject *wait_set(PyObject *ivars, PyObject *compare, PyObject *values, PyObject *ignored,
-                   PyObject *found, int mode, bool once, double timeout);
-
-// Waits for one uint64; returns (outcome, last value read).
-PyObject *wait_seen(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout);
+// The function of a wait for a set of variables, or of a test of one, bound to its code: a Mode and bits of SetCode.
+PyObject *look_at_set(PyObject *bound, PyObject *const *given, Py_ssize_t count);
 
 // Sets the callback of long waits: called with True while a wait goes on, where an exception ends the wait, and with
 // False when the wait has ended.
@@ -216,9 +214,9 @@ bool host_updates(const View &view, const char *at, int rmw, bool result);
 
 void fence();
 
-// The fast path of quiet. Returns false when copies may be outstanding, checks are enabled, or a PE or the device has
+// The fast path of quiet and fence. Not done when copies may be outstanding, checks are enabled, or a PE or the device has
 // failed.
-bool quiet();
+Done quiet();
 
 // `device_status` returns the result of the Level Zero call `status_call`: zero while the device works.
 void watch_device(uintptr_t status_call, uintptr_t device);
@@ -251,10 +249,11 @@ unsigned mixed_with();
 // A barrier that leaves the combination of all members' summaries in `summary`.
 Outcome agree(unsigned team, double timeout, Summary &summary);
 
-// quiet() and the barrier of the world team. BadArguments: quiet() needs the general path. Failed: the device failed.
-Outcome barrier_all();
-
 }  // namespace TRANSPORT
+
+// quiet() and the barrier of the world team; declined where quiet() needs the general path.
+PyObject *barrier_all();
+PyObject *sync_all();
 
 uint64_t *barriers_begun(int pe, unsigned team);  // as that PE has told when it left
 void set_left(int pe);

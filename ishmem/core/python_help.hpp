@@ -1,5 +1,6 @@
-// What the core asks Python for where the host's loads and stores do not serve: the copy engine, a mapping of private
-// memory, and an atomic by a kernel. See ishmem/runtime/core_help.py.
+// The functions of Python that the core calls: where the host's loads and stores do not serve, the copy engine, a mapping of
+// private memory, and an atomic by a kernel; and those that raise the errors of calls that have begun and cannot end. See
+// ishmem/runtime/core_help.py.
 #pragma once
 #include "operations.hpp"
 #include "private_memory.hpp"
@@ -15,5 +16,19 @@ bool map_private(const char *address, size_t bytes, Access access);
 
 // Does an atomic by a kernel, and returns the old value; null with a Python exception.
 PyObject *atomic_by_kernel(int rmw, PyObject *target, PyObject *pe, PyObject *index, PyObject *value, PyObject *cond);
+
+// A variable that does not have the value that a wait of this mode waits for.
+struct Unsatisfied {
+    Mode mode;
+    PyObject *index;
+    PyObject *seen;  // its value; the reference is taken over
+    PyObject *compare, *wanted, *timeout;
+};
+
+// These raise the error of a wait, a barrier or a collective of the routine that runs, and return null; where the outcome
+// is that it was interrupted, there is an exception already.
+PyObject *unsatisfied(Outcome outcome, const Unsatisfied &variable);
+PyObject *incomplete_barrier(Outcome outcome);
+PyObject *failed_collective(int verdict, unsigned routine, unsigned team);
 
 }  // namespace ishmem

@@ -175,9 +175,9 @@ class Stage {
     std::unique_ptr<Rehearsal> counter_;
 };
 
-// Runs a call of the world: 8-byte elements, blocks of `bytes`, arrays at these offsets in the heap. The requests of PEs of
+// Runs a call of the world: 8-byte elements, blocks of `bytes`, root 0, arrays at these offsets in the heap. The requests of PEs of
 // other nodes are written for the `first` PE of a node only, and stay.
-bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest, uint64_t source, bool first) {
+bool rehearse_collective(Routine routine, size_t bytes, uint64_t dest, uint64_t source, bool first) {
     Call call{};
     call.team = &heap().teams[0];
     call.routine = routine;
@@ -185,7 +185,7 @@ bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest,
     call.item = sizeof(int64_t);
     call.bytes = bytes;
     call.count = bytes / call.item;
-    call.root = traits(routine).root == Root::None ? -1 : root;
+    call.root = traits(routine).root == Root::None ? -1 : 0;
     call.dest.place = dest;
     call.source.place = source;
     call.dest.view.count = SIZE_MAX;
@@ -206,7 +206,7 @@ bool rehearse_collective(Routine routine, size_t bytes, int root, uint64_t dest,
 
 // Runs a routine (-1: the barrier) as each PE and returns the counts as bytes: int64, by phase, PE and Count.
 nb::bytes rehearse(const std::vector<int> &nodes, size_t heap_bytes, size_t mirror_bytes, const std::vector<size_t> &flags,
-                   int routine, size_t bytes, int root, size_t dest, size_t source) {
+                   int routine, size_t bytes, size_t dest, size_t source) {
     if (heap().n_pes) throw std::runtime_error("this process is a PE; a rehearsal needs one that is not");
     Stage stage(nodes, heap_bytes, mirror_bytes, flags);
     int entered = 0;  // nodes; all mirrors are used by the first PEs of the first two
@@ -215,7 +215,7 @@ nb::bytes rehearse(const std::vector<int> &nodes, size_t heap_bytes, size_t mirr
         const bool first = entered < 2 && nodes[static_cast<size_t>(me)] == entered;
         entered += first;
         const bool done = routine < 0 ? barrier(0, -1) == Satisfied
-                                      : rehearse_collective(static_cast<Routine>(routine), bytes, root, dest, source, first);
+                                      : rehearse_collective(static_cast<Routine>(routine), bytes, dest, source, first);
         if (!done) throw std::runtime_error("the rehearsal failed");
     }
     const auto &counts = stage.counts();

@@ -1,5 +1,7 @@
-// Routine: the type of public functions whose plain case runs in the core, without a frame of the interpreter. A call
-// tries the core's function first. If that returns NotImplemented, it calls the Python function with the same arguments.
+// Routine: the type of public functions that have a function in the core. A call runs the core's function first, without
+// a frame of the interpreter. That returns the result, raises, or returns NotImplemented: it supports the arguments only
+// in another form, or they are wrong. The call then runs the Python function with the same arguments, which raises the
+// error that explains, or calls `core` with the arguments in a form that the core supports.
 #include "routine.hpp"
 
 #include <algorithm>
@@ -54,20 +56,38 @@ bool arrange(const Routine &self, PyObject *const *given, size_t count, PyObject
     return true;
 }
 
-// The routine whose plain case this thread runs: reports of waits name it, as it has no frame.
-[[gnu::tls_model("initial-exec")]] thread_local const Routine *running = nullptr;
+struct CoreCall {
+    const Routine &routine;
+    PyObject *const *given;  // one for each parameter
+};
+
+// The call whose core function this thread runs, which has no frame: reports and errors of waits describe it.
+[[gnu::tls_model("initial-exec")]] thread_local const CoreCall *running = nullptr;
+
+PyObject *run(const Routine &self, PyObject *const *all) {
+    const CoreCall mine = {self, all};
+    const CoreCall *before = std::exchange(running, &mine);
+    PyObject *result = self.fast(self.bound, all, static_cast<Py_ssize_t>(self.parameters));
+    running = before;
+    return result;
+}
 
 PyObject *call(PyObject *object, PyObject *const *given, size_t flags, PyObject *keywords) {
     const Routine &self = *routine(object);
     PyObject *all[MOST_PARAMETERS];
     if (arrange(self, given, static_cast<size_t>(PyVectorcall_NARGS(flags)), keywords, all)) {
-        const Routine *before = std::exchange(running, &self);
-        PyObject *result = self.fast(self.bound, all, static_cast<Py_ssize_t>(self.parameters));
-        running = before;
+        PyObject *result = run(self, all);
         if (result != Py_NotImplemented) return result;
         Py_DECREF(result);
     }
     return PyObject_Vectorcall(self.function, given, flags, keywords);
+}
+
+// The method `core`: runs the core's function only.
+PyObject *call_core(PyObject *object, PyObject *const *given, Py_ssize_t count) {
+    const Routine &self = *routine(object);
+    if (static_cast<size_t>(count) == self.parameters) return run(self, given);
+    return PyErr_Format(PyExc_TypeError, "%R: %zd arguments given, %zu wanted", self.function, count, self.parameters);
 }
 
 bool read_parameters(Routine &self) {
@@ -137,6 +157,7 @@ PyObject *reduce(PyObject *object, PyObject *) { return PyObject_GetAttrString(r
 
 PyMethodDef methods[] = {
     {"__reduce__", &reduce, METH_NOARGS, nullptr},
+    {"core", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_core)), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -171,7 +192,16 @@ PyType_Spec spec = {"ishmem._core.Routine", sizeof(Routine), 0,
 
 }  // namespace
 
-PyObject *running_routine() { return running ? PyObject_GetAttrString(running->function, "__name__") : PyUnicode_FromString(""); }
+PyObject *running_name() {
+    return running ? PyObject_GetAttrString(running->routine.function, "__name__") : PyUnicode_FromString("");
+}
+
+PyObject *running_arguments() {
+    PyObject *all = PyDict_New();
+    for (size_t i = 0; all && running && i < running->routine.parameters; ++i)
+        if (PyDict_SetItem(all, PyTuple_GET_ITEM(running->routine.names, i), running->given[i])) Py_CLEAR(all);
+    return all;
+}
 
 bool add_routine_type(PyObject *module) {
     PyObject *type = PyType_FromSpec(&spec);

@@ -1,4 +1,4 @@
-// The type of public functions whose plain case runs in the core.
+// The type of public functions that have a function in the core.
 #pragma once
 #include <Python.h>
 #include <structmember.h>
@@ -7,7 +7,8 @@ namespace ishmem {
 
 bool add_routine_type(PyObject *module);
 
-// Returns the name of the routine whose plain case this thread runs; empty where there is none.
-PyObject *running_routine();
+// The name of the routine whose core function this thread runs, and its arguments by name; both empty where there is none.
+PyObject *running_name();
+PyObject *running_arguments();
 
 }  // namespace ishmem

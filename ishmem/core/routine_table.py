@@ -86,7 +86,7 @@ def _numbers() -> list[str]:
         f"constexpr unsigned MAX_TEAMS = {shared.MAX_TEAMS};",
         f"constexpr size_t LINE = {shared.LINE};",
         f"constexpr long NO_RESULT = {shared.NO_RESULT};",
-        *map(enumeration, (type_tables.Rmw, shared.Mode, shared.Algorithm)),
+        *map(enumeration, (type_tables.Rmw, shared.Mode, shared.SetCode, shared.Algorithm, shared.Verdict)),
         enumeration(constants.Cmp, "Compare"),
         f"constexpr int SIGNAL_SET = {constants.SignalOp.SET:d}, SIGNAL_ADD = {constants.SignalOp.ADD:d};",
         "",

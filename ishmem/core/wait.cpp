@@ -1,65 +1,87 @@
 // Wait and test of one variable of this PE; fence and quiet; the device status.
 #include <cstdio>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 
 #include "polling.hpp"
 #include "proxy.hpp"
+#include "python_help.hpp"
 #include "remote.hpp"
 
 namespace ishmem {
 namespace {
-
-template <class T>
-bool holds(const char *at, int how, const void *wanted) {
-    return compare(__atomic_load_n(reinterpret_cast<const T *>(at), __ATOMIC_ACQUIRE), how, *static_cast<const T *>(wanted));
-}
 
 struct Variable {
     const char *at;
     Type type;
     int how;
     alignas(8) char wanted[8];
-};
+    alignas(8) char seen[8] = {};  // by the last look
 
-bool holds(const Variable &v) {
-    return with_word(v.type, [&](auto zero) { return holds<decltype(zero)>(v.at, v.how, v.wanted); });
-}
+    template <class T>
+    bool holds() {
+        const T now = __atomic_load_n(reinterpret_cast<const T *>(at), __ATOMIC_ACQUIRE);
+        std::memcpy(seen, &now, sizeof now);
+        return compare(now, how, *reinterpret_cast<const T *>(wanted));
+    }
+};
 
 bool variable_of(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, Variable &variable) {
     View view;
-    Py_ssize_t how;
     variable.at = heap().element(ivar, heap().me, index, view);
-    if (!variable.at || !integer_of(compare, how) || how < EQ || how > LE) return false;
     variable.type = view.type;
-    variable.how = static_cast<int>(how);
-    return is_word(view.type) && store_scalar(value, view.type, variable.wanted);
+    return variable.at && is_word(view.type) && comparison_of(compare, variable.how) && store_scalar(value, view.type, variable.wanted);
 }
 
 }  // namespace
 
-// Model: tests/models/signal.pml.
-Outcome wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, double timeout) {
-    Variable v;
-    if (!variable_of(ivar, compare, value, index, v)) return BadArguments;
-    const auto done = [&] { return holds(v); };
-    return poll(done, [] { return heap().status.has_lost(); }, timeout);
+bool comparison_of(PyObject *compare, int &how) {
+    Py_ssize_t number;
+    if (!integer_of(compare, number) || number < EQ || number > LE) return false;
+    how = static_cast<int>(number);
+    return true;
 }
 
-Done wait_briefly(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout) {
-    Variable v;
-    if (timeout != Py_None || network_engine() || !variable_of(ivar, compare, value, index, v)) return {false};
-    return {poll_first([&](int times) {
-        while (times > 0 && !holds(v)) --times;
-        return times > 0;
-    })};
+bool seconds_of(PyObject *timeout, double &seconds) {
+    seconds = timeout == Py_None ? -1 : PyFloat_Check(timeout) ? PyFloat_AS_DOUBLE(timeout) : PyLong_CheckExact(timeout) ? PyLong_AsDouble(timeout) : NAN;
+    if (PyErr_Occurred()) PyErr_Clear();
+    return timeout == Py_None || seconds >= 0;
 }
+
+// Model: tests/models/signal.pml.
+template <bool gives_value>
+PyObject *wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index, PyObject *timeout) {
+    Variable v;
+    double limit;
+    if (!variable_of(ivar, compare, value, index, v) || !seconds_of(timeout, limit)) return not_implemented();
+    const Outcome outcome = with_word(v.type, [&](auto zero) {
+        return poll([&] { return v.holds<decltype(zero)>(); }, [] { return heap().status.has_lost(); }, limit);
+    });
+    if (outcome != Satisfied) return unsatisfied(outcome, {All, index, load_scalar(v.seen, v.type), compare, value, timeout});
+    if (gives_value) return load_scalar(v.seen, v.type);
+    Py_RETURN_NONE;
+}
+
+template PyObject *wait_until<false>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
+template PyObject *wait_until<true>(PyObject *, PyObject *, PyObject *, PyObject *, PyObject *);
 
 PyObject *test(PyObject *ivar, PyObject *compare, PyObject *value, PyObject *index) {
     Variable v;
     if (!variable_of(ivar, compare, value, index, v)) return not_implemented();
     if (network_engine()) network_engine()->drive();
-    return PyBool_FromLong(holds(v));
+    return PyBool_FromLong(with_word(v.type, [&](auto zero) { return v.holds<decltype(zero)>(); }));
+}
+
+PyObject *signal_fetch(PyObject *sig_addr, PyObject *index) {
+    View view;
+    const char *at = heap().element(sig_addr, heap().me, index, view);
+    if (!at || !is_word(view.type)) return not_implemented();
+    return with_word(view.type, [&](auto value) {
+        value = __atomic_load_n(reinterpret_cast<const decltype(value) *>(at), __ATOMIC_ACQUIRE);
+        return load_scalar(&value, view.type);
+    });
 }
 
 void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
@@ -72,12 +94,12 @@ bool violation_recorded(const Heap &h) { return h.status.violation && __atomic_l
 }  // namespace
 
 // Model: tests/models/quiet.pml.
-bool quiet() {
+Done quiet() {
     const Heap &h = heap();
-    if (!h.n_pes || h.status.busy_engines || h.status.quiet_is_general) return false;
+    if (!h.n_pes || h.status.busy_engines || h.status.quiet_is_general) return {false};
     fence();
-    if (drain_proxy() != Satisfied || remote_quiet() != Satisfied) return false;
-    return device_status() == 0 && !proxy_failed() && !violation_recorded(h);
+    if (drain_proxy() != Satisfied || remote_quiet() != Satisfied) return {false};
+    return {device_status() == 0 && !proxy_failed() && !violation_recorded(h)};
 }
 
 namespace {

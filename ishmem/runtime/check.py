@@ -75,15 +75,15 @@ def integer(value: Any, name: str) -> int:
         raise TypeError(words.no_integer(name, type(value).__name__)) from None
 
 
-def seconds(timeout: Any) -> float:
-    """Check a timeout and return it in seconds, -1 for no limit.
+def seconds(timeout: Any) -> float | None:
+    """Check a timeout and return it in seconds, None for no limit.
 
     Raises:
         TypeError: It is neither a number nor ``None``.
         ValueError: It is negative or NaN.
     """
     if timeout is None:
-        return -1.0
+        return None
     try:
         limit = float(timeout) if not isinstance(timeout, (str, bytes)) else None
     except (TypeError, ValueError, OverflowError):

@@ -1,16 +1,27 @@
-"""What the core asks Python for where the host's loads and stores do not serve: see ``core/python_help.hpp``."""
+"""The functions of Python that the core calls: see ``core/python_help.hpp``."""
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 from ishmem import _core
 from ishmem.runtime import job
 
 
-def install(atomic: Callable[[int, Any, Any, Any, Any, Any], Any]) -> None:
-    """Give the core the functions; ``atomic`` is ``ishmem.amo.by_kernel``."""
-    _core.help_by(copy=_copy, complete=_complete, map=_map, atomic=atomic)
+def install(
+    atomic: Callable[..., Any], unsatisfied: Callable[..., NoReturn], failed_collective: Callable[..., NoReturn]
+) -> None:
+    """Give the core the functions that it calls.
+
+    Args:
+        atomic: ``ishmem.amo.by_kernel``.
+        unsatisfied: ``ishmem.wait.raise_unsatisfied``.
+        failed_collective: ``ishmem.host_collectives.checks.raise_failed``.
+    """
+    _core.help_by(
+        copy=_copy, complete=_complete, map=_map, atomic=atomic, unsatisfied=unsatisfied,
+        incomplete_barrier=_incomplete_barrier, failed_collective=failed_collective,
+    )  # fmt: skip
 
 
 def _copy(dest: int, source: int, nbytes: int, local: Any) -> None:
@@ -26,6 +37,14 @@ def _complete() -> None:
 def _map(address: int, nbytes: int, write: bool) -> bool:
     """Return whether the core can now access a private allocation that it had no mapping of."""
     return job.current().heap.private_memory.register(address, nbytes, write=write)
+
+
+def _incomplete_barrier(routine: str, outcome: int) -> None:
+    """Raise the error of ``barrier_all`` or ``sync_all`` that has ended otherwise than satisfied."""
+    this = job.current()
+    if outcome in (_core.LOST, _core.MIXED):
+        this.raise_incomplete(routine, outcome)
+    this.raise_problems()
 
 
 for _help in (_copy, _complete):  # reports of waits name the routine by the outermost function of ishmem

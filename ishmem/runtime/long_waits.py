@@ -151,7 +151,7 @@ class LongWaits:
         if now >= wait.last_report + min(_REFRESH, wait.last_report - wait.since):
             wait.last_report = now
             frames = callsite.of_frame(sys._getframe(1))
-            wait.text = callsite.describe(frames, details() if details else self._details(), _core.running_routine())
+            wait.text = callsite.describe(frames, details() if details else self._details(), _core.running_name())
             self._show()
             self._check(thread, wait)
             self._print_places(wait, now)
@@ -222,13 +222,13 @@ class LongWaits:
             self._record.since = waits[0].since
 
     def _details(self) -> str:
-        """Describe the wait by the variables of the calling ishmem functions."""
+        """Describe the wait by the arguments of the routine in the core, or the variables of ishmem's functions."""
         frame = sys._getframe(3)  # of the function that has called the core
-        given = _variables(frame)
+        given = {**_variables(frame), **_core.running_arguments()}
         with contextlib.suppress(Exception):  # a failed description must not end the wait
             if "cmp" in given:
                 return self._variable(given)
-            if "team" in given or frame.f_code.co_name in ("barrier_all", "sync_all"):
+            if "team" in given or (_core.running_name() or frame.f_code.co_name) in ("barrier_all", "sync_all"):
                 team = int(given.get("team", 0))
                 which = f" of team {team}" if team else ""
                 return f" (barrier {_core.team_sequence(team)}{which})"

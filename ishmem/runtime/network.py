@@ -293,11 +293,12 @@ class Network:
         from ishmem.runtime import staging  # loads the stack, which ishmem doctor has to examine first
 
         self._staging = staging.create(*card) if card and not self.device_memory else None
-        setup = _core.NetworkEngineSetup(
-            library=self._mpi.__file__, byte=byte, any_source=self._mpi.ANY_SOURCE, requests=requests,
-            payloads=payloads, piece=PIECE, device_memory=self.device_memory,
-            staging=self._staging.setup if self._staging else _core.StagingSetup(), sockets=sockets,
-        )  # fmt: skip
+        setup = _core.NetworkEngineSetup()
+        setup.library, setup.byte, setup.any_source = self._mpi.__file__, byte, self._mpi.ANY_SOURCE
+        setup.requests, setup.payloads, setup.sockets = requests, payloads, sockets
+        setup.piece, setup.device_memory = PIECE, self.device_memory
+        if self._staging:
+            setup.staging = self._staging.setup
         _core.start_engine(setup)
         log.debug("payloads between nodes go %s", mpi_library.payloads(self.device_memory))
         self._running = True

@@ -445,23 +445,23 @@ def test_pes_that_disagree_raise() -> None:
 @pytest.mark.ishmem
 def test_an_error_of_the_copy_engine_is_raised() -> None:
     """An error of the copy engine in the middle of a call is raised by the call, and later calls are not disturbed."""
-    from ishmem.host_collectives import engine
+    from ishmem.host_collectives import device_algorithms
 
     me, n = ishmem.my_pe(), ishmem.n_pes()
     if ishmem.team_n_pes(ishmem.TEAM_SHARED) == 1 < n:
         pytest.skip("no PE has another whose memory its copy engine reaches")
     source, dest = symmetric(np.full(3, me)), symmetric(np.zeros(3 * n, "int64"))
-    move = engine.move
+    move = device_algorithms.move_by_device
 
     def fail(call: _core.CollectiveCall) -> None:
         move(call)
         raise OSError(f"PE {call.pes[call.me]} has no queue")
 
     calls.force("engine")
-    engine.move = fail
+    device_algorithms.move_by_device = fail
     with pytest.raises(OSError, match=f"PE {me} has no queue"):
         ishmem.fcollect(dest, source)
-    engine.move = move
+    device_algorithms.move_by_device = move
     ishmem.barrier_all()
     ishmem.fcollect(dest, source)
     same(dest, np.repeat(np.arange(n), 3))

@@ -116,7 +116,7 @@ def rehearse(nodes: list[int], routine: str, size: int = 0) -> Counts:
     number = -1 if routine == BARRIER else list(COLLECTIVES).index(routine)
     flags = [layout.host_sync(0), layout.sync_bytes]
     mirrors = _core.team_mirror_bytes(pes, layout.host_ring_bytes, layout.host_slot_bytes)
-    counted = _core.rehearse(nodes, end, mirrors, flags, number, size, 0, dest, source)
+    counted = _core.rehearse(nodes, end, mirrors, flags, number, size, dest, source)
     return np.frombuffer(counted, np.int64).reshape(-1, pes, _core.COUNTS)
 
 

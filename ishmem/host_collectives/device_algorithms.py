@@ -1,7 +1,7 @@
 """Collectives by the copy engine and reductions by device kernels, for memory that the host reaches slowly.
 
-The core calls `move` between entry and exit of a call, at which it synchronises the PEs. A PE pulls its data from
-the others, so nothing is written to a PE that has not called.
+The core calls `move_by_device` between entry and exit of a call, at which it synchronises the PEs. A PE pulls its data
+from the others, so nothing is written to a PE that has not called.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Pull(NamedTuple):
     nbytes: int
 
 
-def move(call: CollectiveCall) -> None:
+def move_by_device(call: CollectiveCall) -> None:
     """Move or reduce the data of a call that all members have entered, until this PE's share is complete."""
     engine, requests = job.current().engine, asked(call.handle)
     try:

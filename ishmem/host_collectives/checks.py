@@ -1,7 +1,6 @@
-"""The slow path of the host's collectives: what ``ishmem/core/bind_collectives.cpp`` declines.
+"""Checks of the arguments of the host's collectives, for those that ``ishmem/core/bind_collectives.cpp`` declines.
 
-It raises errors that explain. A PE with wrong arguments takes part in the call with a refusal, so that the other PEs
-raise too.
+A PE with wrong arguments takes part in the call with a refusal, so that the other PEs raise too.
 """
 
 from __future__ import annotations
@@ -17,27 +16,35 @@ from ishmem.common import words
 from ishmem.common.collective_table import COLLECTIVES, Collective, InPlace
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.layout import FEW_MEMBERS
+from ishmem.common.shared_numbers import Verdict
+from ishmem.common.team_shape import Shape
 from ishmem.host_collectives.collective_call import ROUTINES, Asked, Call, Given, Members, asked
 from ishmem.runtime import agreement, check, job
 
 
-def explain(verdict: int, routine: str, dest: Any, source: Any, team: Members, given: Given) -> NoReturn:
-    """Raise the error of a call that the core declined, or that has failed on all PEs."""
-    if verdict == _core.NOT_PLAIN:
-        _refuse(routine, dest, source, team, given)
-    if verdict == _core.PEER_GONE:
-        job.current().raise_lost(routine, team.shape)
-    requests = asked(team.handle)
-    if verdict == _core.DISSENT:
-        raise SymmetryError(dissent(routine, team, requests))
+def raise_failed(verdict: int, number: int, team: int) -> NoReturn:
+    """Raise the error of a call that has failed on all PEs.
+
+    Args:
+        verdict: One of the core's.
+        number: That of the routine in `ROUTINES`.
+        team: The handle of the team.
+    """
+    routine, this = list(COLLECTIVES)[number], job.current()
+    shape = this.teams[team]
+    if verdict == Verdict.PEER_GONE:
+        this.raise_lost(routine, shape)
+    requests = asked(team)
+    if verdict == Verdict.DISSENT:
+        raise SymmetryError(dissent(routine, shape, requests))
     total = sum(request.extra for request in requests)
     raise ValueError(f"collect: the PEs contribute {total} elements, and dest of one of them has fewer")
 
 
-def dissent(routine: str, team: Members, requests: list[Asked]) -> str:
+def dissent(routine: str, shape: Shape, requests: list[Asked]) -> str:
     """Return the error message for members whose arguments differ."""
-    calls = {pe: str(request) for pe, request in zip(team.shape, requests)}
-    algorithms = {pe: request.algorithm for pe, request in zip(team.shape, requests)}
+    calls = {pe: str(request) for pe, request in zip(shape, requests)}
+    algorithms = {pe: request.algorithm for pe, request in zip(shape, requests)}
     if len(set(calls.values())) > 1:
         return agreement.describe_dissent(routine, calls)
     if len(set(algorithms.values())) > 1:
@@ -47,12 +54,12 @@ def dissent(routine: str, team: Members, requests: list[Asked]) -> str:
     for i, j in np.ndindex(size, size):
         sent, expected = table[i][0, j], table[j][1, i]
         if sent != expected:
-            unlike = words.unlike_counts(team.shape.pe(i), sent, team.shape.pe(j), expected)
+            unlike = words.unlike_counts(shape.pe(i), sent, shape.pe(j), expected)
             return f"{routine}: the PEs disagree; {unlike}"
     return f"{routine}: the PEs disagree"
 
 
-def _refuse(routine: str, dest: Any, source: Any, team: Members, given: Given) -> NoReturn:
+def refuse(routine: str, dest: Any, source: Any, team: Members, given: Given) -> NoReturn:
     """Raise the error of this PE's arguments, and make the other PEs raise."""
     _check_first(routine, dest, source, team, given)
     error = ValueError(f"{routine}: these arguments are not supported: {dest!r}, {source!r}")
@@ -73,24 +80,23 @@ def _check_first(routine: str, dest: Any, source: Any, team: Members, given: Giv
 def tell_refusal(routine: str, team: Members, error: Exception) -> None:
     """Take part in a call with this PE's error, so that the other PEs raise too."""
     text = f"refused: {type(error).__name__}: {error}".encode(errors="backslashreplace")
-    if _core.refuse_collective(ROUTINES[routine], team, text) == _core.PEER_GONE:
-        job.current().raise_lost(routine, team.shape)
+    _core.refuse_collective(ROUTINES[routine], team, text)
 
 
 def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Members) -> None:
     """Check the strides of ``alltoalls`` and run it."""
     given = Given(nelems, dst=dst, sst=sst)
     call = _check_first("alltoalls", dest, source, team, given)
-    if verdict := _core.alltoalls(dest, source, *call.steps, call.count, team):
-        explain(verdict, "alltoalls", dest, source, team, given)
+    if _core.alltoalls(dest, source, *call.steps, call.count, team) is NotImplemented:
+        refuse("alltoalls", dest, source, team, given)
 
 
 def with_counts(routine: str, dest: Any, source: Any, team: Members, lists: tuple[Any, ...], root: Any = None) -> None:
     """Check the counts and displacements of a v-collective and run it."""
     given = Given(root=root, lists=lists)
     call = _check_first(routine, dest, source, team, given)
-    if verdict := _core.collective_with_counts(ROUTINES[routine], dest, source, root, team, call.lists):
-        explain(verdict, routine, dest, source, team, given)
+    if _core.collective_with_counts(ROUTINES[routine], dest, source, root, team, call.lists) is NotImplemented:
+        refuse(routine, dest, source, team, given)
 
 
 def arrays_of(routine: str, dest: Any, source: Any, dtype: Any) -> tuple[check.View, check.View]:
