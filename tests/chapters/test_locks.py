@@ -50,12 +50,12 @@ def check_host(rounds: int, serving: int) -> None:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("serving", [0, TICKETS - 7, (1 << 23) - 7])
-def test_host(serving: int) -> None:
+def test_a_lock_excludes_hosts(serving: int) -> None:
     check_host(60, serving)
 
 
 @pytest.mark.ishmem
-def test_try() -> None:
+def test_test_lock_takes_free_locks_only() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     locks, counts = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
     done = 0
@@ -117,7 +117,7 @@ def test_a_word_that_is_no_lock_in_kernels() -> None:
 
 
 @pytest.mark.ishmem
-def test_order() -> None:
+def test_pes_get_a_lock_in_the_order_of_their_requests() -> None:
     """PEs get the lock in the order of their requests."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     locks, order, turn = ishmem.zeros(1, dtype="i8"), ishmem.zeros(n, dtype="i8"), ishmem.zeros(1, dtype="i8")
@@ -142,7 +142,7 @@ def test_order() -> None:
 
 
 @pytest.mark.ishmem([1, 2, 3])
-def test_completes() -> None:
+def test_puts_of_the_holder_are_complete() -> None:
     """Puts of the holder are complete when the next PE gets the lock."""
     n, size = ishmem.n_pes(), 1000
     locks, data = ishmem.zeros(n, dtype="i8"), ishmem.zeros(size, dtype="i8")
@@ -158,7 +158,7 @@ def test_completes() -> None:
 
 
 @pytest.mark.ishmem([1, 3])
-def test_errors() -> None:
+def test_wrong_arguments_are_refused() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     locks = ishmem.zeros(2, dtype="i8")
     with pytest.raises(ishmem.StateError, match="nobody holds it"):
@@ -188,7 +188,7 @@ def test_errors() -> None:
 
 
 @pytest.mark.ishmem(2)
-def test_threads() -> None:
+def test_a_lock_excludes_threads() -> None:
     locks, counts = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
 
     def work() -> None:
@@ -245,6 +245,6 @@ def check_kernel(rounds: int, serving: int, host_too: bool) -> None:
 @pytest.mark.slow_cases("the same on 2 PEs", f"3pes-{TICKETS - 5}-True")
 @pytest.mark.ishmem
 @pytest.mark.parametrize(("serving", "host_too"), [(0, False), (0, True), (TICKETS - 5, True)])
-def test_kernel(serving: int, host_too: bool) -> None:
+def test_a_lock_excludes_kernels(serving: int, host_too: bool) -> None:
     """Also where the numbers of tickets wrap."""
     check_kernel(40 if ishmem.n_pes() < 3 else 12, serving, host_too)

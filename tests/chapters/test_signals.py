@@ -44,13 +44,13 @@ def check_payload(dtype: str, kind: str = "uint64") -> None:
 @pytest.mark.one_type("int32")
 @pytest.mark.parametrize("dtype", RMA_TYPES)
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_payload(dtype: str) -> None:
+def test_payloads_of_each_type_come_before_the_signal(dtype: str) -> None:
     for kind in SIGNAL_TYPES if dtype == "int16" else ["uint64"]:
         check_payload(dtype, kind)
 
 
 @pytest.mark.ishmem
-def test_sources() -> None:
+def test_sources_of_each_kind() -> None:
     """Sources off the heap, views, and more than there is room for: ``nelems``."""
     me, n, right, left = ring()
     values = [pattern("int64", 40, pe) for pe in range(n)]
@@ -70,7 +70,7 @@ def test_sources() -> None:
 
 @pytest.mark.ishmem
 @pytest.mark.parametrize("kind", SIGNAL_TYPES)
-def test_kinds(kind: str) -> None:
+def test_signals_of_each_type(kind: str) -> None:
     me, n, right, left = ring()
     dest, signals = ishmem.zeros(100, dtype="int32"), ishmem.zeros(2, dtype=kind)
     for r in range(1, 6):
@@ -88,9 +88,9 @@ def test_kinds(kind: str) -> None:
 @pytest.mark.slow_types
 @pytest.mark.parametrize("kind", SIGNAL_TYPES)
 @pytest.mark.parametrize("env", [{"ISHMEM_COPY_CUTOVER": "1"}, {"ISHMEM_HOST_ATOMICS": "kernel"}], ids=str)
-def test_other_routes(pool_with, env: dict[str, str], kind: str) -> None:
+def test_signals_of_each_type_on_other_routes(pool_with, env: dict[str, str], kind: str) -> None:
     """PEs whose copies are made by the copy engine, or their atomics by kernels."""
-    pool_with(2, env).run(test_kinds, kind)
+    pool_with(2, env).run(test_signals_of_each_type, kind)
 
 
 def check_ordering(rounds: int, count: int) -> None:
@@ -108,12 +108,12 @@ def check_ordering(rounds: int, count: int) -> None:
 
 
 @pytest.mark.ishmem
-def test_ordering() -> None:
+def test_no_payload_is_older_than_its_signal() -> None:
     check_ordering(2000 if ishmem.n_pes() <= 2 else 500, 100)
 
 
 @pytest.mark.ishmem
-def test_contention() -> None:
+def test_no_addition_is_lost() -> None:
     """All PEs add to one signal and set another; no addition is lost."""
     rounds = 3000
     n, add, set_to = ishmem.n_pes(), ishmem.SIGNAL_ADD, ishmem.SIGNAL_SET
@@ -130,7 +130,7 @@ def test_contention() -> None:
 
 
 @pytest.mark.ishmem([1, 2])
-def test_errors() -> None:
+def test_wrong_arguments_are_refused() -> None:
     n = ishmem.n_pes()
     a, s = ishmem.zeros(4, dtype="int32"), ishmem.zeros(2, dtype="uint64")
     off_heap, reals, host = dpnp.zeros(2, dtype="uint64"), ishmem.zeros(2, dtype="float64"), np.ones(4, "int32")
@@ -227,14 +227,14 @@ def check_kernel(dtype: str, rounds: int, kind: str = "uint64") -> None:
 @pytest.mark.one_type("int32")
 @pytest.mark.parametrize("dtype", ["int8", "int32", "float64", "complex128"])
 @pytest.mark.ishmem
-def test_kernel(dtype: str) -> None:
+def test_payloads_come_before_the_signal_in_kernels(dtype: str) -> None:
     check_kernel(dtype, {1: 2000, 2: 500, 3: 20, 4: 10}[ishmem.n_pes()] if dtype == "int32" else 100)
 
 
 @pytest.mark.slow_types
 @pytest.mark.parametrize("kind", SIGNAL_TYPES)
 @pytest.mark.ishmem(2)
-def test_kernel_signal_types(kind: str) -> None:
+def test_signals_of_each_type_in_kernels(kind: str) -> None:
     check_kernel("int16", 20, kind)
     check_group(5, kind, (6,))
 
@@ -254,7 +254,7 @@ def check_group(rounds: int, kind: str, *groups: tuple[int, ...]) -> None:
 
 
 @pytest.mark.ishmem([1, 2, 3])
-def test_group() -> None:
+def test_payloads_come_before_the_signal_in_groups() -> None:
     if ishmem.n_pes() == 2:
         check_group(30, "uint64", (1,), (24,), (5, 7), (2, 3, 5))
     else:
@@ -269,7 +269,7 @@ def add_at_once(item: kapi.Item, signals, dest):  # type: ignore
 
 
 @pytest.mark.ishmem
-def test_kernel_contention() -> None:
+def test_no_addition_of_work_items_is_lost() -> None:
     items = 5000
     signals, dest = ishmem.zeros(2, dtype="uint64"), ishmem.zeros(1, dtype="int32")
     dpex.call_kernel(add_at_once, kapi.Range(items), signals, dest)

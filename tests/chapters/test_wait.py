@@ -24,7 +24,7 @@ def truth(dtype: str) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", WAIT_TYPES)
 @pytest.mark.ishmem([1, 3])
-def test_host_comparisons(dtype: str) -> None:
+def test_each_comparison_at_the_limits_of_a_type(dtype: str) -> None:
     values = edges(dtype)
     cells = symmetric(np.array(values, dtype))
     expected = truth(dtype)
@@ -53,7 +53,7 @@ def compare_all(item: kapi.Item, cells, wanted, holds, waited):  # type: ignore
 @pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", WAIT_TYPES)
 @pytest.mark.ishmem([1, 2])
-def test_kernel_comparisons(dtype: str) -> None:
+def test_each_comparison_in_kernels(dtype: str) -> None:
     values = np.array(edges(dtype), dtype)
     expected = truth(dtype)
     holds, waited = dpnp.zeros(expected.shape, dtype="int32"), dpnp.zeros(1, dtype="int64")
@@ -63,7 +63,7 @@ def test_kernel_comparisons(dtype: str) -> None:
 
 
 @pytest.mark.ishmem([2, 4])
-def test_long_host_wait() -> None:
+def test_a_long_wait_ends_by_a_value_or_its_time() -> None:
     me, n, flag = ishmem.my_pe(), ishmem.n_pes(), ishmem.zeros(2, dtype="int64")
     ishmem.barrier_all()
     if me == 0:
@@ -93,7 +93,7 @@ def host_ring(rounds: int) -> None:
 
 
 @pytest.mark.ishmem
-def test_host_ring() -> None:
+def test_a_token_goes_round_the_hosts() -> None:
     host_ring(900 // ishmem.n_pes()**2)
 
 
@@ -109,7 +109,7 @@ def pass_on(item: kapi.Item, token, rounds):  # type: ignore
 
 
 @pytest.mark.ishmem
-def test_kernel_ring() -> None:
+def test_a_token_goes_round_the_kernels() -> None:
     rounds = {1: 500, 2: 200, 3: 30, 4: 20}[ishmem.n_pes()]
     token = ishmem.zeros(3, dtype="int64")
     dpex.call_kernel(pass_on, kapi.Range(1), token, 0)
@@ -120,7 +120,7 @@ def test_kernel_ring() -> None:
 
 
 @pytest.mark.ishmem([1, 2])
-def test_host_answers_kernel() -> None:
+def test_hosts_and_kernels_answer_each_other() -> None:
     """The host of each PE and a kernel of the next one answer each other."""
     rounds = 50
     me, n = ishmem.my_pe(), ishmem.n_pes()
@@ -147,7 +147,7 @@ def answer(item: kapi.Item, token, echo, to, rounds):  # type: ignore
 
 
 @pytest.mark.ishmem
-def test_timeout() -> None:
+def test_a_wait_that_is_too_long_raises() -> None:
     me = ishmem.my_pe()
     cells = symmetric(np.array([[5, -7], [11, 13]], "int64"))
     with pytest.raises(ishmem.WaitTimeout) as caught:
@@ -159,7 +159,7 @@ def test_timeout() -> None:
 
 
 @pytest.mark.ishmem(1)
-def test_refused() -> None:
+def test_wrong_arguments_are_refused() -> None:
     cells = ishmem.zeros(3, dtype="int32")
     for routine in (ishmem.wait_until, ishmem.test):
         for dtype in ("bool", "int8", "uint16", "float32", "complex128"):
@@ -193,7 +193,7 @@ LOSSES = [
 
 
 @pytest.mark.parametrize(("call", "how"), LOSSES)
-def test_lost(call: str, how: str) -> None:
+def test_calls_that_wait_for_a_lost_pe_raise(call: str, how: str) -> None:
     """Each call that waits for a PE ends when that PE has left, and names it."""
     n = 2 if call == "active_set" else 3  # of more members, one may hear from another that it has given up
     done = run_program(program("lost_pe"), n, call, how)

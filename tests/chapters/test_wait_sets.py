@@ -39,7 +39,7 @@ def check_one(ivars: Any, cmp: Cmp, wanted: Any, held: np.ndarray, mask: Any, fo
 
 @pytest.mark.parametrize("dtype", WAIT_TYPES)
 @pytest.mark.ishmem([1, 3])
-def test_host_table(dtype: str) -> None:
+def test_each_routine_and_comparison(dtype: str) -> None:
     values = np.array(edges(dtype), dtype)
     ivars, spread = symmetric(values), ishmem.zeros(3 * values.size, dtype=dtype)
     spread[1::3] = dpnp.asarray(values)
@@ -94,12 +94,12 @@ def check_few() -> None:
 
 
 @pytest.mark.ishmem([1, 2])
-def test_host_few() -> None:
+def test_sets_of_few_variables() -> None:
     check_few()
 
 
 @pytest.mark.ishmem
-def test_host_gather() -> None:
+def test_hosts_gather_flags_and_data() -> None:
     """Every PE sends data and a flag to every other; each routine collects all flags, and finds the data complete."""
     rounds = 300
     me, n = ishmem.my_pe(), ishmem.n_pes()
@@ -126,7 +126,7 @@ def test_host_gather() -> None:
 
 
 @pytest.mark.ishmem([1, 2])
-def test_errors() -> None:
+def test_wrong_arguments_are_refused() -> None:
     me = ishmem.my_pe()
     a, eq, host = ishmem.zeros(4, dtype="int32"), ishmem.CMP_EQ, np.zeros(4, "int32")
     wrong: list[tuple[Any, type[Exception], str]] = [
@@ -201,7 +201,7 @@ def look_at_all(item: kapi.Item, ivars, wanted, values, status, indices, result,
 @pytest.mark.slow_types
 @pytest.mark.parametrize("dtype", WAIT_TYPES)
 @pytest.mark.ishmem(2)
-def test_kernel_table(dtype: str) -> None:
+def test_each_routine_and_comparison_in_kernels(dtype: str) -> None:
     values = np.array(edges(dtype), dtype)
     others = np.roll(values, 1)
     others[0] = values[0]
@@ -284,7 +284,7 @@ def check_kernel_gather(rounds: int, *groups: tuple[int, ...]) -> None:
 
 
 @pytest.mark.ishmem([1, 2, 3, 4])
-def test_kernel_gather() -> None:
+def test_groups_gather_flags_and_data() -> None:
     if ishmem.n_pes() == 2:
         check_kernel_gather(8, (1,), (40,), (3, 7), (2, 3, 4))
     else:
@@ -307,7 +307,7 @@ def vectors_and_fairness(item: kapi.NdItem, ivars, values, status, indices, resu
 
 
 @pytest.mark.ishmem(1)
-def test_group_vectors() -> None:
+def test_groups_wait_for_vectors_and_each_variable_in_turn() -> None:
     ivars, values = symmetric(np.arange(1, 9)), dpnp.asarray(np.array([1, 2, 3, 4, 5, 6, 7, 0]))
     status, indices = dpnp.asarray(np.array([0, 1, 0, 0, 0, 0, 1, 0], "int8")), dpnp.zeros(8, dtype="int32")
     result, found = dpnp.full((6, 6), -5), dpnp.zeros((6, 8), dtype="int64")
