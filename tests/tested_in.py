@@ -92,6 +92,7 @@ TESTED_IN = {
     "kernels/atomic_instructions": "chapters/test_amo",
     "kernels/call_sites": "device/test_runtime_checks",
     "kernels/rewrites": "device/test_runtime_checks",
+    "kernels/communicator": "libraries/test_inference",
     "kernels/compile_errors": "device/test_type_checks",
     "kernels/copy": "chapters/test_rma",
     "kernels/float_words": "chapters/test_kernels_reductions",
