@@ -232,7 +232,7 @@ class Communicator(KernelCalls):
         self._check_rows(source, row)
         for each, wanted in ((dest, source.count), (rest, source.count), (weights, row)):
             _check_size(each.name, each.count, wanted)
-        from ishmem.kernels.inference import add_rms_norm_kernel
+        from ishmem.kernels.communicator import add_rms_norm_kernel
 
         rows = source.count // max(row, 1)
         return self._launch(
@@ -270,7 +270,7 @@ class Communicator(KernelCalls):
     def _collective(
         self, name: str, dtype: str, dest: check.View, source: check.View, nelems: int, chunks: int, depends: Depends
     ) -> dpctl.SyclEvent:  # fmt: skip
-        from ishmem.kernels.inference import kernel_of
+        from ishmem.kernels.communicator import kernel_of
 
         return self._launch(kernel_of(name, dtype), chunks, nelems, (dest, source), (nelems,), depends)
 

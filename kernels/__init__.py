@@ -10,7 +10,6 @@ On today's stack it is imported when the first kernel is compiled: kernels in th
 from __future__ import annotations
 
 from . import (
-    all_reduce_work_group,
     amo,
     call_arguments,
     call_sites,
@@ -19,6 +18,7 @@ from . import (
     front_end,
     group_arguments,
     indexed,
+    inference,
     intrinsics,
     locks,
     memory,
@@ -39,8 +39,8 @@ from . import (
 from .forms import refuse_host_functions
 
 __all__ = [
-    "all_reduce_work_group", "amo", "call_arguments", "call_sites", "collectives", "compile_errors", "front_end",
-    "group_arguments", "indexed", "intrinsics", "locks", "memory", "order", "query", "reductions", "rma",
+    "amo", "call_arguments", "call_sites", "collectives", "compile_errors", "front_end",
+    "group_arguments", "indexed", "inference", "intrinsics", "locks", "memory", "order", "query", "reductions", "rma",
     "runtime_checks", "signals", "spec_constants", "strided", "teams", "vcollectives", "wait", "wait_sets",
     "work_groups",
 ]  # fmt: skip

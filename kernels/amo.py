@@ -44,15 +44,15 @@ acquire_fence = memory_fence(WAIT)
 
 
 @compiled
-def before(routine, order):
-    """Order earlier operations before an atomic, if its memory order asks for it."""
+def order_before(routine, order):
+    """Order earlier operations before an atomic whose memory order includes a release."""
     if is_order(routine, order) and order & MemoryOrder.RELEASE:
         order_stores()
 
 
 @compiled
-def after(order):
-    """Order later accesses after an atomic, if its memory order asks for it."""
+def order_after(order):
+    """Order later accesses after an atomic whose memory order includes an acquire."""
     if order & MemoryOrder.ACQUIRE:
         acquire_fence()
 
@@ -126,9 +126,9 @@ def _register(routine: Atomic) -> None:
         return run(dest, cond, value, pe, index)
 
     def ordered(dest, cond, value, pe, index=0, order=0):
-        before(this, order)
+        order_before(this, order)
         old = run(dest, cond, value, pe, index)
-        after(order)
+        order_after(order)
         return old
 
     def nonblocking(fetch, dest, cond, value, pe, index=0):

@@ -19,14 +19,14 @@ from .intrinsics import (
     I32,
     I64,
     SCOPE_AND_MASK,
-    Code,
+    IntrinsicCode,
     device_intrinsic,
     size_in,
     spirv_call,
 )
 
 
-def _bits(code: Code, dtype: Any) -> Any:
+def _bits(code: IntrinsicCode, dtype: Any) -> Any:
     """Return the type of integers of the size of an element."""
     return types.int32 if size_in(code, dtype) == 4 else types.int64
 
@@ -43,7 +43,7 @@ def spirv_atomic(context: Any, builder: Any, name: str, integer: Any, middle: li
 def _instruction(name: str, masks: tuple[int, ...], dtype: Any, operands: int) -> Callable[..., Any]:
     """Return what emits a SPIR-V atomic on an element; its first ``operands`` follow address and array."""
 
-    def emit(code: Code, address, _array, *given):
+    def emit(code: IntrinsicCode, address, _array, *given):
         integer = _bits(code, dtype)
         word, natural = code.context.get_value_type(integer), code.context.get_value_type(dtype)
         values = [code.pointer(address, word)]
@@ -102,7 +102,7 @@ def atomic_float(operation: str, mask: int) -> Any:
     def typing(_address: Any, like: Any, value: Any, cond: Any) -> Any:
         dtype = like.dtype
 
-        def emit(code: Code, address, _like, operand, _cond):
+        def emit(code: IntrinsicCode, address, _like, operand, _cond):
             context, builder, _signature = code
             integer = _bits(code, dtype)
             word, natural = context.get_value_type(integer), context.get_value_type(dtype)
@@ -130,7 +130,7 @@ def atomic_float(operation: str, mask: int) -> Any:
 def _word(name: str, mask: int) -> Any:
     """Make an intrinsic ``(address, *operands)`` for an atomic on the int64 at an address."""
 
-    def emit(code: Code, address, *operands):
+    def emit(code: IntrinsicCode, address, *operands):
         values = [code.pointer(address, I64), *operands]
         result = spirv_atomic(code.context, code.builder, name, types.int64, [mask], values)
         return None if name == "AtomicStore" else result
@@ -157,7 +157,7 @@ def atomic_load(address, like):
 def memory_fence(order: memory_orders.Order) -> Any:
     """Make an intrinsic that is a memory fence with cross-device scope, which includes the host."""
 
-    def emit(code: Code):
+    def emit(code: IntrinsicCode):
         operands = [I32(CROSS_DEVICE), I32(order | CROSS_WORKGROUP)]
         spirv_call(code.builder, "MemoryBarrier", SCOPE_AND_MASK, ir.VoidType(), operands)
 

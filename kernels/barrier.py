@@ -8,7 +8,7 @@ from .atomic_instructions import memory_fence
 from .intrinsics import compiled, load_word, store_word
 from .long_waits import clear_wait_record, make_word_poll, must_end_wait, record_member_wait
 from .memory_orders import FLAG_SEEN
-from .nodes import after, nodes_of, pe_in, spans_nodes
+from .nodes import nodes_of, pe_in, place_after, spans_nodes
 from .options import SPANS
 from .proxy import store_flag
 from .spec_constants import heap_base, sync_bytes, sync_lines, team_records
@@ -24,7 +24,7 @@ def is_before(seen, number):
     return seen < number
 
 
-look = make_word_poll(is_before)
+poll_line = make_word_poll(is_before)
 
 
 @compiled
@@ -37,16 +37,16 @@ def next_number(team):
 
 
 @compiled
-def team_barrier(team, members, site):
-    """Wait for all members of a team; ``site`` is the call site, or None."""
+def team_barrier(team, members, call_site):
+    """Wait for all members of a team; ``call_site`` is the call site, or None."""
     if SPANS and spans_nodes(team):
-        barrier_of_nodes(team, site)
+        barrier_of_nodes(team, call_site)
     else:
-        flat_barrier(team, members, site)
+        flat_barrier(team, members, call_site)
 
 
 @compiled
-def flat_barrier(team, members, site):
+def flat_barrier(team, members, call_site):
     """Wait for all members of a team on one node.
 
     Model: tests/models/barrier.pml.
@@ -54,51 +54,51 @@ def flat_barrier(team, members, site):
     start, stride, size, me = members
     number, line, distance = next_number(team), sync_lines() + sync_bytes() * team, 1
     while distance < size:
-        store_flag(start + after(me, distance, size) * stride, line, number)
-        await_line(line, number, start + after(me, size - distance, size) * stride, site)
+        store_flag(start + place_after(me, distance, size) * stride, line, number)
+        await_line(line, number, start + place_after(me, size - distance, size) * stride, call_site)
         distance *= 2
         line += LINE
 
 
 @compiled
-def await_line(line, number, pe, site):
+def await_line(line, number, pe, call_site):
     """Wait until a line of a barrier, which PE ``pe`` writes, holds at least ``number``."""
     recorded = False
-    while is_before(look(line, number), number):
+    while is_before(poll_line(line, number), number):
         if must_end_wait():
             break
-        recorded = record_member_wait(pe, number, line - heap_base(), site, recorded)
+        recorded = record_member_wait(pe, number, line - heap_base(), call_site, recorded)
     if recorded:
         clear_wait_record()
     flag_fence()
 
 
 @compiled
-def barrier_of_nodes(team, site):
+def barrier_of_nodes(team, call_site):
     """Wait for all members of a team that spans nodes: on each node, then between the leaders."""
     nodes, number, lines = nodes_of(team), next_number(team), sync_lines() + sync_bytes() * team
-    disseminate(nodes.near, nodes.n_near, nodes.index, lines + LINE, number, site)
+    disseminate(nodes.near, nodes.n_near, nodes.index, lines + LINE, number, call_site)
     if nodes.index == 0:
-        disseminate(nodes.leaders, nodes.count, nodes.node, lines + LINE * (1 + nodes.rounds), number, site)
-    release(nodes, lines, number, site)
+        disseminate(nodes.leaders, nodes.count, nodes.node, lines + LINE * (1 + nodes.rounds), number, call_site)
+    release(nodes, lines, number, call_site)
 
 
 @compiled
-def disseminate(pes, size, me, line, number, site):
+def disseminate(pes, size, me, line, number, call_site):
     """Run a dissemination barrier of the listed PEs, of which this PE has index ``me``."""
     distance = 1
     while distance < size:
-        store_flag(pe_in(pes, after(me, distance, size)), line, number)
-        await_line(line, number, pe_in(pes, after(me, size - distance, size)), site)
+        store_flag(pe_in(pes, place_after(me, distance, size)), line, number)
+        await_line(line, number, pe_in(pes, place_after(me, size - distance, size)), call_site)
         distance *= 2
         line += LINE
 
 
 @compiled
-def release(nodes, line, number, site):
+def release(nodes, line, number, call_site):
     """As the leader of this node, release the other members on it by a line; as another member, wait for that."""
     if nodes.index:
-        await_line(line, number, pe_in(nodes.near, 0), site)
+        await_line(line, number, pe_in(nodes.near, 0), call_site)
         return
     for i in range(1, nodes.n_near):
         store_flag(pe_in(nodes.near, i), line, number)

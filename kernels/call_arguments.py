@@ -21,7 +21,7 @@ from numba.core.rewrites import register_rewrite
 from ishmem.common import words
 from ishmem.common.violations import OPTIONS
 
-from .intrinsics import I64, Code, device_intrinsic, require
+from .intrinsics import I64, IntrinsicCode, device_intrinsic, require
 from .options import CHECK
 from .rewrites import CallRewrite, arguments_of, constant_of, with_arguments
 
@@ -103,7 +103,7 @@ def number_of(array, index):
     require(rank == len(index) and all(isinstance(each, types.Integer) for each in index), words)
     require(array.layout == "C", "index is a tuple, and the array is not in C order; pass the number of the element")
 
-    def emit(code: Code, value, indices):
+    def emit(code: IntrinsicCode, value, indices):
         builder, shape = code.builder, cgutils.unpack_tuple(code.builder, code.array(array, value).shape)
         number, inside = I64(0), llvm.IntType(1)(1)
         for extent, part, kind in zip(shape, cgutils.unpack_tuple(builder, indices), index):

@@ -2,8 +2,8 @@
 
 With ``ISHMEM_CHECK``, each call is followed by a note of its line: the work-item that has recorded a violation writes
 kernel, file and line into the record. Before a call of a group, all its work-items note the call, which the error of a
-lost device names. Calls that wait get the same as another argument, ``site``. Waits inside functions that calls share,
-which take no such argument, are reported as the call that this PE's kernels have begun last.
+lost device names. Calls that wait get the same words as another argument, ``call_site``. Waits in functions that calls
+share have no such argument: their reports name the call that this PE's kernels have begun last.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ishmem.common import kernel_wait, text_words
 from ishmem.runtime import binding
 
 from . import runtime_checks
-from .intrinsics import Code, device_intrinsic, registered
+from .intrinsics import IntrinsicCode, device_intrinsic, registered
 from .long_waits import store_begun_call, store_group_call_site
 from .options import COPIES_BY_PROXY, PROXIED
 from .rewrites import CallRewrite, with_arguments
@@ -30,7 +30,7 @@ from .rewrites import CallRewrite, with_arguments
 def store_call_site(words):
     """Write the words into the record if this work-item has recorded a violation and no call is noted yet."""
 
-    def emit(code: Code, values):
+    def emit(code: IntrinsicCode, values):
         runtime_checks.emit_note(code.builder, cgutils.unpack_tuple(code.builder, values))
 
     return types.void(words), emit
@@ -63,19 +63,19 @@ class WaitSites(CallRewrite):
         return binding.bound() is not None and super().applies()
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
-        """Return a call that waits, with the words of its call site as ``site`` or, if it takes none, in a note before.
+        """Return a call that waits with the words of its call site, as an argument or in a note before the call.
 
-        A call that has an argument in the place of its site is left as it is, an error.
+        A call that passes an argument in the place of ``call_site`` is left as it is, for which its check raises.
         """
         call, loc = statement.value, statement.loc
-        takes = _takes(called, "site")
+        takes = _takes(called, "call_site")
         if _has_site(called, call) if takes else not _waits(called):
             return None
         words = _words_of(self.func_ir, statement, called)
         if not takes:
             return [*self.call_of(store_begun_call, loc, words), statement]
-        site = self.assigned(ir.Const(words, loc))
-        return [site, with_arguments(statement, call.args, (*call.kws, ("site", site.target)))]
+        call_site = self.assigned(ir.Const(words, loc))
+        return [call_site, with_arguments(statement, call.args, (*call.kws, ("call_site", call_site.target)))]
 
 
 def _words_of(func_ir: Any, statement: Any, called: Any) -> tuple[int, ...]:
@@ -88,14 +88,14 @@ def _words_of(func_ir: Any, statement: Any, called: Any) -> tuple[int, ...]:
 
 @functools.cache
 def _takes(called: Any, argument: str) -> bool:
-    """Return whether the device form of a function has an argument: ``group``, or the call site, ``site``."""
+    """Return whether the device form of a function has an argument: ``group``, or the call site, ``call_site``."""
     return argument in inspect.signature(registered[called]).parameters
 
 
 def _has_site(called: Any, call: Any) -> bool:
     """Return whether a program's call passes an argument as call site."""
-    place = list(inspect.signature(registered[called]).parameters).index("site")
-    return len(call.args) > place or "site" in dict(call.kws)
+    place = list(inspect.signature(registered[called]).parameters).index("call_site")
+    return len(call.args) > place or "call_site" in dict(call.kws)
 
 
 def _waits(called: Any) -> bool:

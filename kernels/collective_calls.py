@@ -26,7 +26,7 @@ from .copy import copy_bytes, put_steps
 from .forms import forms, integers
 from .intrinsics import (
     I64,
-    Code,
+    IntrinsicCode,
     compiled,
     device_intrinsic,
     item_bytes,
@@ -56,7 +56,7 @@ from .rendezvous import (
 from .runtime_checks import is_team_pe, own_array_fits, report
 from .small_alltoall import by_aggregators, put_to_aggregators
 from .strided import extent, is_view
-from .teams import Members, is_team, members_of
+from .teams import TeamMembers, is_team, members_of
 from .work_division import Workers, turns_of
 
 ROOT = argument_number("root")
@@ -122,7 +122,7 @@ class EnteredCall(NamedTuple):
     """
 
     call: CollectiveCall
-    members: Members
+    members: TeamMembers
     slots: int
     count: int  # type: ignore[assignment]  # hides a method of tuple
 
@@ -131,7 +131,7 @@ class EnteredCall(NamedTuple):
 def call_of(flow, routine, dest, source, nelems, root, steps, team):
     """Return the `CollectiveCall` with these arguments: ``steps`` are ``dst`` and ``sst``; None is left out."""
 
-    def emit(code: Code, *values):
+    def emit(code: IntrinsicCode, *values):
         def number(place: int, default: int = 0) -> Any:
             kind = code.signature.args[place]
             return I64(default) if type_checks.absent(kind) else code.cast(values[place], place, types.int64)
@@ -351,28 +351,28 @@ def register(name: str, module: ModuleType, run: Any, run_tiles: Any = None) -> 
         name: Name of the routine in ``module``.
         module: The host module.
         run: The implementation, which returns 0, or -1 when this PE is not in the team: ``run(call, group)`` or, of a
-            reduction or scan, ``run(sample, call, group, site)``; ``sample`` is that of ``ishmem.kernels.combining``.
+            reduction or scan, ``run(sample, call, group, call_site)`` with a `Sample` of ``ishmem.kernels.combining``.
         run_tiles: That of 2-D tiles: ``run_tiles(call, group)`` or, of a reduction, ``run_tiles(sample, call, group)``.
     """
     routine, traits = number(name), COLLECTIVES[name]
     flow, combines = flow_of(traits), traits.combines is not Combines.NOTHING
 
-    def of_arrays(dest, source, root, group, team=0, nelems=None, site=None):
+    def of_arrays(dest, source, root, group, team=0, nelems=None, call_site=None):
         call = call_of(flow, routine, dest, source, nelems, root, (1, 1), team)
         if combines:
-            return run(sample_of(dest, routine), call, group, site)
-        record_begun_call(site)
+            return run(sample_of(dest, routine), call, group, call_site)
+        record_begun_call(call_site)
         return run(call, group)
 
-    def of_tiles(dest, source, root, group, team=0, nelems=None, site=None):
-        record_begun_call(site)
+    def of_tiles(dest, source, root, group, team=0, nelems=None, call_site=None):
+        record_begun_call(call_site)
         call = tile_call(flow, routine, dest, source, root, team)
         if combines:
             return run_tiles(sample_of(dest, routine), call, group)
         return run_tiles(call, group)
 
-    def strided(dest, source, dst, sst, nelems, group, team=0, site=None):
-        record_begun_call(site)
+    def strided(dest, source, dst, sst, nelems, group, team=0, call_site=None):
+        record_begun_call(call_site)
         return run(call_of(flow, routine, dest, source, nelems, None, (dst, sst), team), group)
 
     bodies = (strided,) if traits.strided else (of_arrays, of_tiles)

@@ -19,7 +19,7 @@ from .copy import copy_by_group, copy_bytes, copy_steps, get_bytes, get_steps, p
 from .forms import forms, integers, no_check
 from .intrinsics import compiled, load_word, rank_in
 from .long_waits import record_begun_call
-from .nodes import after, nodes_of, pe_in, spans_nodes
+from .nodes import nodes_of, pe_in, place_after, spans_nodes
 from .options import CHECK, LEVELS
 from .peers import on_peer
 from .proxy import complete_before_flag, complete_held, complete_host_puts, reachable
@@ -53,38 +53,38 @@ SYNC_ID = pack(number("barrier_all, sync_all or team_sync"), NO_DTYPE, 0, 0, 0)
 
 
 @compiled
-def synchronize(team, site):
+def synchronize(team, call_site):
     """Wait until all members of a team have called a barrier or sync."""
     if CHECK:
-        record_begun_call(site)
+        record_begun_call(call_site)
         rendezvous(team, members_of(team), SYNC_ID, 0, -1, Carried(NOTHING, 0, 0))
     else:
-        team_barrier(team, members_of(team), site)
+        team_barrier(team, members_of(team), call_site)
 
 
-def _sync_all(group, site=None):
+def _sync_all(group, call_site=None):
     group_sync(group)
     if rank_in(group) == 0:
-        synchronize(WORLD, site)
+        synchronize(WORLD, call_site)
     group_sync(group)
 
 
-def _team_sync(team, group, site=None):
+def _team_sync(team, group, call_site=None):
     group_sync(group)
     result = 0 if is_team(team) else -1
     if result == 0 and rank_in(group) == 0:
-        synchronize(team, site)
+        synchronize(team, call_site)
     group_sync(group)
     return result
 
 
-def _barrier_all(group, site=None):
+def _barrier_all(group, call_site=None):
     group_sync(group)
     if rank_in(group) == 0:
         complete_held()
         complete_host_puts()
         complete_before_flag()
-        synchronize(WORLD, site)
+        synchronize(WORLD, call_site)
     group_sync(group)
 
 
@@ -173,7 +173,7 @@ def transfer_blocks(entered, group):
         return
     to += flow.dest_blocks * me * count * call.dst * item
     for step in range(size):  # each PE starts with itself, which spreads the puts over all PEs
-        member = after(me, step, size)
+        member = place_after(me, step, size)
         if not flow.to_root or member == root:
             block = origin + flow.source_blocks * member * count * call.sst * item
             put_steps(start + member * stride, to, block, call.dst, call.sst, item, count, workers)
@@ -188,7 +188,7 @@ def broadcast_large(entered, group):
     get_bytes(start + call.root * stride, to, call.source + first, nbytes, group)
     await_transfers(group)
     for step in range(1, size):
-        put_bytes(start + after(me, step, size) * stride, to, to, nbytes, group)
+        put_bytes(start + place_after(me, step, size) * stride, to, to, nbytes, group)
 
 
 @compiled
@@ -241,7 +241,7 @@ def put_own_block(entered, group):
         to += load_word(header_at(slots, member) + SHARE) * call.itemsize
     if own > max_payload():
         for step in range(members.size):
-            pe = pe_of(members, after(members.me, step, members.size))
+            pe = pe_of(members, place_after(members.me, step, members.size))
             put_bytes(pe, to, call.source, own, group)
 
 
@@ -268,7 +268,7 @@ def spread_share(nodes, to, nbytes, turn, group):
     """Copy the share that this PE has fetched to the other members on its node."""
     first, end = own_share(nodes, nbytes, turn)
     for step in range(1, nodes.n_near):
-        there = on_peer(to + first, pe_in(nodes.near, after(nodes.index, step, nodes.n_near)))
+        there = on_peer(to + first, pe_in(nodes.near, place_after(nodes.index, step, nodes.n_near)))
         copy_by_group(there, to + first, end - first, group)
 
 
@@ -286,7 +286,7 @@ def broadcast_by_nodes(entered, group):
 def put_near(nodes, to, origin, nbytes, group):
     """Put this PE's block to all members on its node."""
     for step in range(nodes.n_near):
-        pe = pe_in(nodes.near, after(nodes.index, step, nodes.n_near))
+        pe = pe_in(nodes.near, place_after(nodes.index, step, nodes.n_near))
         copy_by_group(on_peer(to, pe), origin, nbytes, group)
 
 

@@ -3,7 +3,7 @@
 A work-item combines at once a block of units of 16 bytes, one unit, or one element: tuples of elements in kernels. A
 complex number is a unit. Floats of 16 bits are float32 from load to store.
 
-A *sample* tells functions the routine and the dtype: numba makes a function for each type of it.
+The type of a *sample* stands for a routine and a dtype: numba makes a function for each type.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ishmem.common.type_tables import HALVES, REDUCTIONS
 from ishmem.common.violations import number
 
 from .copy import WIDEST
-from .intrinsics import I32, I64, Code, bytes_of, compiled, device_function, device_intrinsic, literal_value
+from .intrinsics import I32, I64, IntrinsicCode, bytes_of, compiled, device_function, device_intrinsic, literal_value
 from .options import PROXIED, ROUTED
 from .peers import on_peer
-from .teams import Members, pe_of
+from .teams import TeamMembers, pe_of
 from .work_division import work_item_share
 
 
@@ -62,7 +62,7 @@ AT_ONCE = 4
 """Units of a block: so many loads of each member are under way at the same time."""
 
 ELEMENT, UNIT, BLOCK = 0, 1, AT_ONCE
-"""Numbers of units, as `zero_units` takes them; an element may be less than a unit."""
+"""Sizes of what is combined at once, in units, for `zero_units`; an element may be less than a unit."""
 
 
 def _lanes(dtype: Any) -> int:
@@ -79,12 +79,12 @@ def _wide(like: Any) -> Any:
     return types.UniTuple(types.float32, like.count) if _is_half(like.dtype) else like
 
 
-def _widened(code: Code, dtype: Any, value: Any) -> Any:
+def _widened(code: IntrinsicCode, dtype: Any, value: Any) -> Any:
     """Return a loaded element as it is combined."""
     return code.context.cast(code.builder, value, dtype, types.float32) if _is_half(dtype) else value
 
 
-def _narrowed(code: Code, dtype: Any, value: Any) -> Any:
+def _narrowed(code: IntrinsicCode, dtype: Any, value: Any) -> Any:
     """Return a combined element as it is stored; a bfloat16 is a float32 until then."""
     return code.context.cast(code.builder, value, types.float32, dtype) if dtype == types.float16 else value
 
@@ -102,7 +102,7 @@ def zero_units(sample: Any, units: Any) -> Any:
     return types.UniTuple(sample.dtype, count)(sample, units), lambda code, *_given: code.zero()
 
 
-def _pointers(code: Code, address: Any, step: Any, kind: Any) -> list[tuple[Any, int]]:
+def _pointers(code: IntrinsicCode, address: Any, step: Any, kind: Any) -> list[tuple[Any, int]]:
     """Return the pointers to the units of a block, each with the number of its elements."""
     lanes = min(_lanes(kind.dtype), kind.count)
     element = code.context.get_data_type(kind.dtype)
@@ -115,7 +115,7 @@ def _pointers(code: Code, address: Any, step: Any, kind: Any) -> list[tuple[Any,
 def load_units(address: Any, step: Any, like: Any) -> Any:
     """Return as many elements as ``like`` has, in units from ``address`` on that are ``step`` bytes apart."""
 
-    def emit(code: Code, *given):
+    def emit(code: IntrinsicCode, *given):
         values, model, builder = [], code.context.data_model_manager[like.dtype], code.builder
         for pointer, lanes in _pointers(code, given[0], given[1], like):
             if lanes == 1:
@@ -133,7 +133,7 @@ def load_units(address: Any, step: Any, like: Any) -> Any:
 def store_units(address: Any, step: Any, like: Any, elements: Any) -> Any:
     """Store combined elements where `load_units` would load them."""
 
-    def emit(code: Code, *given):
+    def emit(code: IntrinsicCode, *given):
         model, builder = code.context.data_model_manager[like.dtype], code.builder
         values = iter([_narrowed(code, like.dtype, value) for value in cgutils.unpack_tuple(builder, given[3])])
         for pointer, lanes in _pointers(code, given[0], given[1], like):
@@ -151,7 +151,7 @@ def store_units(address: Any, step: Any, like: Any, elements: Any) -> Any:
 def elementwise(combine: Any, kind: Any) -> Any:
     """Return what emits the combination of the last two arguments, tuples of a type, by a device function of two."""
 
-    def emit(code: Code, *given):
+    def emit(code: IntrinsicCode, *given):
         context, builder, _signature = code
         function = context.typing_context.resolve_value_type(combine)
         call = context.typing_context.resolve_function_type(function, (kind.dtype, kind.dtype), {})
@@ -192,7 +192,7 @@ class Reduction(NamedTuple):
     """A reduction or scan of arrays of all members.
 
     Attributes:
-        sample: Tells the routine and the dtype.
+        sample: Stands for the routine and the dtype.
         dest, source: Addresses on this PE.
         nbytes: Bytes of an array.
         team, members: The team.
@@ -203,10 +203,10 @@ class Reduction(NamedTuple):
     source: int
     nbytes: int
     team: int
-    members: Members
+    members: TeamMembers
 
 
-class Blocks(NamedTuple):
+class MemberBlocks(NamedTuple):
     """One block of each of some members of a team.
 
     Attributes:
@@ -226,19 +226,19 @@ class Blocks(NamedTuple):
 @compiled
 def arrays(address, members):
     """Return the arrays of all members at an address of this PE."""
-    return Blocks(address, 0, 1, 0, members.size)
+    return MemberBlocks(address, 0, 1, 0, members.size)
 
 
 @compiled
 def own_array(address, members):
     """Return the array of this PE only."""
-    return Blocks(address, 0, 1, members.me, members.me + 1)
+    return MemberBlocks(address, 0, 1, members.me, members.me + 1)
 
 
 @compiled
-def tiles_at(address, apart, members):
-    """Return the tiles of all members in the memory of this PE."""
-    return Blocks(address, apart, 0, 0, members.size)
+def chunks_at(address, apart, members):
+    """Return the chunks of all members in the memory of this PE."""
+    return MemberBlocks(address, apart, 0, 0, members.size)
 
 
 @compiled

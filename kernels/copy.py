@@ -22,7 +22,7 @@ BLOCK = UNITS * WIDEST
 _BYTE, _BY_2, _BY_4, _BY_8, _WIDE = (
     (np.uint8(0),), (np.uint16(0),), (np.uint32(0),), (np.uint64(0),), (np.uint32(0),) * 4,
 )  # fmt: skip
-"""Words as tuples: their type tells functions the size."""
+"""Words as tuples, whose type gives functions the size."""
 _words = {1: _BYTE, 2: _BY_2, 4: _BY_4, 8: _BY_8, 16: _BY_8}
 
 
@@ -144,7 +144,7 @@ def copy_elements(like, to, origin, count, rank, size):
     copy, word, unit = _copiers[itemsize], _words[itemsize], min(itemsize, 8)
     units = itemsize // unit
 
-    def impl(like, to, origin, count, rank, size):
+    def copy_share(like, to, origin, count, rank, size):
         if count == 1:
             if rank == 0:
                 for part in range(0, itemsize, unit):  # as integers: an Arc has no float64
@@ -152,7 +152,7 @@ def copy_elements(like, to, origin, count, rank, size):
         elif rank < count * units:  # of a large group with a short copy, most work-items have nothing to do
             copy(to, origin, count * itemsize, rank, size)
 
-    return impl
+    return copy_share
 
 
 @compiled

@@ -13,7 +13,7 @@ from numba.core import cgutils, types
 
 from .combining import elementwise
 from .front_end import device_func
-from .intrinsics import I32, I64, Code, device_intrinsic
+from .intrinsics import I32, I64, IntrinsicCode, device_intrinsic
 
 I16, FLOAT = ir.IntType(16), ir.FloatType()
 UNIT_BYTES = 16
@@ -24,7 +24,7 @@ class FloatWords(NamedTuple):
 
     Attributes:
         lanes: Elements in a word.
-        load: ``load(address, last)`` returns the word at an address; ``last`` says that it has one element only.
+        load: ``load(address, last)`` returns the word at an address; ``last`` is whether it has one element only.
         store: ``store(address, word, last)`` writes it.
         numbers: ``numbers(word)`` returns its elements as a tuple of float32.
         word: ``word(numbers)`` returns the word of a tuple of float32, each rounded to the nearest, ties to even.
@@ -91,7 +91,7 @@ def _numbers(kind: Any, lanes: int, widen: Any) -> Any:
     """Make the intrinsic that returns the elements of a word."""
 
     def numbers(word):
-        def emit(code: Code, value):
+        def emit(code: IntrinsicCode, value):
             shifted = [code.builder.lshr(value, I64(kind.width * lane)) for lane in range(lanes)]
             return code.tuple_of([widen(code.builder, code.builder.trunc(each, kind)) for each in shifted])
 
@@ -104,7 +104,7 @@ def _word(kind: Any, narrow: Any) -> Any:
     """Make the intrinsic that returns the word of a tuple of elements."""
 
     def word(numbers):
-        def emit(code: Code, elements):
+        def emit(code: IntrinsicCode, elements):
             bits, builder = I64(0), code.builder
             for lane, number in enumerate(cgutils.unpack_tuple(builder, elements)):
                 part = builder.zext(narrow(builder, number), I64)
@@ -120,7 +120,7 @@ def _load(kind: Any, lanes: int) -> Any:
     """Make the intrinsic that loads a word."""
 
     def load(address, last):
-        def emit(code: Code, address, last):
+        def emit(code: IntrinsicCode, address, last):
             builder, pointer = code.builder, code.pointer(address, kind)
             first = builder.zext(builder.load(pointer), I64)
             if lanes == 1:
@@ -143,7 +143,7 @@ def _store(kind: Any, lanes: int) -> Any:
     """Make the intrinsic that stores a word."""
 
     def store(address, word, last):
-        def emit(code: Code, *given):
+        def emit(code: IntrinsicCode, *given):
             builder, pointer = code.builder, code.pointer(given[0], kind)
             builder.store(builder.trunc(given[1], kind), pointer)
             if lanes > 1:
@@ -176,7 +176,7 @@ def weighted_sum(dtype: str, addends: int = 0) -> Any:
     unit, numbers = ir.VectorType(kind, 128 // kind.width), ir.VectorType(FLOAT, 128 // kind.width)
 
     def weighted_sum(to, rows, slots, weights, count, before):
-        def emit(code: Code, *given):
+        def emit(code: IntrinsicCode, *given):
             builder, (to, rows, slots, weights, count, before) = code.builder, given
             (base, row), (first, apart) = (cgutils.unpack_tuple(builder, pair) for pair in (rows, before))
             start = ir.Constant(numbers, [0.0] * numbers.count)
@@ -219,7 +219,7 @@ multiply = _elementwise(lambda a, b: a * b)
 def dot(a, b):
     """Return the sum of the products of two tuples of float32."""
 
-    def emit(code: Code, *tuples):
+    def emit(code: IntrinsicCode, *tuples):
         pairs = zip(*(cgutils.unpack_tuple(code.builder, each) for each in tuples))
         return functools.reduce(code.builder.fadd, [code.builder.fmul(*pair) for pair in pairs])
 
@@ -230,7 +230,7 @@ def dot(a, b):
 def scaled(numbers, factor):
     """Return a tuple of float32 times a float32."""
 
-    def emit(code: Code, elements, number):
+    def emit(code: IntrinsicCode, elements, number):
         return code.tuple_of([code.builder.fmul(each, number) for each in cgutils.unpack_tuple(code.builder, elements)])
 
     return numbers(numbers, types.float32), emit

@@ -1,6 +1,6 @@
 """Device forms of routines from one function: for a work-item, for a group, and under the names of other routines.
 
-Calls of functions without a device form are refused, with a better message than numba's: that it does not know them.
+Calls of functions without a device form are refused, with an error that says what to do instead.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Function = Callable[..., Any]
 def form(host: Function, check: Function, *bodies: Function, **changes: Any) -> None:
     """Register the device form of a routine.
 
-    A form has the parameters of a body that the routine has, too, and ``site``, the call site of a routine that waits.
-    The others, such as ``group`` in a routine for one work-item, are None in the body.
+    A form has the parameters of a body that the routine has, too, and the ``call_site`` of a routine that waits. The
+    others, such as ``group`` in a routine for one work-item, are None in the body.
 
     Args:
         host: The routine.
-        check: Checks the types of arguments but ``group`` and ``site``: ``check(name, **kinds)``. It returns the number
-            of the body for them, or None for the first one.
+        check: ``check(name, **kinds)`` checks the types of the arguments, without ``group`` and ``call_site``. It
+            returns the number of the body for them, or None for the first one.
         bodies: Functions that kernels compile, all with the same parameters.
         changes: Of parameters of a body: their names in the routine, or None if the form does not have them.
     """
     name, given = host.__name__, _parameters(bodies[0])
-    kept = {*inspect.signature(host).parameters, "site"}
+    kept = {*inspect.signature(host).parameters, "call_site"}
     names = {each: changes.get(each, each) for each in given}
     left = [each.replace(name=names[each.name]) for each in given.values() if names[each.name] in kept]
     signature = inspect.Signature(left)
@@ -47,10 +47,10 @@ def form(host: Function, check: Function, *bodies: Function, **changes: Any) -> 
     def choose(*arguments: Any, **named: Any) -> Any:
         bound = signature.bind(*arguments, **named)
         bound.apply_defaults()
-        kinds = {each: kind for each, kind in bound.arguments.items() if each not in ("group", "site")}
-        if "site" in bound.arguments:
+        kinds = {each: kind for each, kind in bound.arguments.items() if each not in ("group", "call_site")}
+        if "call_site" in bound.arguments:
             type_checks.may_wait(name)
-            type_checks.site(name, bound.arguments["site"])
+            type_checks.call_site(name, bound.arguments["call_site"])
         body = bodies[check(name, **kinds) or 0]
         if runs:
             return written(body, left, [f"return run({passed})"], {"run": runs[body]})

@@ -1,4 +1,4 @@
-"""The compiler of kernels, to which the rest of ``kernels`` speaks by the names of `ishmem.dpex.front_end.adapter`."""
+"""The compiler of kernels: the names of `ishmem.dpex.front_end.adapter`, which the rest of ``kernels`` uses."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from .front_end import ArrayType, device_func
 from .intrinsics import (
     GLOBAL,
     I64,
-    Code,
+    IntrinsicCode,
     address_of,
     compiled,
     device_function,
@@ -43,7 +43,7 @@ def _integer(value):
 def _bits(value):
     """Return the bits of a float as an int64."""
 
-    def emit(code: Code, number):
+    def emit(code: IntrinsicCode, number):
         width = {ir.HalfType(): 16, ir.FloatType(): 32}.get(number.type, 64)
         return code.builder.zext(code.builder.bitcast(number, ir.IntType(width)), I64)
 

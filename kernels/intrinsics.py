@@ -34,7 +34,7 @@ I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 SCOPE_AND_MASK = ["__spv.Scope.Flag", "__spv.MemorySemanticsMask.Flag"]
 
 
-class Code(NamedTuple):
+class IntrinsicCode(NamedTuple):
     """What an intrinsic emits code with: the target, LLVM's builder, and the signature of the call."""
 
     context: Any
@@ -68,14 +68,14 @@ def device_intrinsic(function: Callable[..., Any]) -> Any:
 
     Args:
         function: Takes the types of the arguments, and returns the signature and ``emit(code, *values)``, which emits
-            a call into a `Code` and returns the result; None for no result.
+            a call into an `IntrinsicCode` and returns the result; None for no result.
     """
 
     def typing(_context: Any, *kinds: Any) -> Any:
         signature, emit = function(*kinds)
 
         def lower(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            result = emit(Code(context, builder, signature), *values)
+            result = emit(IntrinsicCode(context, builder, signature), *values)
             return context.get_dummy_value() if result is None else result
 
         return signature, lower
@@ -146,7 +146,7 @@ def written(
 ) -> Callable[..., Any]:
     """Return a function of these parameters and lines, with the name of another one.
 
-    numba wants the parameters of each function, so it is made from text.
+    numba requires named parameters, so the function is made from text.
     """
     text = [f"def {like.__name__}({', '.join(each.name for each in parameters)}):", *(f" {line}" for line in lines)]
     exec(compile("\n".join(text), __file__, "exec"), scope)
@@ -237,7 +237,7 @@ def item_bytes(array):
     return types.int64(array), lambda code, _array: I64(size_in(code, getattr(array, "dtype", array)))
 
 
-def size_in(code: Code, kind: Any) -> int:
+def size_in(code: IntrinsicCode, kind: Any) -> int:
     """Return the size in bytes of an element of a type in device memory."""
     return int(code.context.get_abi_sizeof(code.context.get_data_type(kind)))
 
@@ -252,7 +252,7 @@ def zero_of(array):
 def at_address(array: Any, address: Any) -> Any:
     """Return a view with the shape and dtype of ``array`` whose first element is at ``address``."""
 
-    def emit(code: Code, value, address):
+    def emit(code: IntrinsicCode, value, address):
         new = code.array(array)
         cgutils.copy_struct(new, code.array(array, value))
         new.data = code.builder.inttoptr(address, new.data.type)
@@ -265,7 +265,7 @@ def at_address(array: Any, address: Any) -> Any:
 def without_elements(array: Any) -> Any:
     """Return an array of the type of ``array`` without elements and memory."""
 
-    def emit(code: Code, value):
+    def emit(code: IntrinsicCode, value):
         new = code.array(array)
         cgutils.copy_struct(new, code.array(array, value))
         new.data, new.nitems = cgutils.get_null_value(new.data.type), I64(0)
@@ -292,7 +292,7 @@ def as_words(array):
     """
     flat = array.layout == "C" and array.ndim > 1
 
-    def emit(code: Code, value):
+    def emit(code: IntrinsicCode, value):
         old, new = code.array(array, value), code.array(code.signature.return_type)
         changed = {"data": code.builder.bitcast(old.data, new.data.type)}
         if flat:
@@ -304,7 +304,7 @@ def as_words(array):
     return array.copy(dtype=_word_like(array.dtype), ndim=1 if flat else array.ndim)(array), emit
 
 
-def _element_at(code: Code, address: Any, dtype: Any) -> Any:
+def _element_at(code: IntrinsicCode, address: Any, dtype: Any) -> Any:
     """Emit the pointer to an element of a dtype."""
     return code.pointer(address, code.context.get_data_type(dtype))
 
@@ -314,7 +314,7 @@ def load(address: Any, like: Any) -> Any:
     """Return the element at an address, in the dtype of the array or scalar ``like``."""
     dtype = getattr(like, "dtype", like)
 
-    def emit(code: Code, address, _like):
+    def emit(code: IntrinsicCode, address, _like):
         return code.context.unpack_value(code.builder, dtype, _element_at(code, address, dtype))
 
     return dtype(types.int64, like), emit
@@ -325,7 +325,7 @@ def store(address: Any, like: Any, value: Any) -> Any:
     """Store ``value`` at an address, as an element of the dtype of the array or scalar ``like``."""
     dtype = getattr(like, "dtype", like)
 
-    def emit(code: Code, *values):
+    def emit(code: IntrinsicCode, *values):
         pointer = _element_at(code, values[0], dtype)
         code.context.pack_value(code.builder, dtype, code.cast(values[2], 2, dtype), pointer)
 
@@ -340,7 +340,7 @@ def load_element(base: Any, index: Any, like: Any) -> Any:
     thread.
     """
 
-    def emit(code: Code, *values):
+    def emit(code: IntrinsicCode, *values):
         return code.context.unpack_value(code.builder, like.dtype, _indexed(code, values, like.dtype))
 
     return like.dtype(types.int64, index, like), emit
@@ -350,14 +350,14 @@ def load_element(base: Any, index: Any, like: Any) -> Any:
 def store_element(base: Any, index: Any, like: Any, value: Any) -> Any:
     """Store ``value`` as element ``index`` of the array that begins at address ``base``; see `load_element`."""
 
-    def emit(code: Code, *values):
+    def emit(code: IntrinsicCode, *values):
         pointer = _indexed(code, values, like.dtype)
         code.context.pack_value(code.builder, like.dtype, code.cast(values[3], 3, like.dtype), pointer)
 
     return types.void(types.int64, index, like, value), emit
 
 
-def _indexed(code: Code, values: Any, dtype: Any) -> Any:
+def _indexed(code: IntrinsicCode, values: Any, dtype: Any) -> Any:
     """Emit the pointer to an element, of which the first two of the values are the base address and the index."""
     index = code.cast(values[1], 1, types.int64)
     return code.builder.gep(_element_at(code, values[0], dtype), [index])
@@ -375,7 +375,7 @@ def move(word: Any, to: Any, origin: Any) -> Any:
     size = word.count * word.dtype.bitwidth // 8
     moved = ir.VectorType(I32, size // 4) if size > 8 else ir.IntType(8 * size)
 
-    def emit(code: Code, *values):
+    def emit(code: IntrinsicCode, *values):
         value = code.builder.load(code.pointer(values[2], moved), align=size)
         code.builder.store(value, code.pointer(values[1], moved), align=size)
 
@@ -388,7 +388,7 @@ def move_block(count: Any, unit: Any, to: Any, origin: Any) -> Any:
     number, size = literal_value(count), literal_value(unit)
     word = ir.VectorType(I32, size // 4)
 
-    def emit(code: Code, *given):
+    def emit(code: IntrinsicCode, *given):
         builder, to, origin = code.builder, *(code.pointer(address, word) for address in given[2:])
         values = [builder.load(builder.gep(origin, [I64(i)]), align=size) for i in range(number)]
         for i, value in enumerate(values):
@@ -407,7 +407,7 @@ def load_word(address: Any) -> Any:
 def store_word(address: Any, value: Any) -> Any:
     """Store an int64 at an address by a plain store, which the next release publishes."""
 
-    def emit(code: Code, address, value):
+    def emit(code: IntrinsicCode, address, value):
         code.builder.store(value, code.pointer(address, I64))
 
     return types.void(types.int64, types.int64), emit
@@ -456,7 +456,7 @@ def load_volatile(address):
 def store_volatile(address, value):
     """Store an int64 at an address by a volatile store."""
 
-    def emit(code: Code, address, value):
+    def emit(code: IntrinsicCode, address, value):
         emit_volatile_store(code.builder, value, code.pointer(address, I64))
 
     return types.void(types.int64, types.int64), emit
@@ -466,7 +466,7 @@ def store_volatile(address, value):
 def store_tuple_volatile(address, values):
     """Store the int64 of a tuple one after another from an address on, each by a volatile store."""
 
-    def emit(code: Code, address, words):
+    def emit(code: IntrinsicCode, address, words):
         for number, word in enumerate(cgutils.unpack_tuple(code.builder, words)):
             place = code.builder.add(address, I64(8 * number))
             emit_volatile_store(code.builder, word, code.pointer(place, I64))
@@ -478,7 +478,7 @@ def store_tuple_volatile(address, values):
 def opaque(value: Any) -> Any:
     """Return ``value``, hidden from the optimizer, which then moves no code across a loop exit that depends on it."""
 
-    def emit(code: Code, hidden):
+    def emit(code: IntrinsicCode, hidden):
         place = cgutils.alloca_once(code.builder, I64)
         emit_volatile_store(code.builder, code.cast(hidden, 0, types.int64), place)
         return emit_volatile_load(code.builder, place)
@@ -505,7 +505,7 @@ def group_barrier(group: Any) -> Any:
     """
     scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
 
-    def emit(code: Code, _group):
+    def emit(code: IntrinsicCode, _group):
         operands = [I32(scope), I32(WORK_GROUP), I32(memory_orders.Order.SEQ_CST | CROSS_WORKGROUP)]
         if not isinstance(group, types.NoneType):
             spirv_call(code.builder, "ControlBarrier", [types.int32] * 3, ir.VoidType(), operands)
@@ -556,7 +556,7 @@ def work_item():
 def rank_in(group):
     """Return the linear id of this work-item in ``group``, a work-group or a sub-group; 0 if ``group`` is None."""
 
-    def emit(code: Code, _group):
+    def emit(code: IntrinsicCode, _group):
         if isinstance(group, SubGroupType):
             return sub_group_place(code.builder)[0]
         return _rank(code.builder, group.ndim) if hasattr(group, "ndim") else I64(0)
@@ -568,7 +568,7 @@ def rank_in(group):
 def size_of(group):
     """Return the number of work-items in ``group``, a work-group or a sub-group; 1 if ``group`` is None."""
 
-    def emit(code: Code, _group):
+    def emit(code: IntrinsicCode, _group):
         if isinstance(group, SubGroupType):
             return sub_group_place(code.builder)[1]
         return _size(code.builder, group.ndim) if hasattr(group, "ndim") else I64(1)
@@ -587,7 +587,7 @@ def _group_sum(name: str, kind: Any, operation: int = REDUCE) -> Any:
     """Make the intrinsic that sums values of a type over the work-items of a group."""
 
     def group_sum(group, value):
-        def emit(code: Code, _group, number):
+        def emit(code: IntrinsicCode, _group, number):
             return _summed(code.builder, group, name, kind, code.cast(number, 1, kind), operation)
 
         return kind(group, value), emit
@@ -612,7 +612,7 @@ group_float_sum = _group_sum("GroupFAdd", types.float32)
 def from_one(group, value):
     """Return the integer or truth value that one work-item of a group has; the others pass 0. ``group`` may be None."""
 
-    def emit(code: Code, _group, own):
+    def emit(code: IntrinsicCode, _group, own):
         if isinstance(group, types.NoneType):
             return own
         number = _summed(code.builder, group, "GroupIAdd", types.int64, code.cast(own, 1, types.int64))

@@ -53,7 +53,7 @@ def is_lock(routine, lock, index, word):
 
 
 # Model: tests/models/lock.pml.
-def _set_lock(lock, index=0, site=None):
+def _set_lock(lock, index=0, call_site=None):
     home, recorded = home_of(lock, index), False
     word = amo.atomic_fetch_add(lock, 1 << NEXT, home, index)
     if not is_lock(SET_LOCK, lock, index, word):
@@ -68,7 +68,7 @@ def _set_lock(lock, index=0, site=None):
             if must_end_wait():
                 clear_wait_record()
                 return
-            recorded = record_lock_wait((word & HOLDERS) - 1, index, site, recorded)
+            recorded = record_lock_wait((word & HOLDERS) - 1, index, call_site, recorded)
         word = amo.atomic_fetch(lock, home, index)
     if recorded:
         clear_wait_record()

@@ -18,7 +18,7 @@ from .atomic_instructions import atomic_load_word
 from .intrinsics import (
     I32,
     I64,
-    Code,
+    IntrinsicCode,
     compiled,
     device_function,
     device_intrinsic,
@@ -39,7 +39,7 @@ SPINS = POLLS - 1
 def poll_limit():
     """Return the number of polls after which a wait is recorded, as an int32; 1 after a loss."""
 
-    def emit(code: Code):
+    def emit(code: IntrinsicCode):
         at = code.builder.add(spec_constants.emit(code.builder, "wait"), I64(LOST))
         return code.builder.sub(I32(POLLS), emit_volatile_load(code.builder, code.pointer(at, I32)))
 
@@ -96,10 +96,10 @@ _KIND, _SEEN, _WANTED, _CMP, _ELEMENT, _PE, _UNSIGNED = map(KernelWait.at, Kerne
 
 
 @device_intrinsic
-def words_of(site):
+def words_of(call_site):
     """Return the words of a call site; zeros if it is unknown."""
-    known = not type_checks.absent(site)
-    return types.UniTuple(types.int64, WORDS)(site), lambda code, words: words if known else code.zero()
+    known = not type_checks.absent(call_site)
+    return types.UniTuple(types.int64, WORDS)(call_site), lambda code, words: words if known else code.zero()
 
 
 @compiled
@@ -116,7 +116,7 @@ def store_group_call_site(words):
 
 @compiled
 def may_record_wait(recorded):
-    """Return whether no other work-item has recorded a wait that goes on; ``recorded`` is whether this one has."""
+    """Return whether this work-item may write the record: it has before (``recorded``), or no other one waits now."""
     # `or` is a branch, with which the simulator's runtime cannot make sub-groups of some kernels.
     return recorded | (load_volatile(wait_record()) == 0)
 
@@ -144,43 +144,43 @@ def clear_wait_record():
 
 
 @device_function
-def record_variable_wait(ivar, element, seen, cmp, wanted, site, recorded):
+def record_variable_wait(ivar, element, seen, cmp, wanted, call_site, recorded):
     """Record a wait for a variable."""
     unsigned = int(not ivar.dtype.signed)
 
-    def impl(ivar, element, seen, cmp, wanted, site, recorded):
+    def record_if_free(ivar, element, seen, cmp, wanted, call_site, recorded):
         return may_record_wait(recorded) and record_wait(
             VARIABLE, -1, types.int64(element), types.int64(seen), types.int64(cmp), types.int64(wanted), unsigned,
-            words_of(site),
+            words_of(call_site),
         )  # fmt: skip
 
-    return impl
+    return record_if_free
 
 
 @compiled
-def record_set_wait(size, site, recorded):
+def record_set_wait(size, call_site, recorded):
     """Record a wait for any of ``size`` variables."""
-    return may_record_wait(recorded) and record_wait(NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(site))
+    return may_record_wait(recorded) and record_wait(NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(call_site))
 
 
 @compiled
-def record_lock_wait(holder, index, site, recorded):
+def record_lock_wait(holder, index, call_site, recorded):
     """Record a wait for a lock that PE ``holder`` holds; -1 if no PE holds it at the moment."""
-    return may_record_wait(recorded) and record_wait(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(site))
+    return may_record_wait(recorded) and record_wait(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(call_site))
 
 
 @compiled
-def record_member_wait(pe, number, place, site, recorded):
+def record_member_wait(pe, number, place, call_site, recorded):
     """Record a wait for a PE that has not written the number of a team's call to a place in this PE's heap."""
-    return may_record_wait(recorded) and record_wait(MEMBER, pe, 0, place, 0, number, 0, words_of(site))
+    return may_record_wait(recorded) and record_wait(MEMBER, pe, 0, place, 0, number, 0, words_of(call_site))
 
 
 @device_function
-def record_begun_call(site):
+def record_begun_call(call_site):
     """Store the words of the collective call that this PE's kernels begin, if they are known."""
-    if type_checks.absent(site):
+    if type_checks.absent(call_site):
         return lambda: None
-    return lambda site: store_begun_call(site)
+    return lambda call_site: store_begun_call(call_site)
 
 
 @compiled

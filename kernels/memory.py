@@ -18,7 +18,16 @@ from ishmem.dpex.front_end import COMPILER
 from . import type_checks
 from .forms import form
 from .front_end import TARGET
-from .intrinsics import Code, address_of, at_address, compiled, device, device_intrinsic, require, without_elements
+from .intrinsics import (
+    IntrinsicCode,
+    address_of,
+    at_address,
+    compiled,
+    device,
+    device_intrinsic,
+    require,
+    without_elements,
+)
 from .options import CHECK
 from .peers import on_peer
 from .proxy import is_mapped, itemsize
@@ -56,7 +65,7 @@ form(memory.ptr, _check_ptr, _ptr)
 def _is_nothing(value):
     """Return whether an array, or None or an array, is None or what `ptr` returns in its place, which has no memory."""
 
-    def emit(code: Code, array):
+    def emit(code: IntrinsicCode, array):
         if not isinstance(value, types.Optional):
             return _has_no_memory(code, code.array(value, array))
         optional = code.context.make_helper(code.builder, value, array)
@@ -66,7 +75,7 @@ def _is_nothing(value):
     return types.boolean(value), emit
 
 
-def _has_no_memory(code: Code, array: Any) -> Any:
+def _has_no_memory(code: IntrinsicCode, array: Any) -> Any:
     return code.builder.icmp_unsigned("==", array.data, array.data.type(None))
 
 

@@ -54,7 +54,7 @@ DISPATCH = number_of("Buffer.dispatch")
 LENGTH = 0xFFFFFFFF  # the lower half of a word: the length of a list in its flag, a choice in the list
 
 
-class Call(NamedTuple):
+class BufferCall(NamedTuple):
     """A call and the places of its parts of the workspace: indices of flags, words and rows.
 
     Attributes:
@@ -101,7 +101,7 @@ class Sizes(NamedTuple):
     scale_bytes: int
 
 
-class Buffer(NamedTuple):
+class BufferArrays(NamedTuple):
     """The arrays of the workspace: rows, words and flags."""
 
     rows: Any
@@ -117,7 +117,7 @@ class Tokens(NamedTuple):
     topk_idx: Any
 
 
-class Received(NamedTuple):
+class ReceivedArrays(NamedTuple):
     """What a dispatch receives.
 
     Attributes:
@@ -135,7 +135,7 @@ class Received(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What a combine sends back: the outputs ``x``, and ``layout`` and ``origins`` as in `Received`."""
+    """What a combine sends back: the outputs ``x``, and ``layout`` and ``origins`` as in `ReceivedArrays`."""
 
     x: Any
     layout: Any
@@ -156,14 +156,14 @@ class Sums(NamedTuple):
 
 @compiled
 def call_of(words, number, lists_per_pe):
-    """Return the `Call` of a number."""
+    """Return the `BufferCall` of a number."""
     half, lists, max_tokens, outputs, row = number & 1, words[LISTS], words[MAX_TOKENS], words[OUTPUTS], words[ROW]
     length = lists * max_tokens
     received, first = HEADER + (1 + half) * length, 2 * length + half * outputs
     found, rows = HEADER + 3 * length, half * length * row
     row_sizes = found + outputs + half * lists
     flags, back, outputs = half * lists, (2 + (lists_per_pe == 1)) * lists, first * row
-    return Call(number << 32, flags, back, HEADER, received, found, row_sizes, rows, outputs, max_tokens, row)
+    return BufferCall(number << 32, flags, back, HEADER, received, found, row_sizes, rows, outputs, max_tokens, row)
 
 
 @compiled
@@ -342,7 +342,7 @@ def end(words, number, ends, group):
 
 
 def dispatch(
-    item: kapi.NdItem, buffer: Buffer, tokens: Tokens, received: Received, launch: Launch, sizes: Sizes
+    item: kapi.NdItem, buffer: BufferArrays, tokens: Tokens, received: ReceivedArrays, launch: Launch, sizes: Sizes
 ):  # fmt: skip
     """Send a list, or receive one, as a work-group."""
     group, members = item.get_group(), members_of(launch.team)
@@ -435,7 +435,7 @@ def combine_kernel(dtype: str, n_biases: int = 0) -> Any:
     """
     add_token = _make_add_token(dtype, n_biases)
 
-    def combine(item: kapi.NdItem, buffer: Buffer, outputs: Outputs, sums: Sums, launch: Launch, sizes: Sizes):
+    def combine(item: kapi.NdItem, buffer: BufferArrays, outputs: Outputs, sums: Sums, launch: Launch, sizes: Sizes):
         group, members, words = item.get_group(), members_of(launch.team), buffer.words
         call, lists = call_of(words, words[COMBINES], sizes.lists_per_pe), sizes.lists_per_pe * members.size
         unit = launch.first + next_ticket(address_of(words) + 8 * TICKET, group)
@@ -459,7 +459,7 @@ def fold_kernel(dtype: str) -> Any:
     """
     sum_unit = weighted_sum(dtype)
 
-    def fold(item: kapi.NdItem, _buffer: Buffer, x, places, ones, out, topk, nbytes):
+    def fold(item: kapi.NdItem, _buffer: BufferArrays, x, places, ones, out, topk, nbytes):
         group, row = item.get_group(), item.get_group().get_group_id(0)
         first, step, end = work_item_share(nbytes // UNIT_BYTES, rank_in(group), size_of(group))
         origin, to = address_of(x), address_of(out) + row * nbytes

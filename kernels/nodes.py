@@ -17,7 +17,7 @@ HEADER, EXCHANGE = 8 * NODE_LIST_WORDS, 8 * EXCHANGE_WORDS  # bytes before the l
 STEP = 48  # bytes of a `NodeStep` before its runs
 
 
-class Nodes(NamedTuple):
+class TeamNodes(NamedTuple):
     """The nodes of a team.
 
     Attributes:
@@ -45,7 +45,7 @@ class Nodes(NamedTuple):
     n_steps: int
 
 
-class Exchange(NamedTuple):
+class NodePair(NamedTuple):
     """What two nodes send each other in a small alltoall: a ``NodeExchange``.
 
     Attributes:
@@ -86,7 +86,7 @@ def spans_nodes(team):
 
 @compiled
 def nodes_of(team):
-    """Return the `Nodes` of a team that spans nodes."""
+    """Return the `TeamNodes` of a team that spans nodes."""
     record = load_word(team_records() + NODES + LINE * team)
     n_near, index, count = load_word(record), load_word(record + 8), load_word(record + 16)
     near, node, rounds = record + HEADER, load_word(record + 24), load_word(record + 32)
@@ -94,7 +94,7 @@ def nodes_of(team):
     leaders = near + 8 * n_near
     exchanges = leaders + 8 * count
     steps = exchanges + EXCHANGE * count
-    return Nodes(near, n_near, index, leaders, count, node, rounds, total, widest, exchanges, steps, n_steps)
+    return TeamNodes(near, n_near, index, leaders, count, node, rounds, total, widest, exchanges, steps, n_steps)
 
 
 @compiled
@@ -112,7 +112,7 @@ def exchange_with(nodes, distance):
     at = nodes.exchanges + EXCHANGE * distance
     place, partner, partner_place, size = load_word(at), load_word(at + 8), load_word(at + 16), load_word(at + 24)
     runs = nodes.near - HEADER + load_word(at + 40)
-    return Exchange(place, partner, partner_place, size, runs, load_word(at + 32))
+    return NodePair(place, partner, partner_place, size, runs, load_word(at + 32))
 
 
 @compiled
@@ -128,6 +128,6 @@ def pe_in(pes, place):
 
 
 @compiled
-def after(place, step, size):
+def place_after(place, step, size):
     """Return the place ``step`` behind another one, cyclically; ``step`` is at most ``size``."""
     return place + step if place + step < size else place + step - size

@@ -1,7 +1,7 @@
 """The options of the job, as constants of the modules of device code: ``from .options import CHECK``.
 
 numba removes a branch on a global constant of a function's module before it infers types. So a routine is one function
-for all jobs, and a branch that this job does not take need not have types here.
+for all jobs, and a branch that a job does not take need not have types there.
 """
 
 from __future__ import annotations

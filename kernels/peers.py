@@ -1,8 +1,8 @@
 """The address of a peer's memory: the distance to its heap, and to memory that the program has registered.
 
 In a job on one node the places of PEs on the node are the PE numbers. In a job on several nodes the PEs of a node
-usually have consecutive numbers, so two constants tell whether a PE is among them, without a load. Where the launcher
-has given a node other numbers, a table with a byte per PE has the places of the rest.
+usually have consecutive numbers, so a comparison with two constants finds the PEs among them, without a load. Where the
+launcher has given a node other numbers, a table with a byte per PE has the places of the rest.
 
 The address of the table of regions, of registered memory (``ishmem.runtime.registered``), is a constant of kernels, and
 0 until the first ``ishmem.register``, after which kernels are built anew. So the device's compiler removes what
@@ -82,8 +82,8 @@ peer_delta = _of_number(lambda builder, pe: _distance(builder, _place(builder, p
 def is_distance(delta):
     """Return True: heaps begin at pages, so no distance is odd.
 
-    The compiler does not know that, and loads a distance where this is called, out of a program's loop. Without, it
-    loads each distance in the branch of a check that uses it, where it stays.
+    The compiler cannot infer that. It loads the distance where this function is called, and can move the load out of a
+    program's loop. Without the call, it would load the distance in the branch that uses it, inside the loop.
     """
     return delta & 1 == 0
 

@@ -113,7 +113,7 @@ def submit(what, pe, offset, like, value, other):
     """
     alone = type_checks.absent(other)
 
-    def impl(what, pe, offset, like, value, other):
+    def post_in_turn(what, pe, offset, like, value, other):
         ticket, posted, spins, recorded = take_ticket(), 0, 0, False
         slot = slot_of(ring_address(), ticket)
         # Work-items in lockstep leave a loop together. A work-item with a free slot must post inside the loop: the slot
@@ -133,7 +133,7 @@ def submit(what, pe, offset, like, value, other):
             clear_wait_record()
         return ticket
 
-    return impl
+    return post_in_turn
 
 
 @compiled

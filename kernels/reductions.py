@@ -2,7 +2,7 @@
 
 One work-item or one work-group of each PE calls, as in ``ishmem.kernels.collectives``. Small arrays are sent to all
 members as payload of the rendezvous, and each member combines all of them. Of large arrays, each member combines one
-part and puts the result to all members, directly or by tiles. In teams that span nodes, reductions are those of
+part and puts the result to all members, directly or by chunks. In teams that span nodes, reductions are those of
 ``ishmem.kernels.reductions_of_nodes``. Elements are combined in one order, so all PEs get the same bits. Floats of 16
 bits are combined in float32 and rounded once: in teams that span nodes all blocks go to the PE that combines them, as
 in scans.
@@ -19,6 +19,7 @@ from .combining import (
     ELEMENT,
     Reduction,
     arrays,
+    chunks_at,
     combined,
     is_half,
     is_scan,
@@ -26,13 +27,12 @@ from .combining import (
     own_array,
     reduce_blocks,
     store_units,
-    tiles_at,
     zero_units,
 )
 from .copy import copy_bytes
 from .intrinsics import compiled, opaque, rank_in
 from .long_waits import record_begun_call
-from .nodes import after, spans_nodes
+from .nodes import place_after, spans_nodes
 from .options import CHECK, COPIES_BY_PROXY, LEVELS, PROXIED
 from .peers import on_peer, peer_delta
 from .proxy import GET, PUT, copy_by_proxy, reachable, store_flag
@@ -48,7 +48,7 @@ from .rendezvous import (
     slots_of,
     slots_of_number,
 )
-from .spec_constants import tile_bytes, tiles
+from .spec_constants import chunk_bytes, chunk_memory
 from .teams import is_team, members_of, pe_of
 from .tile_collectives import enter_tile, row_of, shares_of
 from .work_division import workers_of
@@ -57,27 +57,27 @@ from .work_division import workers_of
 
 
 @compiled
-def tiles_of(team, size):
+def chunks_of(team, size):
     """Return the address of the first of ``size`` tiles of a team, the bytes between their starts, and their capacity.
 
     They are those of ``ishmem.common.layout``, or the data of the rendezvous slots, unused in this call, if these are
     larger.
     """
-    apart = tile_bytes() // size // ALIGN * ALIGN
+    apart = chunk_bytes() // size // ALIGN * ALIGN
     if apart > max_payload():
-        return tiles() + tile_bytes() * team, apart, apart
+        return chunk_memory() + chunk_bytes() * team, apart, apart
     return blocks_at(team, slots_of(team, 1)), block_step(max_payload()), max_payload()
 
 
 @compiled
-def move_tiles(kind, members, tiles, address, nbytes, workers):
+def move_chunks(kind, members, chunks, address, nbytes, workers):
     """Get (``GET``) a tile of each member's array, or put (``PUT``) the tiles to the members.
 
     The members are divided among the workers; each returns when its tiles have arrived or may be overwritten.
     """
     ticket = -1
     for member in range(workers.rank, members.size, workers.width):
-        pe, here = pe_of(members, member), tiles.at + member * tiles.apart
+        pe, here = pe_of(members, member), chunks.at + member * chunks.apart
         if not reachable(pe):
             ticket = copy_by_proxy(kind, pe, address, here, nbytes)
         elif kind == GET:
@@ -98,26 +98,26 @@ def reduce_directly(reduction, group):
 
 
 @compiled
-def reduce_by_tiles(reduction, group):
-    """Combine this PE's part of large arrays in tiles, which the proxy moves where needed."""
+def reduce_by_chunks(reduction, group):
+    """Combine this PE's part of large arrays in chunks, which the proxy moves where needed."""
     sample, dest, source, nbytes, team, members = reduction
     first, end = part_of(nbytes, members.size, members.me)
-    at, apart, room = tiles_of(team, members.size)
-    tiles, workers = tiles_at(at, apart, members), workers_of(group)
+    at, apart, room = chunks_of(team, members.size)
+    chunks, workers = chunks_at(at, apart, members), workers_of(group)
     for low in range(first, end, room):
         n = min(room, end - low)
-        move_tiles(GET, members, tiles, source + low, n, workers)
+        move_chunks(GET, members, chunks, source + low, n, workers)
         group_sync(group)
-        reduce_blocks(sample, tiles, tiles, n, workers, members)
+        reduce_blocks(sample, chunks, chunks, n, workers, members)
         group_sync(group)
-        move_tiles(PUT, members, tiles, dest + low, n, workers)
+        move_chunks(PUT, members, chunks, dest + low, n, workers)
 
 
 @compiled
 def reduce_flat(reduction, group):
     """Combine this PE's part of large arrays, and put the results to all members, without regard to nodes."""
     if PROXIED and (not LEVELS or spans_nodes(reduction.team)):
-        reduce_by_tiles(reduction, group)
+        reduce_by_chunks(reduction, group)
     else:
         reduce_directly(reduction, group)
 
@@ -155,7 +155,7 @@ def reduce_tile(sample, call, group):
 
 
 @compiled
-def reduce_element(sample, call, members, site):
+def reduce_element(sample, call, members, call_site):
     """Reduce one element of each member, by one work-item, for PEs that reach each other.
 
     It writes the slots of the rendezvous as larger reductions do, without their loops over elements and alignments.
@@ -167,21 +167,21 @@ def reduce_element(sample, call, members, site):
     like = zero_units(sample, ELEMENT)
     mine = load_units(call.source, 0, like)
     for step in range(1, size):
-        pe = start + after(me, step, size) * stride
+        pe = start + place_after(me, step, size) * stride
         store_units(blocks + me * apart + peer_delta(pe), 0, like, mine)
         store_flag(pe, header, number)
     total = mine
     for member in range(size):
         theirs = mine
         if member != me:
-            await_line(header_at(slots, member), number, start + member * stride, site)
+            await_line(header_at(slots, member), number, start + member * stride, call_site)
             theirs = load_units(blocks + member * apart, 0, like)
         total = combined(sample, total, theirs) if member else theirs
     store_units(call.dest, 0, like, total)
 
 
 @compiled
-def reduce(sample, call, group, site):
+def reduce(sample, call, group, call_site):
     """Run a reduction or scan; return 0, or -1 when this PE is not in the team."""
     if not CHECK and not COPIES_BY_PROXY and not is_scan(sample) and is_team(call.team):
         members = members_of(call.team)
@@ -189,11 +189,11 @@ def reduce(sample, call, group, site):
         if count == 1:
             group_sync(group)
             if rank_in(group) == 0:
-                reduce_element(sample, call, members, site)
+                reduce_element(sample, call, members, call_site)
             group_sync(group)
             return 0
         call = with_count(call, opaque(count))
-    record_begun_call(site)
+    record_begun_call(call_site)
     by_nodes = LEVELS and not is_scan(sample) and not is_half(sample) and is_team(call.team) and spans_nodes(call.team)
     if LEVELS and by_nodes:
         count = count_of(call, members_of(call.team).size)
@@ -221,7 +221,7 @@ def reduce_slots(reduction, group):
     slots = slots_of(team, 1)
     needed = (members.me + 1 if is_scan(sample) else members.size) * nbytes
     fetch_from_leader(team, blocks_at(team, slots), needed, group)
-    sources = tiles_at(blocks_at(team, slots), block_step(nbytes), members)
+    sources = chunks_at(blocks_at(team, slots), block_step(nbytes), members)
     reduce_blocks(sample, sources, own_array(dest, members), nbytes, workers_of(group), members)
     group_sync(group)
 

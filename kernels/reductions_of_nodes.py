@@ -2,9 +2,9 @@
 
 Small blocks are combined on the way, as on the host. Each leader combines the blocks of its node. In a step, it sends
 what it has to another leader, and combines what comes from there, that of the lower nodes first: so all PEs get the
-same bits. The places of blocks in the slots of a leader hold it all: its own has the sum of its node; that of another
-leader has what has come from there, combined with what was here before. Nothing is changed after it has been sent, so
-no step waits until a source has been read.
+same bits. All operands are in the places of blocks in the slots of a leader: its own has the sum of its node; that of
+another leader has what has come from there, combined with what was here before. Nothing is changed after it has been
+sent, so no step waits until a source has been read.
 
 Of large arrays, each node first puts its result into ``dest`` of its leader. Each member then combines one part of the
 results of all nodes and puts it to all leaders. Finally the members on a node copy it from their leader. All get the
@@ -20,7 +20,7 @@ from ishmem.common.call_id import REFUSED
 
 from .barrier import next_number
 from .collective_calls import ALIGN, end_phase, id_of, part_of, put_small_blocks
-from .combining import ELEMENT, Blocks, combined, load_units, reduce_blocks, store_units, zero_units
+from .combining import ELEMENT, MemberBlocks, combined, load_units, reduce_blocks, store_units, zero_units
 from .copy import copy_by_group, copy_bytes
 from .intrinsics import bytes_of, compiled, rank_in
 from .nodes import nodes_of, pe_in, step_at
@@ -28,19 +28,19 @@ from .peers import on_peer
 from .proxy import GET, PUT, copy_by_proxy
 from .proxy_ring import await_ticket
 from .rendezvous import (
+    begun_rendezvous,
     block_step,
+    calls_agree,
     distance_to_table,
-    exchange_with_nodes,
+    exchange_with_leader,
     group_broadcast,
     group_sync,
-    may_go_on,
-    meet_near,
-    meeting_of,
     member_at,
-    release_near,
+    release_on_node,
+    rendezvous_on_node,
     slots_of,
 )
-from .spec_constants import tile_bytes, tiles
+from .spec_constants import chunk_bytes, chunk_memory
 from .teams import members_of
 from .work_division import work_item_share, workers_of
 
@@ -53,43 +53,47 @@ AT_ONCE = 15
 @compiled
 def combine_two(sample, to, first, second, nbytes, members, group):
     """Combine two blocks on this PE."""
-    both, one = Blocks(first, second - first, 0, 0, 2), Blocks(to, 0, 0, 0, 1)
+    both, one = MemberBlocks(first, second - first, 0, 0, 2), MemberBlocks(to, 0, 0, 0, 1)
     reduce_blocks(sample, both, one, nbytes, workers_of(group), members)
 
 
 @compiled
-def between(sample, nodes, members, nbytes, meeting, same, group):
-    """Combine the blocks of all nodes, as the work-group of a leader; return whether all calls are the same."""
+def combine_leaders(sample, nodes, members, nbytes, begun, agreed, group):
+    """Combine the results of all nodes, as the work-group of a leader; return whether all calls are the same."""
     address, apart = nodes.steps, block_step(nbytes)
-    own = meeting.blocks + members.me * apart
+    own = begun.blocks + members.me * apart
     total = own
     for _ in range(nodes.n_steps):
         step, address = step_at(address)
-        theirs = meeting.blocks + member_at(members, step.partner) * apart
+        theirs = begun.blocks + member_at(members, step.partner) * apart
         group_sync(group)
         if rank_in(group) == 0:
             if step.n_runs and nbytes:
                 copy_by_proxy(PUT, step.partner, own, total, nbytes)
-            same = exchange_with_nodes(step, meeting, same)
+            agreed = exchange_with_leader(step, begun, agreed)
         group_sync(group)
         if step.takes and not step.is_whole:
             first, second = (theirs, total) if step.is_second else (total, theirs)
             combine_two(sample, theirs, first, second, nbytes, members, group)
         if step.takes:
             total = theirs
-    return same
+    return agreed
 
 
 @compiled
-def combine_nodes(sample, nodes, members, nbytes, meeting, same, group):
-    """Combine the blocks of this node, and then of all, as the work-group of a leader."""
+def combine_nodes(sample, nodes, members, nbytes, begun, agreed, group):
+    """Combine the blocks of this node, then the results of all, as the work-group of a leader.
+
+    Returns:
+        Whether all calls are the same.
+    """
     apart = block_step(nbytes)
-    own = meeting.blocks + members.me * apart
+    own = begun.blocks + members.me * apart
     for i in range(1, nodes.n_near):
         group_sync(group)
-        other = meeting.blocks + member_at(members, pe_in(nodes.near, i)) * apart
+        other = begun.blocks + member_at(members, pe_in(nodes.near, i)) * apart
         combine_two(sample, own, own, other, nbytes, members, group)
-    return between(sample, nodes, members, nbytes, meeting, same, group)
+    return combine_leaders(sample, nodes, members, nbytes, begun, agreed, group)
 
 
 @compiled
@@ -98,7 +102,7 @@ def reduce_small(sample, call, count, group):
 
     Model: tests/models/small_reductions.pml.
     """
-    nodes, members, nbytes, same = nodes_of(call.team), members_of(call.team), count * call.itemsize, True
+    nodes, members, nbytes, agreed = nodes_of(call.team), members_of(call.team), count * call.itemsize, True
     call_id = id_of(call, count, members.size)
     group_sync(group)
     if rank_in(group) == 0:
@@ -106,17 +110,17 @@ def reduce_small(sample, call, count, group):
             put_small_blocks(members, slots_of(call.team, 0), call, count, True)
         next_number(call.team)
     group_sync(group)
-    meeting = meeting_of(call.team, call_id, count)
+    begun = begun_rendezvous(call.team, call_id, count)
     if rank_in(group) == 0:
-        same = meet_near(nodes, members, meeting, count)
+        agreed = rendezvous_on_node(nodes, members, begun, count)
     if nodes.index == 0:
-        same = combine_nodes(sample, nodes, members, nbytes, meeting, same, group)
+        agreed = combine_nodes(sample, nodes, members, nbytes, begun, agreed, group)
     group_sync(group)
     if rank_in(group) == 0:
-        same = release_near(nodes, meeting, same)
-        same = may_go_on(call.team, members, call_id, count, same)
-    if group_broadcast(group, same):
-        total = meeting.blocks + nodes.total * block_step(nbytes) + distance_to_table(call.team)
+        agreed = release_on_node(nodes, begun, agreed)
+        agreed = calls_agree(call.team, members, call_id, count, agreed)
+    if group_broadcast(group, agreed):
+        total = begun.blocks + nodes.total * block_step(nbytes) + distance_to_table(call.team)
         copy_by_group(call.dest, total, nbytes, group)
     group_sync(group)
     return 0
@@ -125,12 +129,12 @@ def reduce_small(sample, call, count, group):
 # ---- large arrays
 
 
-class Tiles(NamedTuple):
+class NodeChunks(NamedTuple):
     """The memory in which a member combines the results of nodes.
 
     Attributes:
-        first: Address of a tile for each of some nodes.
-        size: Bytes of a tile.
+        first: Address of a chunk for each of some nodes.
+        size: Bytes of a chunk.
         result: Address of the result.
     """
 
@@ -161,16 +165,16 @@ def combine_on_node(reduction, nodes, begin, count, workers):
 
 
 @compiled
-def add_nodes(sample, first, last, own, at, tiles, nbytes, workers):
-    """Combine tiles of nodes ``first`` to ``last`` onto the result; node ``own`` has its tile at ``at``."""
-    like, result = zero_units(sample, ELEMENT), tiles.result
+def add_nodes(sample, first, last, own, at, chunks, nbytes, workers):
+    """Combine chunks of nodes ``first`` to ``last`` onto the result; node ``own`` has its chunk at ``at``."""
+    like, result = zero_units(sample, ELEMENT), chunks.result
     item = bytes_of(like)
     begin, step, end = work_item_share(nbytes // item, workers.rank, workers.width)
     for i in range(begin, end, step):
         total = load_units(result + i * item, 0, like)
         for node in range(first, last):
-            tile = at if node == own else tiles.first + (node - first) * tiles.size
-            value = load_units(tile + i * item, 0, like)
+            chunk = at if node == own else chunks.first + (node - first) * chunks.size
+            value = load_units(chunk + i * item, 0, like)
             total = value if node == 0 else combined(sample, total, value)
         store_units(result + i * item, 0, like, total)
 
@@ -180,21 +184,21 @@ def combine_between_nodes(reduction, nodes, group):
     """Combine this PE's part of the results of all nodes; the leaders get the result."""
     sample, dest, _source, nbytes, team, members = reduction
     workers, to_leader = workers_of(group), distance_to_leader(nodes, dest)
-    many, first_tile = min(nodes.count, AT_ONCE), tiles() + tile_bytes() * team
-    size = tile_bytes() // (many + 1) // ALIGN * ALIGN
-    places = Tiles(first_tile, size, first_tile + many * size)
+    many, first_chunk = min(nodes.count, AT_ONCE), chunk_memory() + chunk_bytes() * team
+    size = chunk_bytes() // (many + 1) // ALIGN * ALIGN
+    places = NodeChunks(first_chunk, size, first_chunk + many * size)
     low, end = part_of(nbytes, members.size, members.me)
     ticket = -1
     while low < end:
         n, at = min(size, end - low), dest + low
         for first in range(0, nodes.count, many):
             last = min(first + many, nodes.count)
-            await_ticket(get_tiles(nodes, first, last, at, places, n, workers))
+            await_ticket(get_chunks(nodes, first, last, at, places, n, workers))
             await_ticket(ticket)  # the previous result has been put
             group_sync(group)
             add_nodes(sample, first, last, nodes.node, at + to_leader, places, n, workers)
             group_sync(group)
-        ticket = put_tile(nodes, at, places.result, n, workers)
+        ticket = put_chunk(nodes, at, places.result, n, workers)
         copy_bytes(at + to_leader, places.result, n, workers.rank, workers.width)
         low += n
 
@@ -216,8 +220,8 @@ def reduce_large(reduction, group):
 
 
 @compiled
-def get_tiles(nodes, first, last, at, tiles, nbytes, workers):
-    """Get the tiles of nodes ``first`` to ``last`` from their leaders; the nodes are divided among the work-items.
+def get_chunks(nodes, first, last, at, chunks, nbytes, workers):
+    """Get the chunks of nodes ``first`` to ``last`` from their leaders; the nodes are divided among the work-items.
 
     Returns:
         The ticket of this work-item's last request, or -1, for which `await_ticket` does not wait.
@@ -225,14 +229,14 @@ def get_tiles(nodes, first, last, at, tiles, nbytes, workers):
     ticket = -1
     for node in range(first + workers.rank, last, workers.width):
         if node != nodes.node:
-            here = tiles.first + (node - first) * tiles.size
+            here = chunks.first + (node - first) * chunks.size
             ticket = copy_by_proxy(GET, pe_in(nodes.leaders, node), at, here, nbytes)
     return ticket
 
 
 @compiled
-def put_tile(nodes, at, result, nbytes, workers):
-    """Put a result to the leaders of the other nodes; return a ticket as `get_tiles` does."""
+def put_chunk(nodes, at, result, nbytes, workers):
+    """Put a result to the leaders of the other nodes; return a ticket as `get_chunks` does."""
     ticket = -1
     for node in range(workers.rank, nodes.count, workers.width):
         if node != nodes.node:

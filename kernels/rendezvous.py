@@ -2,14 +2,14 @@
 
 Each member writes its call number, its arguments and, for small blocks, its data into its slot on every member, then
 waits until all members have done so. The rendezvous and barriers of a team share one sequence of numbers, and each
-completes only after all members have begun it. So a member that begins number ``s`` knows that all members have
-completed ``s - 2`` and may reuse the slots of that number.
+completes only after all members have begun it. So when a member begins number ``s``, all members have completed
+``s - 2``, whose slots it may reuse.
 
-In a team that spans nodes, it has two levels: on each node, then between the leaders of the nodes. These follow a table
-of steps that the host writes: those of its own rendezvous (ishmem/core/exchange.hpp). The same goes between them: a
-digest of the calls, where they are compared, and what somebody needs of small blocks (`Carried`). Members put their
-blocks to their leader only, and read from it what they need. The headers of all members follow if calls differ, for the
-text of the error.
+In a team that spans nodes, it has two levels: on each node, then between the leaders of the nodes. The leaders
+follow a table of steps that the host writes, the same as in its own rendezvous (``ishmem/core/exchange.hpp``). In each
+step they exchange a digest of the calls, with ``ISHMEM_CHECK``, and the small blocks that the other nodes need
+(`Carried`). Members put their blocks to their leader only, and read from it what they need. If calls differ, the
+leaders exchange the headers of all members, too, for the text of the error.
 
 ``group`` is the calling work-group, or None if a single work-item calls.
 """
@@ -30,7 +30,7 @@ from .barrier import SEQUENCE, await_line, next_number, release
 from .copy import copy_by_group
 from .intrinsics import (
     I64,
-    Code,
+    IntrinsicCode,
     compiled,
     device_intrinsic,
     from_one,
@@ -40,12 +40,12 @@ from .intrinsics import (
     store_word,
 )
 from .memory_orders import GROUP
-from .nodes import after, nodes_of, pe_in, run_at, spans_nodes, step_at
+from .nodes import nodes_of, pe_in, place_after, run_at, spans_nodes, step_at
 from .options import CHECK, LEVELS, SPANS, WIDE
 from .peers import peer_delta
 from .proxy import PUT, copy_by_proxy, order_before_flag, store_at, store_flag
 from .runtime_checks import report
-from .spec_constants import meeting_bytes, meeting_lines, pe_count, rendezvous_bytes, rendezvous_slots, team_records
+from .spec_constants import pe_count, rendezvous_bytes, rendezvous_slots, step_bytes, step_lines, team_records
 from .teams import pe_of
 
 # ---- slots: see ``RendezvousSlot`` of ``ishmem.common.layout``
@@ -84,7 +84,7 @@ def _header_bytes() -> int:
 def header_at(slots, member):
     """Return the address of a member's header."""
 
-    def emit(code: Code, start, index):
+    def emit(code: IntrinsicCode, start, index):
         distance = code.builder.mul(code.cast(index, 1, types.int64), I64(_header_bytes()))
         return code.builder.add(start, distance)
 
@@ -159,23 +159,24 @@ def rendezvous(team, members, call_id, count, share, carried):
     Model: tests/models/rendezvous.pml.
     """
     if LEVELS and spans_nodes(team):
-        same = meet_by_nodes(team, members, call_id, count, share, carried)
-        return may_go_on(team, members, call_id, count, same)
+        agreed = rendezvous_of_nodes(team, members, call_id, count, share, carried)
+        return calls_agree(team, members, call_id, count, agreed)
     slots, number = slots_of(team, 0), next_number(team)
-    meet(members, slots, number, call_id, count, share)
+    flat_rendezvous(members, slots, number, call_id, count, share)
     return calls_match(members, slots, call_id, count) if CHECK else True
 
 
 @compiled
-def may_go_on(team, members, call_id, count, same):
-    """Return whether all members make one call, which is allowed.
+def calls_agree(team, members, call_id, count, agreed):
+    """Return whether all members make the same call, with allowed arguments.
 
-    If not all calls are the ``same``, report a violation, for which a second rendezvous tells every member all calls.
+    ``agreed`` is whether their calls were the same in the rendezvous. If not, report a violation; for its text, every
+    member gets the calls of all in a second rendezvous.
     """
     if not CHECK:
         return True
-    if not same:
-        meet_by_nodes(team, members, call_id, count, 0, Carried(SLOTS, 0, 0))
+    if not agreed:
+        rendezvous_of_nodes(team, members, call_id, count, 0, Carried(SLOTS, 0, 0))
         slots = slots_of(team, 1)
         fetch_from_leader(team, slots, PAYLOAD * members.size, None)
         calls_match(members, slots, call_id, count)
@@ -193,7 +194,7 @@ def fetch_from_leader(team, address, nbytes, group):
 
 
 @compiled
-def meet(members, slots, number, call_id, count, share):
+def flat_rendezvous(members, slots, number, call_id, count, share):
     """Publish this PE's call to all members and wait for theirs.
 
     Model: tests/models/rendezvous.pml.
@@ -204,7 +205,7 @@ def meet(members, slots, number, call_id, count, share):
         write_header(start + member * stride, header, number, call_id, count, share)
     order_before_flag()
     for step in range(1, size):
-        store_flag(start + after(me, step, size) * stride, header, number)
+        store_flag(start + place_after(me, step, size) * stride, header, number)
     for member in range(size):
         if member != me:
             await_line(header_at(slots, member), number, start + member * stride, None)
@@ -242,7 +243,7 @@ NOTHING, FROM_ROOT, FROM_ALL, SLOTS, LATER = range(5)
 `LATER`: all nodes send each other data after it, so that they have to meet in it only to compare their calls.
 """
 
-SAME = 8
+AGREE = 8
 """In the line by which a leader releases the members of its node: whether all calls are the same."""
 
 
@@ -260,7 +261,7 @@ class Carried(NamedTuple):
     root: int
 
 
-class Meeting(NamedTuple):
+class BegunRendezvous(NamedTuple):
     """A rendezvous.
 
     Attributes:
@@ -282,7 +283,7 @@ class Meeting(NamedTuple):
 
 
 @compiled
-def meet_by_nodes(team, members, call_id, count, share, carried):
+def rendezvous_of_nodes(team, members, call_id, count, share, carried):
     """Meet the members of each node, and the nodes by their leaders; return whether all calls are the same.
 
     Without argument checks, they are taken to be.
@@ -290,49 +291,49 @@ def meet_by_nodes(team, members, call_id, count, share, carried):
     Model: tests/models/rendezvous_of_nodes.pml.
     """
     next_number(team)
-    nodes, meeting = nodes_of(team), meeting_of(team, call_id, count)
-    same = meet_near(nodes, members, meeting, share)
+    nodes, begun = nodes_of(team), begun_rendezvous(team, call_id, count)
+    agreed = rendezvous_on_node(nodes, members, begun, share)
     if carried.what == LATER and not CHECK:
-        return same
+        return agreed
     if nodes.index == 0:
-        same = exchange(nodes, meeting, carried, same)
-    return release_near(nodes, meeting, same)
+        agreed = exchange_carried(nodes, begun, carried, agreed)
+    return release_on_node(nodes, begun, agreed)
 
 
 @compiled
-def meeting_of(team, call_id, count):
+def begun_rendezvous(team, call_id, count):
     """Return the rendezvous of a team that this PE has begun."""
     number = load_word(team_records() + SEQUENCE + LINE * team)
-    slots, half = slots_of(team, 1), meeting_bytes() // 2
-    lines = meeting_lines() + meeting_bytes() * team + (number & 1) * half
-    return Meeting(slots, blocks_at(team, slots), lines, lines + half - LINE, number, call_id, count)
+    slots, half = slots_of(team, 1), step_bytes() // 2
+    lines = step_lines() + step_bytes() * team + (number & 1) * half
+    return BegunRendezvous(slots, blocks_at(team, slots), lines, lines + half - LINE, number, call_id, count)
 
 
 # ---- on a node
 
 
 @compiled
-def meet_near(nodes, members, meeting, share):
+def rendezvous_on_node(nodes, members, begun, share):
     """Meet the members of this node; return whether their calls are the same."""
-    same = True
+    agreed = True
     for i in range(nodes.n_near):
-        announce_near(pe_in(nodes.near, i), header_at(meeting.slots, members.me), meeting, share)
+        write_header_near(pe_in(nodes.near, i), header_at(begun.slots, members.me), begun, share)
     for i in range(nodes.n_near):
         pe = pe_in(nodes.near, i)
-        header = header_at(meeting.slots, member_at(members, pe))
-        await_line(header, meeting.number, pe, None)
-        same = same and is_same(header, meeting)
-    return same
+        header = header_at(begun.slots, member_at(members, pe))
+        await_line(header, begun.number, pe, None)
+        agreed = agreed and is_own_call(header, begun)
+    return agreed
 
 
 @compiled
-def announce_near(pe, header, meeting, share):
+def write_header_near(pe, header, begun, share):
     """Write the header of this PE's slot on a member of this node."""
     there = header + peer_delta(pe)
-    store_word(there + CALL, meeting.call_id)
-    store_word(there + COUNT, meeting.count)
+    store_word(there + CALL, begun.call_id)
+    store_word(there + COUNT, begun.count)
     store_word(there + SHARE, share)
-    store_flag(pe, header, meeting.number)
+    store_flag(pe, header, begun.number)
 
 
 @compiled
@@ -342,19 +343,19 @@ def member_at(members, pe):
 
 
 @compiled
-def is_same(line, meeting):
-    """Return whether a header, or the line of a step, tells of the call of this PE."""
-    return not CHECK or (load_word(line + CALL) == meeting.call_id and load_word(line + COUNT) == meeting.count)
+def is_own_call(line, begun):
+    """Return whether a header, or the line of a step, has the call of this PE; True without ISHMEM_CHECK."""
+    return not CHECK or (load_word(line + CALL) == begun.call_id and load_word(line + COUNT) == begun.count)
 
 
 @compiled
-def release_near(nodes, meeting, same):
-    """As the leader, tell the members of this node what is ``same``, and release them; return it on all of them."""
+def release_on_node(nodes, begun, agreed):
+    """Release the members of this node; return on all of them what ``agreed`` is on their leader."""
     if CHECK and nodes.index == 0:
         for i in range(1, nodes.n_near):
-            store_word(meeting.release + SAME + peer_delta(pe_in(nodes.near, i)), 1 if same else 0)
-    release(nodes, meeting.release, meeting.number, None)
-    return load_word(meeting.release + SAME) != 0 if CHECK and nodes.index else same
+            store_word(begun.release + AGREE + peer_delta(pe_in(nodes.near, i)), 1 if agreed else 0)
+    release(nodes, begun.release, begun.number, None)
+    return load_word(begun.release + AGREE) != 0 if CHECK and nodes.index else agreed
 
 
 @compiled
@@ -367,54 +368,58 @@ def distance_to_table(team):
 
 
 @compiled
-def exchange(nodes, meeting, carried, same):
-    """Exchange what is carried with the leaders of other nodes, and digests, in a logarithm of steps."""
+def exchange_carried(nodes, begun, carried, agreed):
+    """Exchange small blocks and digests with the leaders of other nodes, in a logarithm of steps.
+
+    Returns:
+        Whether all calls are the same, as far as digests have come; ``agreed`` is that before.
+    """
     address = nodes.steps
     for _ in range(nodes.n_steps):
         step, address = step_at(address)
         for run in range(step.n_runs):
             first, count = run_at(step.runs, run)
-            put_carried(step.partner, meeting, first, count, carried)
-        same = exchange_with_nodes(step, meeting, same)
-    return same
+            put_carried_blocks(step.partner, begun, first, count, carried)
+        agreed = exchange_with_leader(step, begun, agreed)
+    return agreed
 
 
 @compiled
-def put_carried(leader, meeting, first, count, carried):
-    """Put what is carried of consecutive members to a leader."""
+def put_carried_blocks(leader, begun, first, count, carried):
+    """Put the small blocks, or the slots, of consecutive members to a leader."""
     if carried.what == SLOTS:
-        put_here(leader, header_at(meeting.slots, first), PAYLOAD * count)
+        put_to_same_place(leader, header_at(begun.slots, first), PAYLOAD * count)
     if carried.what == FROM_ROOT:
         is_root = first <= carried.root and carried.root < first + count
         first, count = carried.root, 1 if is_root else 0
     if carried.what != NOTHING and carried.what != LATER:
         apart = block_step(carried.nbytes)
-        put_here(leader, meeting.blocks + first * apart, count * apart)
+        put_to_same_place(leader, begun.blocks + first * apart, count * apart)
 
 
 @compiled
-def put_here(leader, address, nbytes):
+def put_to_same_place(leader, address, nbytes):
     """Put memory of this PE to the same place on a leader."""
     if nbytes:
         copy_by_proxy(PUT, leader, address, address, nbytes)
 
 
 @compiled
-def exchange_with_nodes(step, meeting, same):
-    """Tell the other leader of a step of what has been put to it, and wait for what it puts; both with digests.
+def exchange_with_leader(step, begun, agreed):
+    """Put a flag and a digest to the other leader of a step, after the blocks, and wait for those that it puts.
 
     Requests to one PE are executed in order, so the number in the line arrives last.
 
     Returns:
-        Whether all calls that this leader knows of are the same.
+        As `exchange_carried`.
     """
-    line, number = meeting.lines + LINE * step.line, meeting.number
+    line, number = begun.lines + LINE * step.line, begun.number
     if step.n_runs:
         if CHECK:
-            store_at(step.partner, line + CALL, number, meeting.call_id if same else DIFFERENT)
-            store_at(step.partner, line + COUNT, number, meeting.count)
+            store_at(step.partner, line + CALL, number, begun.call_id if agreed else DIFFERENT)
+            store_at(step.partner, line + COUNT, number, begun.count)
         store_flag(step.partner, line, number)
     if step.takes:
         await_line(line, number, step.partner, None)
-        same = same and is_same(line, meeting)
-    return same
+        agreed = agreed and is_own_call(line, begun)
+    return agreed

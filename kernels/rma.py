@@ -115,7 +115,7 @@ def _make_transfer(put: int, nbi: bool) -> Any:
         to_peer, from_peer = PROXY_PUT | flags, PROXY_GET | flags
         with_value = put and not LATE  # one element goes in the request: no wait for the proxy
 
-        def impl(dest, source, pe, nelems, group):
+        def transfer_elements(dest, source, pe, nelems, group):
             count = size_of_local(dest, source) if whole else nelems
             delta, to, origin = delta_if_reachable(pe), address_of(dest), address_of(source)
             away = delta + shift_of(to if put else origin, pe)
@@ -135,7 +135,7 @@ def _make_transfer(put: int, nbi: bool) -> Any:
                     else:
                         await_ticket(copy_by_proxy(from_peer, pe, origin, to, nbytes))
 
-        return impl
+        return transfer_elements
 
     return transfer
 
@@ -177,8 +177,8 @@ def _of_arrays(transfer: Any) -> Any:
 def _register(name: str, put: int) -> None:
     """Register a routine, its work-group form and the nonblocking forms.
 
-    Kernels never defer loads and stores, so blocking and nonblocking forms are the same code. Only if the proxy holds
-    operations, it must know the nonblocking ones.
+    Kernels never defer loads and stores, so blocking and nonblocking forms are the same code. Only a proxy that holds
+    operations treats the nonblocking ones differently.
     """
     view = _of_arrays(_make_view_transfer(put))
     forms(rma, name, _check, _of_arrays(_make_transfer(put, False)), view, _put_scalar)

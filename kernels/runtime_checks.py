@@ -120,13 +120,13 @@ def are_pes(routine, pes):
     if isinstance(pes, types.BaseTuple):  # no loop: LLVM makes a switch of an odd width of it, on which compilers crash
         return lambda routine, pes: _is_pe(routine, pes[0]) and are_pes(routine, pes[1:])
 
-    def impl(routine, pes):
+    def are_all_pes(routine, pes):
         good = True
         for pe in pes:
             good = good and _is_pe(routine, pe)
         return good
 
-    return impl
+    return are_all_pes
 
 
 @compiled
@@ -177,13 +177,13 @@ def value_fits(routine, array, value):
         return lambda: True
     number, unsigned = RMA_TYPES.index(str(array.dtype)), int(not value.signed)
 
-    def impl(routine, array, value):
+    def fits_or_report(routine, array, value):
         if fits_dtype(array, value):
             return True
         report(routine, MISFIT, number, 0, types.int64(value), 0, unsigned)
         return False
 
-    return impl
+    return fits_or_report
 
 
 def _option(name: str) -> Any:
@@ -196,13 +196,13 @@ def _option(name: str) -> Any:
         if not CHECK or not isinstance(value, types.Integer):
             return lambda: True
 
-        def impl(routine, value):
+        def is_in_range(routine, value):
             if first <= value <= last:
                 return True
             report(routine, NO_MEMBER, number, 0, types.int64(value), 0, 0)
             return False
 
-        return impl
+        return is_in_range
 
     return is_member
 

@@ -110,11 +110,11 @@ def _signal_set(sig_addr, signal, pe, index=0):
     update(sig_addr, signal, SignalOp.SET, pe, index)
 
 
-def _signal_wait_until(sig_addr, cmp, cmp_value, group, index=0, site=None):
+def _signal_wait_until(sig_addr, cmp, cmp_value, group, index=0, call_site=None):
     group_barrier(group)
     seen = zero_of(sig_addr)
     if rank_in(group) == 0:
-        seen = await_element(SIGNAL_WAIT_UNTIL, sig_addr, cmp, cmp_value, index, site)
+        seen = await_element(SIGNAL_WAIT_UNTIL, sig_addr, cmp, cmp_value, index, call_site)
     seen = from_one(group, seen)
     group_barrier(group)
     return seen

@@ -17,7 +17,7 @@ from .nodes import exchange_with, nodes_of, pe_in, run_at, spans_nodes
 from .options import LEVELS
 from .peers import peer_delta
 from .proxy import PUT, copy_by_proxy, store_flag
-from .rendezvous import blocks_at, header_at, max_payload, meeting_of, member_at
+from .rendezvous import begun_rendezvous, blocks_at, header_at, max_payload, member_at
 from .teams import members_of
 from .work_division import Workers
 
@@ -61,28 +61,28 @@ def exchange_nodes(call, nbytes):
     """
     if not LEVELS:
         return
-    nodes, meeting, members = nodes_of(call.team), meeting_of(call.team, 0, 0), members_of(call.team)
+    nodes, begun, members = nodes_of(call.team), begun_rendezvous(call.team, 0, 0), members_of(call.team)
     first = nodes.index if nodes.index else nodes.n_near  # not the exchange of this node with itself
     for distance in range(first, nodes.count, nodes.n_near):
-        put_to_partner(exchange_with(nodes, distance), nodes, meeting, members, nbytes)
+        put_to_partner(exchange_with(nodes, distance), nodes, begun, members, nbytes)
     for distance in range(first, nodes.count, nodes.n_near):
         partner = exchange_with(nodes, distance).partner
-        await_line(header_at(meeting.slots, member_at(members, partner)), meeting.number, partner, None)
-    line = meeting.release - LINE * nodes.rounds
-    disseminate(nodes.near, nodes.n_near, nodes.index, line, meeting.number, None)
+        await_line(header_at(begun.slots, member_at(members, partner)), begun.number, partner, None)
+    line = begun.release - LINE * nodes.rounds
+    disseminate(nodes.near, nodes.n_near, nodes.index, line, begun.number, None)
 
 
 @compiled
-def put_to_partner(exchange, nodes, meeting, members, nbytes):
+def put_to_partner(exchange, nodes, begun, members, nbytes):
     """Put the blocks of an exchange to the aggregator of the other node, then a flag: the number of the rendezvous.
 
     Requests to one PE are executed in order, so the flag arrives last. It is in the header of this PE there.
     """
-    origin = meeting.blocks + exchange.place * nbytes
-    to = meeting.blocks + (nodes.widest + exchange.partner_place) * nbytes
+    origin = begun.blocks + exchange.place * nbytes
+    to = begun.blocks + (nodes.widest + exchange.partner_place) * nbytes
     if nbytes:
         copy_by_proxy(PUT, exchange.partner, to, origin, nodes.n_near * exchange.size * nbytes)
-    store_flag(exchange.partner, header_at(meeting.slots, members.me), meeting.number)
+    store_flag(exchange.partner, header_at(begun.slots, members.me), begun.number)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Constants that differ between processes, as functions in kernels that the device compiler sees as constants.
+"""Constants that differ between processes, as functions in kernels; they are constants to the device's compiler.
 
 Each is an ``OpSpecConstant`` of the SPIR-V. Its value is set when a kernel has been compiled or loaded, so cached code
 serves every PE and any number of PEs.
@@ -56,10 +56,10 @@ ticket_counter = _constant("tickets")
 user_start = _constant("user")
 region_table = _constant("regions")
 heap_end = _constant("end")
-tiles = _constant("tiles")
-tile_bytes = _constant("tile_bytes")
+chunk_memory = _constant("tiles")
+chunk_bytes = _constant("tile_bytes")
 xe_cores = _constant("xe_cores")
-meeting_lines = _constant("meetings")
-meeting_bytes = _constant("meeting_bytes")
+step_lines = _constant("meetings")
+step_bytes = _constant("meeting_bytes")
 near_count = _constant("near_count")
 simd_width = _constant("simd_width")

@@ -182,7 +182,7 @@ def move_view(put, dest, source, pe, count, group):
     """Put (``put`` is 1) or get (0) ``count`` elements of arrays of which at least one is not contiguous."""
     to_row, from_row = _is_row(dest), _is_row(source)
 
-    def impl(put, dest, source, pe, count, group):
+    def move_rows(put, dest, source, pe, count, group):
         to_columns, to_step, to_next = steps_of(dest)
         from_columns, from_step, from_next = steps_of(source)
         columns, even = to_columns, True
@@ -209,4 +209,4 @@ def move_view(put, dest, source, pe, count, group):
                 of = origin + (i // from_columns * from_step + i % from_columns * from_next) * item
                 move_blocks(put, dest, Move(at, of, 0, 0, 1, 1), pe, delta, Workers(0, 1))
 
-    return impl
+    return move_rows

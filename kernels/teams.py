@@ -31,7 +31,7 @@ WORLD = 0  # the handle of TEAM_WORLD, whose members are constants of the proces
 START, STRIDE, SIZE, ME, PES = (TeamRecord.at(field) for field in ("start", "stride", "size", "me", "pes"))
 
 
-class Members(NamedTuple):
+class TeamMembers(NamedTuple):
     """The members of a team: member ``i`` is PE ``start + i * stride``; this PE is member ``me`` of ``size``.
 
     Those of a team without a stride have the numbers of `Layout.alias`, by which kernels reach them.
@@ -51,11 +51,11 @@ def is_team(team):
 
 @compiled
 def members_of(team):
-    """Return the `Members` of a team of this PE; a team does not change while kernels use it."""
+    """Return the `TeamMembers` of a team of this PE; a team does not change while kernels use it."""
     if team == WORLD:
-        return Members(0, 1, pe_count(), this_pe())
+        return TeamMembers(0, 1, pe_count(), this_pe())
     record = team_records() + LINE * team
-    return Members(
+    return TeamMembers(
         load_word(record + START), load_word(record + STRIDE), load_word(record + SIZE), load_word(record + ME)
     )
 

@@ -11,7 +11,7 @@ from ishmem.common.violations import NOT_SYMMETRIC, TILES
 from .collective_calls import ROOT, end_phase, is_member, pack_call
 from .copy import WIDEST, get_steps, put_steps
 from .intrinsics import compiled, rank_in
-from .nodes import after
+from .nodes import place_after
 from .options import CHECK
 from .peers import is_symmetric
 from .rendezvous import NOTHING, Carried, group_broadcast, group_sync, rendezvous
@@ -95,7 +95,7 @@ def exchange_tile(call, group):
             _transfer_rows(0, pe_of(members, call.root), call, rows, 0, group)
         else:
             for step in range(members.size):
-                pe = pe_of(members, after(members.me, step, members.size))
+                pe = pe_of(members, place_after(members.me, step, members.size))
                 _transfer_rows(1, pe, call, rows, members.me * rows, group)
         end_phase(group, call.team)
     return min(status, 0)

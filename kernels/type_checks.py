@@ -25,7 +25,7 @@ def may_wait(routine: str) -> None:
     require(not NO_WAITS, f"{routine} in a kernel: {NO_WAITS}")
 
 
-def site(routine: str, kind: Any) -> None:
+def call_site(routine: str, kind: Any) -> None:
     """Require the argument that ``ishmem.kernels.call_sites`` adds to calls that wait, or none."""
     fine = absent(kind) or (isinstance(kind, types.UniTuple) and kind.count == WORDS)
     require(fine, f"{routine}: too many arguments, the last one is {kind}")

@@ -21,8 +21,8 @@ from . import type_checks
 from .collective_calls import ROOT, call_of, end_phase, flow_of, is_member, pack_call
 from .copy import get_bytes, put_bytes
 from .forms import forms, integers
-from .intrinsics import I64, Code, compiled, device_intrinsic, load_word, rank_in
-from .nodes import after
+from .intrinsics import I64, IntrinsicCode, compiled, device_intrinsic, load_word, rank_in
+from .nodes import place_after
 from .options import CHECK
 from .proxy import complete_before_flag, store_at
 from .rendezvous import NOTHING, Carried, block_step, blocks_at, group_broadcast, group_sync, rendezvous, slots_of
@@ -41,7 +41,7 @@ PRIME = 1099511628211  # of the FNV hash
 # ---- lists of counts and displacements
 
 
-class Blocks(NamedTuple):
+class CountedBlocks(NamedTuple):
     """The blocks of an array: addresses and lengths of the lists of counts and displacements.
 
     Without displacements, ``n_displs`` is `NO_LIST` and the blocks are contiguous.
@@ -55,9 +55,9 @@ class Blocks(NamedTuple):
 
 @device_intrinsic
 def blocks_of(counts, displs):
-    """Return the `Blocks` of a list of counts and a list of displacements; ``displs`` may be None."""
+    """Return the `CountedBlocks` of a list of counts and a list of displacements; ``displs`` may be None."""
 
-    def emit(code: Code, *given):
+    def emit(code: IntrinsicCode, *given):
         fields = []
         for kind, value in zip(code.signature.args, given):
             if type_checks.absent(kind):
@@ -67,7 +67,7 @@ def blocks_of(counts, displs):
                 fields += [code.builder.ptrtoint(array.data, I64), array.nitems]
         return code.tuple_of(fields)
 
-    return types.NamedUniTuple(types.int64, 4, Blocks)(counts, displs), emit
+    return types.NamedUniTuple(types.int64, 4, CountedBlocks)(counts, displs), emit
 
 
 @compiled
@@ -83,7 +83,7 @@ def offset_of(blocks, member, packed):
 
 
 @compiled
-def find(blocks, member):
+def first_element_of(blocks, member):
     """Return the offset in elements of a member's block; sums the counts before it if there are no displacements."""
     offset = 0
     if blocks.n_displs == NO_LIST:
@@ -216,7 +216,7 @@ def exchange_rooted(call, blocks, gathers, group):
 @compiled
 def transfer_own_block(members, call, blocks, gathers, group):
     """Put this PE's block to the root, or get it from the root."""
-    offset, count = find(blocks, members.me) * call.itemsize, count_of(blocks, members.me)
+    offset, count = first_element_of(blocks, members.me) * call.itemsize, count_of(blocks, members.me)
     root, nbytes = pe_of(members, call.root), count * call.itemsize
     if gathers:
         put_bytes(root, call.dest + offset, call.source, nbytes, group)
@@ -252,12 +252,12 @@ def publish_and_meet(call, members, to_blocks, from_blocks):
         fine = alltoallv_arguments_allowed(call, to_blocks, from_blocks, members.size)
     if fine:
         publish_blocks(call.team, members, slots, to_blocks, from_blocks)
-    same = rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing)
-    if CHECK and same:
+    agreed = rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing)
+    if CHECK and agreed:
         # Each PE compares the published counts; the second rendezvous distributes the result.
         fine = counts_match(call.routine, call.team, members, slots, to_blocks, from_blocks)
-        same = rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing)
-    return same
+        agreed = rendezvous(call.team, members, call_id if fine else REFUSED, 0, 0, nothing)
+    return agreed
 
 
 @compiled
@@ -285,9 +285,9 @@ def publish_blocks(team, members, slots, to_blocks, from_blocks):
 def put_blocks(members, slots, call, blocks, group):
     """Put this PE's blocks at the offsets that the members published; skip a block whose count does not match."""
     start, stride, size, me = members
-    to, origin, item, offset = call.dest, call.source, call.itemsize, find(blocks, me)
+    to, origin, item, offset = call.dest, call.source, call.itemsize, first_element_of(blocks, me)
     for step in range(size):  # each PE starts with itself, which spreads the puts over all PEs
-        member = after(me, step, size)
+        member = place_after(me, step, size)
         offset, count = offset_of(blocks, member, offset if member > 0 else 0), count_of(blocks, member)
         published = published_at(call.team, slots, member)
         if load_word(published + EXPECTED) == count:

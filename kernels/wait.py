@@ -65,7 +65,7 @@ def _check(routine: str, ivar: Any, cmp: Any, cmp_value: Any, index: Any) -> Non
 
 
 @compiled
-def await_element(routine, array, cmp, value, index, site):
+def await_element(routine, array, cmp, value, index, call_site):
     """Wait until an element compares so with a value; return it, or 0 if the arguments are not allowed.
 
     Model: tests/models/signal.pml.
@@ -78,7 +78,7 @@ def await_element(routine, array, cmp, value, index, site):
     while not compare(seen, cmp, wanted):
         if must_end_wait():
             break
-        recorded = record_variable_wait(array, index, seen, cmp, wanted, site, recorded)
+        recorded = record_variable_wait(array, index, seen, cmp, wanted, call_site, recorded)
         seen = poll_element(address, array, cmp, wanted)
     if recorded:
         clear_wait_record()
@@ -87,10 +87,10 @@ def await_element(routine, array, cmp, value, index, site):
 
 
 # Model: tests/models/work_group.pml.
-def _wait_until(ivar, cmp, cmp_value, group, index=0, site=None):
+def _wait_until(ivar, cmp, cmp_value, group, index=0, call_site=None):
     group_barrier(group)
     if rank_in(group) == 0:
-        await_element(WAIT_UNTIL, ivar, cmp, cmp_value, index, site)
+        await_element(WAIT_UNTIL, ivar, cmp, cmp_value, index, call_site)
     group_barrier(group)
 
 

@@ -70,7 +70,7 @@ def random_index(size):
     u64 = types.uint64
     golden, first, second = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
-    def impl(size):
+    def draw(size):
         counter = turn_counter()
         calls = atomic_load_word(counter) + 1  # losing an update to another work-item is harmless
         atomic_store_word(counter, calls)
@@ -79,11 +79,11 @@ def random_index(size):
         mixed = (mixed ^ (mixed >> u64(27))) * u64(second)
         return types.int64((mixed ^ (mixed >> u64(31))) >> u64(1)) % size
 
-    return impl
+    return draw
 
 
 @compiled
-def test_all(ivars, indices, cmp, wanted, status, site):
+def test_all(ivars, indices, cmp, wanted, status, call_site):
     """Return whether all variables of a set satisfy the comparison.
 
     Model: tests/models/signal.pml.
@@ -98,7 +98,7 @@ def test_all(ivars, indices, cmp, wanted, status, site):
 
 
 @compiled
-def test_any(ivars, indices, cmp, wanted, status, site):
+def test_any(ivars, indices, cmp, wanted, status, call_site):
     """Return the index of any variable that satisfies the comparison, or -1.
 
     Model: tests/models/signal.pml.
@@ -115,7 +115,7 @@ def test_any(ivars, indices, cmp, wanted, status, site):
 
 
 @compiled
-def test_some(ivars, indices, cmp, wanted, status, site):
+def test_some(ivars, indices, cmp, wanted, status, call_site):
     """Store the indices of all variables that satisfy the comparison in ``indices``; return their number.
 
     Model: tests/models/signal.pml.
@@ -133,7 +133,7 @@ def test_some(ivars, indices, cmp, wanted, status, site):
 
 
 @compiled
-def wait_until_all(ivars, indices, cmp, wanted, status, site):
+def wait_until_all(ivars, indices, cmp, wanted, status, call_site):
     """Wait until all variables of a set satisfy the comparison.
 
     Model: tests/models/signal.pml.
@@ -150,7 +150,7 @@ def wait_until_all(ivars, indices, cmp, wanted, status, site):
                     if must_end_wait():
                         break
                     seen, value = variable(ivars, i), wanted_at(ivars, i, wanted)
-                    recorded = record_variable_wait(ivars, i, seen, cmp, value, site, recorded)
+                    recorded = record_variable_wait(ivars, i, seen, cmp, value, call_site, recorded)
     if recorded:
         clear_wait_record()
     wait_fence()
@@ -161,7 +161,7 @@ def _until(test: Any, nothing: int) -> Any:
     """Make the wait that repeats ``test`` until it does not return ``nothing``; an empty set ends it at once."""
 
     @compiled
-    def wait_until(ivars, indices, cmp, wanted, status, site):
+    def wait_until(ivars, indices, cmp, wanted, status, call_site):
         if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
             return nothing
         result, recorded = test(ivars, indices, cmp, wanted, status, None), False
@@ -172,7 +172,7 @@ def _until(test: Any, nothing: int) -> Any:
                 if spins & SPINS == 0:
                     if must_end_wait():
                         break
-                    recorded = record_set_wait(ivars.size, site, recorded)
+                    recorded = record_set_wait(ivars.size, call_site, recorded)
                 result = test(ivars, indices, cmp, wanted, status, None)
             if recorded:
                 clear_wait_record()
@@ -202,11 +202,11 @@ def _check(
 def _make_body(operation: Any, is_all: bool) -> Any:
     """Make the body of a test or wait: only one work-item runs it, as others could load different values."""
 
-    def body(ivars, indices, cmp, cmp_value, group, status=None, site=None):
+    def body(ivars, indices, cmp, cmp_value, group, status=None, call_site=None):
         group_barrier(group)
         found = False if is_all else 0
         if rank_in(group) == 0:
-            found = operation(ivars, indices, cmp, cmp_value, status, site)
+            found = operation(ivars, indices, cmp, cmp_value, status, call_site)
         found = from_one(group, found)
         group_barrier(group)
         return found
@@ -221,9 +221,9 @@ def _register(name: str, operation: Any, **changes: None) -> None:
     forms(wait_sets, f"{name}_vector", _check, body, cmp_value="cmp_values", **changes)
 
 
-_register("test_all", test_all, site=None)
-_register("test_any", test_any, site=None)
-_register("test_some", test_some, site=None)
+_register("test_all", test_all, call_site=None)
+_register("test_any", test_any, call_site=None)
+_register("test_some", test_some, call_site=None)
 _register("wait_until_all", wait_until_all)
 _register("wait_until_any", _until(test_any, -1))
 _register("wait_until_some", _until(test_some, 0))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from numba.core import types
 
-from .intrinsics import I32, I64, Code, compiled, device_intrinsic, rank_in, size_of
+from .intrinsics import I32, I64, IntrinsicCode, compiled, device_intrinsic, rank_in, size_of
 from .spec_constants import simd_width
 
 ROUGH = 16
@@ -22,7 +22,7 @@ ROUGH = 16
 class Workers(NamedTuple):
     """The work-items that divide work among themselves: this one is number ``rank`` of ``width``.
 
-    Code for one work-item has ``Workers(0, 1)``, of which compilers see that it is constant.
+    Code for one work-item has ``Workers(0, 1)``, which compilers treat as a constant.
     """
 
     rank: int
@@ -39,7 +39,7 @@ def workers_of(group):
 def _quotient(dividend: Any, divisor: Any) -> Any:
     """Return the quotient of two numbers below 2**32: a GPU divides 64-bit numbers in hundreds of instructions."""
 
-    def emit(code: Code, *numbers):
+    def emit(code: IntrinsicCode, *numbers):
         return code.builder.zext(code.builder.udiv(*(code.builder.trunc(each, I32) for each in numbers)), I64)
 
     return types.int64(types.int64, types.int64), emit

@@ -32,7 +32,7 @@ from .spec_constants import xe_cores
 SYNC = number("sync_work_groups")
 LOW_HALF = 0xFFFFFFFF
 
-group_fence, publish, see = map(memory_fence, (GROUP, FLAG, FLAG_SEEN))
+group_fence, publish_fence, seen_fence = map(memory_fence, (GROUP, FLAG, FLAG_SEEN))
 
 
 @device_function
@@ -47,7 +47,7 @@ def groups_of(group):
 
 
 @compiled
-def may_meet(counter, size, groups):
+def groups_fit(counter, size, groups):
     """Return whether a device runs that many work-groups at the same time, and the counter has an element."""
     if groups > xe_cores():
         report(SYNC, GROUPS, -1, 0, groups, 0, xe_cores())
@@ -64,21 +64,21 @@ def is_same_round(seen, before):
     return seen >> 32 == before >> 32
 
 
-look = make_word_poll(is_same_round)
+poll_counter = make_word_poll(is_same_round)
 
 
 @compiled
-def meet_groups(counter, groups, site):
+def await_groups(counter, groups, call_site):
     """Wait, as one work-item of its work-group, for the other work-groups."""
     at, recorded = address_of(counter), False
     before = atomic_add_word(at, 1)
     if (before & LOW_HALF) == groups - 1:
         atomic_add_word(at, (1 << 32) - groups)
         return
-    seen = look(at, before)
+    seen = poll_counter(at, before)
     while is_same_round(seen, before):
-        recorded = record_variable_wait(counter, 0, seen, Cmp.GE, ((before >> 32) + 1) << 32, site, recorded)
-        seen = look(at, before)
+        recorded = record_variable_wait(counter, 0, seen, Cmp.GE, ((before >> 32) + 1) << 32, call_site, recorded)
+        seen = poll_counter(at, before)
     if recorded:
         clear_wait_record()
 
@@ -89,14 +89,14 @@ def _check(routine: str, counter: Any) -> None:
 
 
 # Model: tests/models/work_groups.pml.
-def _sync_work_groups(counter, group, site=None):
+def _sync_work_groups(counter, group, call_site=None):
     groups = groups_of(group)
     group_fence()
     group_barrier(group)
-    if rank_in(group) == 0 and may_meet(address_of(counter), counter.size, groups):
-        publish()
-        meet_groups(counter, groups, site)
-        see()
+    if rank_in(group) == 0 and groups_fit(address_of(counter), counter.size, groups):
+        publish_fence()
+        await_groups(counter, groups, call_site)
+        seen_fence()
     group_barrier(group)
 
 
@@ -119,10 +119,10 @@ def end_launch(ticket, ended, number, step, group):
     The number lives on the device, so that a launch that is recorded in a graph has another one in each replay.
     """
     groups = groups_of(group)
-    publish()
+    publish_fence()
     group_barrier(group)
     if rank_in(group) == 0 and atomic_add_word(ended, 1) == groups - 1:
-        see()
+        seen_fence()
         atomic_store_word(ticket, 0)
         atomic_store_word(ended, 0)
         atomic_store_word(number, load_word(number) + step)

@@ -86,7 +86,7 @@ def parameters(function: Any) -> str:
     plain = [
         each.replace(annotation=inspect.Parameter.empty)
         for each in signature.parameters.values()
-        if not each.name.startswith("_") and each.name != "site"  # which kernels.call_sites adds
+        if not each.name.startswith("_") and each.name != "call_site"  # which kernels.call_sites adds
     ]
     bare = signature.replace(parameters=plain, return_annotation=inspect.Signature.empty)
     return str(bare).replace("ishmem.TEAM", "TEAM")

@@ -53,8 +53,8 @@ ROUTINES = (*routines.ROUTINES, *_IN_GROUPS, *_TOGETHER, *_OF_INFERENCE)
 
 ARGUMENTS = (
     "dest", "source", "pe", "nelems", "index", "dst", "sst", "bsize", "nblocks", "team", "root", "indices", "mask",
-    "ivar", "ivars", "cmp", "cmp_value", "cmp_values", "status", "sig_addr", "signal", "sig_op", "site", "workspace",
-    "group", "counter", *LISTS,
+    "ivar", "ivars", "cmp", "cmp_value", "cmp_values", "status", "sig_addr", "signal", "sig_op", "call_site",
+    "workspace", "group", "counter", *LISTS,
 )  # fmt: skip
 """Names of arguments by the numbers that kernels write into the record."""
 

@@ -127,7 +127,7 @@ def test_only_kernels() -> None:
         ("ishmem.alltoallv(a, b, b[0], b[0], b[:, 0])", "alltoallv: dest_displs is a contiguous device array"),
         ("ishmem.barrier_all(7)", "barrier_all: too many arguments, the last one is"),
         ("ishmem.team_sync(0, (1, 2))", "team_sync: too many arguments, the last one is"),
-        ("ishmem.sync_all(site=7)", "sync_all: too many arguments, the last one is"),
+        ("ishmem.sync_all(call_site=7)", "sync_all: too many arguments, the last one is"),
         ("ishmem.wait_until(a, 1, 1, 0, 5)", "wait_until: too many arguments, the last one is"),
     ):
         assert words in said_by_kernel(text, a, a, dpnp.zeros(1, dtype="int32")), text

@@ -1,4 +1,4 @@
-/* Collectives whose words carry the number of their call: kernels/inference.py.
+/* Collectives whose words carry the number of their call: kernels/communicator.py.
  *
  * In each call a PE writes a slot of every peer and polls its own slots, in any order. A slot has the number of the call
  * and the data in one word, so whoever sees the number has the data. A kernel makes one call, so the accesses of a call

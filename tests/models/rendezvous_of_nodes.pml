@@ -1,7 +1,7 @@
 /* How the members of a team on two nodes enter collective calls in kernels, and use their slots again.
  *
- * put_to_leader: kernels/collective_calls.py; meet_by_nodes, meet_near, announce_near, release_near, exchange,
- * put_carried, exchange_with_nodes: kernels/rendezvous.py; release: kernels/barrier.py; copy_from_slots:
+ * put_to_leader: kernels/collective_calls.py; rendezvous_of_nodes, rendezvous_on_node, write_header_near, release_on_node, exchange,
+ * put_carried_blocks, exchange_with_leader: kernels/rendezvous.py; release: kernels/barrier.py; copy_from_slots:
  * kernels/collectives.py. The last PE is alone on its node; the first PE of a node is its leader. What a leader puts to
  * the other one arrives in the order of the requests. With two nodes there is one step; small_reductions.pml and
  * meeting.pml have the steps of more. All members make CALLS calls, which carry the blocks of all, and compare them.
@@ -36,7 +36,7 @@
 
 inline put_to_leader() { store(BLOCK(leader, me), number) }
 
-inline announce_near()
+inline write_header_near()
 {
     other = 0;
     do
@@ -90,7 +90,7 @@ inline exchange()
     load(DIGEST(me), number)
 }
 
-inline release_near()
+inline release_on_node()
 {
     other = 1;
     do
@@ -133,16 +133,16 @@ active [N] proctype pe()
     :: number < CALLS ->
         number++;
         put_to_leader();
-        announce_near();
+        write_header_near();
 #ifndef NO_WAIT_FOR_NEAR
         await_near();
 #endif
         if
         :: LEADS ->
 #ifdef NO_NETWORK_BEFORE_LINE
-            release_near(); exchange()
+            release_on_node(); exchange()
 #else
-            exchange(); release_near()
+            exchange(); release_on_node()
 #endif
         :: else -> await_release()
         fi;

@@ -1,7 +1,7 @@
 /* How the members of a team on two nodes send each other small blocks in an alltoall of kernels, and use the slots again.
  *
- * put_to_aggregators, exchange_nodes, put_to_partner, copy_from_aggregators: kernels/small_alltoall.py; announce_near,
- * meet_near: kernels/rendezvous.py; disseminate: kernels/barrier.py. The last PE is alone on its node. The first PE
+ * put_to_aggregators, exchange_nodes, put_to_partner, copy_from_aggregators: kernels/small_alltoall.py; write_header_near,
+ * rendezvous_on_node: kernels/rendezvous.py; disseminate: kernels/barrier.py. The last PE is alone on its node. The first PE
  * of a node is the aggregator for its own node; PE 1 is that for the other node. What a PE puts to another node arrives in
  * the order of the requests. All members make CALLS calls, which are not compared. A word of data stands for the blocks of
  * a PE for all members of a node.
@@ -36,7 +36,7 @@ inline put_to_aggregators()
     store(BLOCK(FAR, node, me), number)
 }
 
-inline announce_near()
+inline write_header_near()
 {
     do
     :: other < N && IS_NEAR(other) ->
@@ -140,7 +140,7 @@ active [N] proctype pe()
     :: number < CALLS ->
         number++;
         put_to_aggregators();
-        announce_near();
+        write_header_near();
 #ifndef NO_WAIT_FOR_NEAR
         await_near();
 #endif

@@ -1,7 +1,7 @@
 /* How the nodes of a team combine small blocks in kernels, and use the places for them in again.
  *
- * between, combine_nodes, reduce_small: kernels/reductions_of_nodes.py; put_to_leader, copy_bytes; exchange_with_nodes,
- * release_near: kernels/rendezvous.py; Pairs: ishmem/core/exchange.hpp. There are N nodes. Of two or three nodes the
+ * between, combine_nodes, reduce_small: kernels/reductions_of_nodes.py; put_to_leader, copy_bytes; exchange_with_leader,
+ * release_on_node: kernels/rendezvous.py; Pairs: ishmem/core/exchange.hpp. There are N nodes. Of two or three nodes the
  * first has a leader and one other member; the others have a leader only. What a leader puts to another one arrives in
  * the order of the requests. All members make CALLS calls. A sum is the set of the nodes in it, with the number of the
  * call.
@@ -50,7 +50,7 @@
 #define NODES_OF(one) (BIT(NODE_OF(one)) | (JOINED * 2) * ((one) == 0))
 #define TOTAL (N - 1)               /* from whom leader 0 takes last, where there is OTHER */
 
-inline meet_near()
+inline rendezvous_on_node()
 {
     if
     :: me == OTHER ->
@@ -133,7 +133,7 @@ inline steps()
     fi
 }
 
-inline release_near()
+inline release_on_node()
 {
     if
     :: node == 0 && OTHER < AGENTS ->
@@ -156,7 +156,7 @@ active [AGENTS] proctype pe()
         number++;
         total = node;
         sum = BIT(node);
-        meet_near();
+        rendezvous_on_node();
         if
         :: me == OTHER ->
             await(RELEASE, number);
@@ -164,7 +164,7 @@ active [AGENTS] proctype pe()
             acquire();
 #endif
             total = TOTAL
-        :: else -> steps(); release_near()
+        :: else -> steps(); release_on_node()
         fi;
         load(BLOCK(node, total), SUM(ALL))
     :: else -> break

@@ -21,7 +21,7 @@
 #define COUNTER 0
 #define ONE 16  /* in the upper half */
 
-inline meet_groups()
+inline await_groups()
 {
     atomic { before = NEWEST(COUNTER); update(COUNTER, before + 1) };
     if
@@ -41,7 +41,7 @@ inline sync_work_groups()
 #ifndef NO_RELEASE_OF_FIRST_ITEM
         release();
 #endif
-        meet_groups();
+        await_groups();
 #ifndef NO_ACQUIRE
         acquire()
 #endif

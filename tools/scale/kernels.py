@@ -23,7 +23,7 @@ from ishmem.common.layout import LINE, Layout, NodeList
 from ishmem.kernels import barrier, collective_calls, collectives, nodes as node_tables, rendezvous
 from ishmem.kernels.options import constants_of
 from ishmem.kernels.reductions_of_nodes import reduce_small
-from ishmem.kernels.teams import Members
+from ishmem.kernels.teams import TeamMembers
 from ishmem.runtime.binding import CompileOptions
 from tools.scale.model import (
     BARRIER,
@@ -154,12 +154,12 @@ class Rehearsal:
             "copy_by_proxy": self._put, "put_steps": self._transfer, "await_line": self._await,
             "complete_before_flag": self._complete, "order_before_flag": self._complete, "release": self._release,
             "end_phase": here, "team_records": here, "sync_bytes": here, "group_barrier": here,
-            "meeting_bytes": lambda: 2 * lines, "meeting_lines": lambda: _STEPS - lines,  # the rendezvous is odd
+            "step_bytes": lambda: 2 * lines, "step_lines": lambda: _STEPS - lines,  # the rendezvous is odd
             "sync_lines": lambda: _RELEASE, "slots_of": lambda *_team: _SLOTS,
             "header_at": lambda begin, member: begin + member * rendezvous.PAYLOAD,
             "pe_count": lambda: len(self.on),
             "max_payload": lambda: self.payload, "reachable": self._is_near, "is_member": lambda _call: True,
-            "members_of": lambda _team: Members(0, 1, len(self.on), self.me), "rank_in": here,
+            "members_of": lambda _team: TeamMembers(0, 1, len(self.on), self.me), "rank_in": here,
             "combine_two": here,  # what is computed takes no time
             "size_of": lambda _group: 1, "peer_delta": lambda pe: 0 if pe == self.me else _OTHER,
         }  # fmt: skip
