@@ -30,8 +30,6 @@ from .wire import Census, Kind, Message, MessageError
 
 log = logging.getLogger("ishmem")
 
-REPORT = 3.0
-"""Seconds in which the end of a process is reported: the supervisor first asks the other PEs where they are."""
 RETRY = 0.01
 """Seconds between two attempts to connect."""
 AHEAD = 1 << 12

@@ -17,6 +17,7 @@ from typing import Callable, Union
 
 from ishmem.common import refusals
 from ishmem.common.errors import IshmemError, PeerLost, StateError
+from ishmem.common.job_end import FIRST_CAUSE
 
 from . import hub, wire
 from .wire import Census, Kind, Message, MessageError
@@ -25,7 +26,6 @@ log = logging.getLogger("ishmem")
 
 _VERDICT_TIMEOUT = 5.0  # seconds a PE waits for the hub's decision on a collective that has timed out
 _LONGEST_POLL = 1e6  # seconds; the kernel takes 32 bits of milliseconds
-_CAUSE = 0.5  # seconds that a PE which fails because of another one leaves for the report of that one
 _LOOK = 0.1  # seconds between two calls of what a PE that waits looks at
 
 Part = tuple[bytes, list[int]]
@@ -218,7 +218,7 @@ class Links:
         text = how.encode(errors="replace")[: wire.MAX_PAYLOAD]
         with self._changed:
             if self._has_raised:
-                self._changed.wait_for(lambda: self.failure, _CAUSE)
+                self._changed.wait_for(lambda: self.failure, FIRST_CAUSE)
             self._send(Message(Kind.FAILED, self.pe, status, text))
             self._fail(status)
 

@@ -133,7 +133,7 @@ class Record(_Text):
 
     def how(self) -> str:
         """Describe how the PE ended."""
-        return describe_end(self.code)
+        return processes.describe_end(self.code)
 
 
 class Head(_Text):
@@ -378,16 +378,6 @@ def of_launcher() -> StatusBoard | None:
             return None if any(record.pid == int(name) for record in board) else board
         name = "".join(processes.stat(int(name))[1:2])
     return None
-
-
-def describe_end(code: int) -> str:
-    """Describe the end of a process by its exit status, or minus its signal."""
-    if code >= 0:
-        return f"exited with status {code}"
-    try:
-        return f"was ended by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was ended by signal {-code}"
 
 
 def main(arguments: list[str]) -> int:

@@ -23,10 +23,9 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from ishmem.common import processes, tcp
-from ishmem.common.status_board import describe_end
+from ishmem.common.job_end import MONITOR, REACTING, REPORT, Cause, Ending
 from ishmem.ipc import hub, wire
 from ishmem.ipc.wire import Kind, Message
-from ishmem.launch.job_end import MONITOR, REACTING, Ending
 
 BEAT = 0.2
 """Seconds between two signs of life to another node."""
@@ -80,7 +79,7 @@ class Monitor(hub.Hub):
 
     def __init__(self, config: Config, stdin: BinaryIO) -> None:
         """Listen for the PEs of the node, and for the nodes below; ``stdin`` closes with the first PE of the node."""
-        super().__init__(config.job, len(config.pes), hub.REPORT, config.pes, starts=False)
+        super().__init__(config.job, len(config.pes), REPORT, config.pes, starts=False)
         self._config = config
         self._watched: dict[int, _Pe] = {}
         self._nodes: list[_Node] = []
@@ -188,11 +187,11 @@ class Monitor(hub.Hub):
             self._drop(pe.handle)
         self._drain(number)  # it may have been done before it ended
         pe.ended = True
-        how = f"process {pe.process} " + ("has ended" if code is None else describe_end(code))
+        how = f"process {pe.process} " + ("has ended" if code is None else processes.describe_end(code))
         if pe.done:
             self.ended(number, how)
         else:
-            self._lose_pe(number, how, processes.exit_status(code or 1))
+            self._lose_pe(number, how, Cause.of_end(code or 0)[1])
 
     def _lose_pe(self, pe: int, how: str, status: int) -> None:
         config = self._config
@@ -252,7 +251,7 @@ class Monitor(hub.Hub):
         if not self._loss:
             text = f"node {node.number} ({self._config.hosts[node.number]}) is lost: {how}"
             _print(f"{text}; ending the PEs")
-            self._spread(Message(Kind.LOST, self._config.first[node.number], 1, text.encode()))
+            self._spread(Message(Kind.LOST, self._config.first[node.number], Cause.NODE_LOST.status, text.encode()))
 
     def _tell(self, node: _Node, message: Message) -> None:
         with contextlib.suppress(OSError):  # its end is about to be read
@@ -295,7 +294,7 @@ class Monitor(hub.Hub):
             if 0 < self._config.silence < silence and node.number >= 0 and not node.done:
                 self._lose_node(node, f"no answer for {silence:.1f} s (ISHMEM_NODE_TIMEOUT)")
         for number, pe in self._watched.items():
-            due_signal = pe.ending.take(now)
+            due_signal = pe.ending.pop_due(now)
             if due_signal and not pe.done and not pe.ended:
                 self._signal(number, pe, due_signal)
 
