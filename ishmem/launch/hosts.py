@@ -19,10 +19,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ishmem.common import processes, tcp
+from ishmem.common import processes
 from ishmem.common.job_end import REPORT, Cause, JobEnd, State
+from ishmem.ipc import wire
 from ishmem.ipc.hub import Hub
-from ishmem.ipc.wire import Place as HubPlace
 from ishmem.launch import supervisor
 from ishmem.launch.mpiexec import Mpiexec, Place, command
 from ishmem.launch.options import UsageError, setting
@@ -266,7 +266,7 @@ class MpiexecJob(JobEnd):
 
 def _start_hub(n_pes: int) -> Hub:
     """Start the hub of a job that may go on after a loss; the PEs find it by their environment."""
-    place = HubPlace(tcp.addresses(), 0, setting("ISHMEM_NODE_TIMEOUT", 60.0) or 0.0, os.urandom(16).hex())
+    place = wire.Place(wire.host_addresses(), 0, setting("ISHMEM_NODE_TIMEOUT", 60.0) or 0.0, os.urandom(16).hex())
     hub = Hub(place.name(), n_pes, REPORT)
     os.environ["ISHMEM_HUB"] = hub.job
     return hub

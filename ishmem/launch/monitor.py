@@ -2,7 +2,7 @@
 
 The first PE of each node starts one (``ishmem.runtime.mpi_job``). It is the hub of the node's PEs
 (``ishmem.ipc.hub``). It needs neither MPI nor a PE's interpreter lock, so it notices every end: of a PE by its process,
-of a node by its silence. The monitors are connected by TCP as a tree (``ishmem.common.tcp``), so each has few
+of a node by its silence. The monitors are connected by TCP as a tree (``ishmem.ipc.wire``), so each has few
 connections, and forward what one of them reports: it reaches all nodes in a number of steps that grows with the
 logarithm of the nodes. Their messages are those of the hub (``ishmem.ipc.wire``).
 
@@ -22,7 +22,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from ishmem.common import processes, tcp
+from ishmem.common import processes
 from ishmem.common.job_end import MONITOR, REACTING, REPORT, Cause, Ending
 from ishmem.ipc import hub, wire
 from ishmem.ipc.wire import Kind, Message
@@ -86,8 +86,8 @@ class Monitor(hub.Hub):
         self._loss: Message | None = None
         self._lost_at = self._looked = self._next_beat = time.monotonic()
         self._started = True  # whether the first PE of the node holds our standard input open
-        self._below = tcp.below(config.node, len(config.first))
-        self._tcp = tcp.listen() if self._below else None
+        self._below = wire.below(config.node, len(config.first))
+        self._tcp = wire.listen_tcp() if self._below else None
         self._watch(stdin, self._read_addresses)
         if self._tcp:
             self._watch(self._tcp, self._accept_node)
@@ -98,7 +98,7 @@ class Monitor(hub.Hub):
         if not self._tcp:
             return []
         port = self._tcp.getsockname()[1]
-        return [(host, port) for host in tcp.addresses()]
+        return [(host, port) for host in wire.host_addresses()]
 
     def _read_addresses(self, stdin: Any) -> None:
         """Connect to the monitor of the node above, once the first PE knows where it listens."""
@@ -110,9 +110,9 @@ class Monitor(hub.Hub):
             self._connect(addresses)
 
     def _connect(self, addresses: list[tuple[str, int]]) -> None:
-        node, config = tcp.above(self._config.node), self._config
+        node, config = wire.above(self._config.node), self._config
         try:
-            connection = wire.limit(tcp.connect([host for host, _port in addresses], addresses[0][1]))
+            connection = wire.limit(wire.connect_tcp([host for host, _port in addresses], addresses[0][1]))
             wire.send(connection, wire.hello(config.token, config.node, len(config.first)))
         except OSError as error:
             where = f"the monitor of node {node} ({error})"
