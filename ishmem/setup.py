@@ -404,7 +404,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     except BaseException:
         if board:
             board[member.node.place].state = PeState.FAILED
-        _let_go(this, monitor)
+        _close_failed_init(this, monitor)
         _core.forget_lost()  # PEs that this failed init has marked as lost must not count in the next one
         raise
     waits.begin()
@@ -479,7 +479,7 @@ def _watch(this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: mpi_
         mpi.before_finalize(_finalize_before_mpi)
 
 
-def _let_go(this: job.Job, monitor: mpi_job.MonitorProcess | None) -> None:
+def _close_failed_init(this: job.Job, monitor: mpi_job.MonitorProcess | None) -> None:
     """Close what a failed ``init`` has opened; it is no loss, since every PE raises."""
     if waits := getattr(this, "waits", None):
         waits.close()
@@ -723,7 +723,7 @@ def abandon(how: str = _AFTER_ERROR, status: int = 1) -> None:
 
 
 def _watch_end(board: StatusBoard | None, member: Membership, is_brief: bool) -> None:
-    """Tell the other PEs and ``ishmem run`` when the program fails, whose threads may keep the process for long."""
+    """Report to the other PEs and ``ishmem run`` when the program fails: threads may keep its process for long."""
     global _record, _mpi
     _record, _mpi = board[member.node.place] if board else None, member.mpi
     program_end.watch_exceptions(board, member.pe, is_brief, _give_up)
@@ -737,7 +737,7 @@ def _give_up(how: str, status: int) -> None:
     if _mpi:
         _mpi.end_later(status)
     if job.running():
-        _tell_failure(job.current(), how, status)
+        _leave_after_failure(job.current(), how, status)
 
 
 @functools.cache
@@ -754,8 +754,8 @@ def _end_main_thread(process: int) -> None:
         _give_up(f"exit with status {status}", status)
 
 
-def _tell_failure(this: job.Job, how: str, status: int) -> None:
-    """Let the other PEs count this one as lost; its threads may still use its memory."""
+def _leave_after_failure(this: job.Job, how: str, status: int) -> None:
+    """Leave, so that the other PEs count this one as lost; memory stays mapped, since threads may still use it."""
     this.board[this.node.place].exiting = time.monotonic()
     _report(this, how, status)
     this.board[this.node.place].state = PeState.ABANDONED
@@ -763,7 +763,7 @@ def _tell_failure(this: job.Job, how: str, status: int) -> None:
 
 
 def _report(this: job.Job, how: str, status: int) -> None:
-    """Tell those who watch this PE on several nodes that its program has failed; on one node the board does."""
+    """Report to those who watch this PE on several nodes that its program has failed; on one node the board does."""
     if this.is_watched:
         this.links.fail(how, status)
     elif this.losses.hub and this.network:

@@ -258,7 +258,7 @@ class _Supervisor(JobEnd):
         if any(code for _pe, code in ended):
             # A PE that was killed may take longer to exit than PEs that fail because of it.
             dying = [pid for pid in self._running if _is_dying(pid)]
-            ended += [self._take(pid, os.waitpid(pid, 0)[1]) for pid in dying]
+            ended += [self._remove(pid, os.waitpid(pid, 0)[1]) for pid in dying]
         board = self._job.board
         for pe, code in sorted(ended, key=lambda one: board[one[0]].exiting):
             self._ended(pe, code)
@@ -271,9 +271,9 @@ class _Supervisor(JobEnd):
                 if pid == 0:
                     return
                 if pid in self._running:
-                    yield self._take(pid, result)
+                    yield self._remove(pid, result)
 
-    def _take(self, pid: int, result: int) -> tuple[int, int]:
+    def _remove(self, pid: int, result: int) -> tuple[int, int]:
         pe, process = self._running.pop(pid)
         process.returncode = os.waitstatus_to_exitcode(result)
         return pe, process.returncode
@@ -290,10 +290,10 @@ class _Supervisor(JobEnd):
         board[pe].ended = 1
         if self._hub:
             self._hub.ended(pe, board.how(pe))
-        if said := self.pe_ended(str(pe), code, deserted, bool(self._running), self._use_ishmem()):
+        if line := self.pe_ended(str(pe), code, deserted, bool(self._running), self._use_ishmem()):
             is_address = first and deserted and -code in _BY_ADDRESS and not self.goes_on
             is_unchecked = is_address and "ISHMEM_CHECK" not in self._job.environments[pe]
-            self.report(said, *([_CHECK] if is_unchecked else ()), *places)
+            self.report(line, *([_CHECK] if is_unchecked else ()), *places)
         if first and self.status and code >= 0:  # a signal needs no other cause
             self._cause = cause
         elif pe == self._cause and code > 0:

@@ -64,7 +64,7 @@ def end_job(this: Job, status: int) -> NoReturn:
 
 
 def end_process(status: int) -> NoReturn:
-    """End this process, since another PE ends the job."""
+    """End this process with a status, because another PE ends the job."""
     _stop_observing()
     _flush()
     os._exit(status)

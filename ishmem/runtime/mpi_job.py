@@ -178,7 +178,7 @@ class MonitorProcess:
         self._write(addresses)
 
     def close(self) -> None:
-        """Let it end once all PEs of the node have left."""
+        """Close its standard input, so that it ends once all PEs of the node have left."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()

@@ -375,7 +375,7 @@ class SpanningLinks:
         self.place, self.n_pes, self.lost = near.place, near.n_pes, whole.lost
         self.allgather, self.gather_all = near.allgather, whole.allgather
         self.exit, self.leave, self.awaited, self.fail = whole.exit, whole.leave, whole.awaited, whole.fail
-        self.count_those_left, self.stream = whole.count_those_left, whole.stream
+        self.agree_on_survivors, self.stream = whole.agree_on_survivors, whole.stream
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a callback of the links, or an attribute of this object."""
