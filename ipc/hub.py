@@ -1,7 +1,7 @@
-"""The hub of a job on one node: each PE has one connection to it, so their number grows linearly.
+"""The hub of a job: every PE has one connection to it, so their number grows linearly with that of the PEs.
 
 The hub forwards every part of a collective, every loss and every leave in one total order, and it alone decides whether
-a collective has timed out: all PEs see the same outcome, unless the hub dies. It runs as a thread where the ends of
+a collective has timed out: all PEs get the same result, unless the hub dies. It runs as a thread where the ends of
 processes are noticed, in the supervisor of ``ishmem run`` or in the monitor of a node, which report them to it; in jobs
 without either in the process of the first PE.
 """
@@ -30,8 +30,6 @@ from .wire import Census, Kind, Message, MessageError
 
 log = logging.getLogger("ishmem")
 
-REPORT = 3.0
-"""Seconds in which the end of a process is reported: the supervisor first asks the other PEs where they are."""
 RETRY = 0.01
 """Seconds between two attempts to connect."""
 AHEAD = 1 << 12
@@ -54,7 +52,8 @@ class _Session:
         self.latest = dict.fromkeys(pes, -1)  # the last collective in which each PE has taken part
         self.aborted: set[int] = set()
         self.early: list[tuple[Message, list[int]]] = []  # parts that PEs still have to get which join later
-        self.asked: dict[tuple[int, ...], dict[int, tuple[int, Census]]] = {}  # who of a team is left, by its members
+        # For each team that shrinks, by its members: the number and the census that each member has sent.
+        self.questions: dict[tuple[int, ...], dict[int, tuple[int, Census]]] = {}
 
     @property
     def is_full(self) -> bool:
@@ -72,13 +71,13 @@ class Hub:
     Attributes:
         job: The name of the job; of one on several nodes, with the port.
         status: The exit status with which a PE has ended the job, if one has.
-        on_lost: Called by the thread for each loss, before the PEs are told.
+        on_lost: Called by the thread for each loss, before the message to the PEs.
     """
 
     def __init__(
         self, job: str, n_pes: int, patience: float | None, numbers: Sequence[int] = (), starts: bool = True
     ) -> None:
-        """Listen for the PEs of a job, whose name only they know, and start the thread.
+        """Listen for the PEs of a job, whose name is secret, and start the thread.
 
         Args:
             job: The name of the job.
@@ -139,14 +138,14 @@ class Hub:
         self._thread.join()
 
     def close(self) -> None:
-        """End all connections, so that each PE loses PE 0, and the thread."""
+        """End all connections and the thread; each PE then counts PE 0 as lost."""
         self._closed = True
         with contextlib.suppress(OSError):  # the thread may have seen it already, and ended
             self._wake[1].send(b"x")
         self.wait()
 
     def ended(self, pe: int, how: str) -> None:
-        """Take note that the process of a PE has ended: the PE is lost unless it has left."""
+        """Report that the process of a PE has ended, and how: the PE is lost unless it has left."""
         self._reports.append((pe, how))
         self._wake[1].send(b"x")
 
@@ -168,7 +167,7 @@ class Hub:
             call, connection = key.data
             if connection.fileno() >= 0:  # a call for an earlier event may have closed it
                 call(connection)
-        self._take_reports()
+        self._handle_reports()
         if self._patience is None and self._processes and not self._connections():
             self._closed = True
 
@@ -180,8 +179,8 @@ class Hub:
         """Return the number of connections to PEs, also of earlier sessions."""
         return len(self._selector.get_map()) - len(self._strangers) - (2 if self._listener else 1)
 
-    def _take_reports(self) -> None:
-        """Count PEs as lost whose processes have ended, and those for which the report did not come in time."""
+    def _handle_reports(self) -> None:
+        """Count as lost the PEs whose processes have ended, and those for which no report came in time."""
         while self._reports:
             pe, how = self._reports.pop(0)
             self._ended[pe] = how
@@ -199,10 +198,10 @@ class Hub:
         """Read what a PE has sent, to the end of its connection if that has ended."""
         session = self._session
         while connection := session.peers.get(pe):
-            if not self._take(session, pe, connection):
+            if not self._receive(session, pe, connection):
                 return
 
-    def _take(self, session: _Session, pe: int, connection: socket.socket) -> bool:
+    def _receive(self, session: _Session, pe: int, connection: socket.socket) -> bool:
         """Handle the next message of a PE, or the end of its connection; return whether there was either."""
         try:
             received = wire.receive(connection)
@@ -225,21 +224,21 @@ class Hub:
         sender = message.pe
         if message.kind == Kind.PART:
             try:
-                self._take_part(session, message, fds)
+                self._forward_part(session, message, fds)
             finally:
                 wire.close_fds(fds)
         elif message.kind == Kind.ABORT:
-            self._take_abort(session, message)
+            self._abort_collective(session, message)
         elif message.kind == Kind.LEFT:
             session.left.add(sender)
             self._forward(session, message)  # also to that PE, which may end when it gets it
-            self._count_those_left(session)
+            self._report_survivors(session)
         elif message.kind == Kind.FAILED:
             self._lose(session, sender, message.payload.decode(errors="replace"), message.sequence)
         elif message.kind == Kind.SHRINK:
             census = Census.unpack(message.payload)
-            session.asked.setdefault(census.pes, {})[sender] = message.sequence, census
-            self._count_those_left(session)
+            session.questions.setdefault(census.pes, {})[sender] = message.sequence, census
+            self._report_survivors(session)
         elif message.kind == Kind.EXIT:
             if message.sequence > _LARGEST_STATUS:
                 raise MessageError(f"exit status {message.sequence}")
@@ -248,7 +247,7 @@ class Hub:
         else:
             raise MessageError(f"{message.kind.name} from PE {sender}")
 
-    def _take_part(self, session: _Session, message: Message, fds: list[int]) -> None:
+    def _forward_part(self, session: _Session, message: Message, fds: list[int]) -> None:
         pe, sequence = message.pe, message.sequence
         if sequence <= session.latest[pe]:
             raise MessageError(f"part {sequence} of PE {pe} twice")
@@ -261,8 +260,8 @@ class Hub:
         self._send(session, pe, message._replace(payload=b""))  # the acknowledgement
         self._forward(session, message, fds, but=pe)
 
-    def _take_abort(self, session: _Session, message: Message) -> None:
-        """End a collective with an error on every PE, unless all parts have arrived."""
+    def _abort_collective(self, session: _Session, message: Message) -> None:
+        """End a collective with an error on every PE, unless all PEs have sent their parts."""
         sequence = message.sequence
         _check_ahead(session, sequence, f"an abort of collective {sequence}")
         if sequence > min(session.latest.values()) and sequence not in session.aborted:
@@ -297,34 +296,34 @@ class Hub:
             self.on_lost()
         session.forget_early()
         self._forward(session, Message(Kind.LOST, pe, status, how.encode()), but=pe)
-        self._count_those_left(session)
+        self._report_survivors(session)
 
-    def _count_those_left(self, session: _Session) -> None:
-        """Tell the members of a team that are left who they are, once all of them have asked.
+    def _report_survivors(self, session: _Session) -> None:
+        """Send the survivors of a team their list, for each team of which all survivors have asked.
 
-        All get the same answer, after the losses that it counts and before any other.
+        All get the same list, after the losses that it counts and before any other loss.
 
         Model: tests/models/shrink.pml.
         """
-        for members, asked in list(session.asked.items()):
+        for members, asked in list(session.questions.items()):
             left = tuple(pe for pe in members if pe not in session.lost and pe not in session.left)
             if not all(pe in asked and pe in session.peers for pe in left):
                 continue
-            del session.asked[members]
+            del session.questions[members]
             if not left:
                 continue
-            told = [asked[pe][1] for pe in left]
-            free = functools.reduce(operator.and_, (each.free for each in told), (1 << 64) - 1)
-            heap = told[0].heap if len({each.heap for each in told}) == 1 else 0
-            answer = Census(free, max(each.highest for each in told), heap, left).pack()
+            sent = [asked[pe][1] for pe in left]
+            free = functools.reduce(operator.and_, (each.free for each in sent), (1 << 64) - 1)
+            heap = sent[0].heap if len({each.heap for each in sent}) == 1 else 0
+            survivors = Census(free, max(each.highest for each in sent), heap, left).pack()
             for pe in left:
-                self._send(session, pe, Message(Kind.SHRINK, pe, asked[pe][0], answer))
+                self._send(session, pe, Message(Kind.SHRINK, pe, asked[pe][0], survivors))
 
     # ---- sending
 
     def _forward(self, session: _Session, message: Message, fds: Sequence[int] = (), but: int | None = None) -> None:
         """Send to all connected PEs but one."""
-        for pe in sorted(session.peers, reverse=True):  # PE 0, with which the hub may end, is told last
+        for pe in sorted(session.peers, reverse=True):  # PE 0, with which the hub may end, is the last
             if pe != but:
                 self._send(session, pe, message, fds)
 
@@ -344,7 +343,7 @@ class Hub:
     # ---- connecting
 
     def _listen_again(self) -> None:
-        """Let PEs join again whose ``init`` has failed, or which have all left."""
+        """Listen again, for PEs whose ``init`` has failed or which have all left: they may call ``init`` again."""
         if not self._listener:
             with contextlib.suppress(IshmemError):
                 self._listener = _listen(self.job)
@@ -383,7 +382,7 @@ class Hub:
             wire.close_fds(fds)
 
     def _join(self, pe: int, connection: socket.socket) -> None:
-        """Let a PE join the present session, or begin a new one if it has been in that one."""
+        """Add a PE to the session, or to a new session if it has been in that one."""
         process = wire.peer_process(connection)[0]
         self._drain(pe)
         if self._processes.get(pe, process) != process or pe in self._session.peers:
@@ -397,7 +396,7 @@ class Hub:
     def _welcome(self, session: _Session, pe: int, connection: socket.socket) -> None:
         self._strangers.remove(connection)
         self._selector.modify(
-            connection, selectors.EVENT_READ, (functools.partial(self._take, session, pe), connection)
+            connection, selectors.EVENT_READ, (functools.partial(self._receive, session, pe), connection)
         )
         session.peers[pe] = connection
         session.joined.add(pe)
@@ -458,7 +457,7 @@ def _listen(job: str) -> socket.socket:
 
 
 def start(job: str, n_pes: int, numbers: Sequence[int] = ()) -> Hub:
-    """Return the hub of a job that runs in this process; start it if there is none. It ends with its PEs."""
+    """Return the hub of a job in this process, started if there is none; it ends with the last connection."""
     for hub in list(_alive):
         if hub.job == job:
             if hub.is_running:
@@ -468,12 +467,12 @@ def start(job: str, n_pes: int, numbers: Sequence[int] = ()) -> Hub:
 
 
 def elsewhere() -> None:
-    """Start no hub: the supervisor of the job runs it."""
+    """Start no hub: the supervisor of the job runs one."""
 
 
 @dataclasses.dataclass(frozen=True)
 class OfMonitor:
-    """Starts no hub: the monitor of the node is one, to which a PE connects that is alone on its node, too.
+    """Starts no hub: the monitor of the node is one, also for a PE that is alone on its node.
 
     Attributes:
         wait: Waits until it listens.

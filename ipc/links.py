@@ -13,10 +13,11 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable, Sequence
-from typing import Callable, Union
+from typing import Callable
 
 from ishmem.common import refusals
 from ishmem.common.errors import IshmemError, PeerLost, StateError
+from ishmem.common.job_end import FIRST_CAUSE
 
 from . import hub, wire
 from .wire import Census, Kind, Message, MessageError
@@ -25,11 +26,9 @@ log = logging.getLogger("ishmem")
 
 _VERDICT_TIMEOUT = 5.0  # seconds a PE waits for the hub's decision on a collective that has timed out
 _LONGEST_POLL = 1e6  # seconds; the kernel takes 32 bits of milliseconds
-_CAUSE = 0.5  # seconds that a PE which fails because of another one leaves for the report of that one
 _LOOK = 0.1  # seconds between two calls of what a PE that waits looks at
 
 Part = tuple[bytes, list[int]]
-Outcome = Union[IshmemError, None]
 StartHub = Callable[[], object]
 
 
@@ -39,7 +38,7 @@ class _Round:
     def __init__(self) -> None:
         self.parts: dict[int, Part] = {}
         self.own: Part = (b"", [])
-        self.error: Outcome = None
+        self.error: IshmemError | None = None
 
     def close(self) -> None:
         for _, fds in [*self.parts.values(), self.own]:
@@ -54,7 +53,7 @@ class Links:
         pe, place: Number of this PE, and its place among those that are connected.
         n_pes: How many PEs are connected.
         lost: The PEs lost so far, and how.
-        failure: In a job over MPI, when it has failed, and the exit status that it gets; None while it has not.
+        failure: In a job over MPI that has failed, the time of that and the exit status of the job; else None.
         left: The PEs that have left with ``leave``.
         on_lost: Called with the PE and how it was lost, from the reader thread, when a PE's connection
             ends without ``leave``.
@@ -63,7 +62,7 @@ class Links:
     """
 
     def __init__(self, job: str, place: int, n_pes: int, pes: Sequence[int]) -> None:
-        """Set up without connecting; use ``Links.connect``."""
+        """Set up without a connection; use ``Links.connect``."""
         self.pe, self.place = pes[place], place
         self.n_pes = n_pes
         self.lost: dict[int, str] = {}
@@ -82,11 +81,11 @@ class Links:
         self._sequence = 0
         self._finished = 0  # rounds below this have ended on this PE; parts that arrive for them later are dropped
         self._rounds: dict[int, _Round] = {}
-        self._asked = 0
-        self._answers: dict[int, Census] = {}
+        self._questions = 0
+        self._survivors: dict[int, Census] = {}
         self._hub: socket.socket | None = None
         self._hub_problem = ""
-        self._news: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], None]] = []
         self._wake: tuple[socket.socket, ...] = ()
         self._reader: threading.Thread | None = None
 
@@ -102,7 +101,7 @@ class Links:
         numbers: Sequence[int] = (),
         start_hub: StartHub | None = None,
     ) -> Links:
-        """Connect the PEs of a job; ``job`` is a name that only its PEs know.
+        """Connect the PEs of a job; ``job`` is its name, which is secret.
 
         ``numbers`` are the PE numbers, of which ``pe`` is an index, where the PEs of one node are part of a larger job.
         ``start_hub`` is what the first PE calls to start the hub, where it does not run yet; None: `hub.start`.
@@ -111,7 +110,7 @@ class Links:
 
         Raises:
             ValueError: ``pe`` or ``n_pes`` is out of range.
-            IshmemError: A PE did not connect in time, or has left word why it cannot, or this one was refused.
+            IshmemError: A PE did not connect in time, or has recorded why it cannot, or the hub has refused this one.
             PeerLost: A PE died while the PEs were connecting.
         """
         if not 0 <= pe < n_pes <= wire.MAX_PES:
@@ -151,11 +150,14 @@ class Links:
         deadline = None if timeout is None else time.monotonic() + timeout
         return self._gather(payload, fds, what, timeout, deadline)
 
-    def count_those_left(self, census: Census, report_wait: Callable[[], None]) -> Census:
-        """Return who of the members of a team is left, the same on all of them, with what they have passed combined.
+    def agree_on_survivors(self, census: Census, report_wait: Callable[[], None]) -> Census:
+        """Return the survivors of a team, the same on all of them, with what they have passed combined.
 
-        Collective over those that are left; blocks until all of them have called it. ``report_wait`` is called
-        periodically and may raise.
+        Collective over the survivors; blocks until all of them have called it.
+
+        Args:
+            census: The members of the team, and what this PE passes.
+            report_wait: Called periodically; may raise.
 
         Raises:
             PeerLost: The hub is lost.
@@ -165,19 +167,19 @@ class Links:
             self._check_open()
             if self.n_pes == 1:
                 return census
-            number = self._asked = self._asked + 1
+            number = self._questions = self._questions + 1
             self._send(Message(Kind.SHRINK, self.pe, number, census.pack()))
-            self._wait_for(lambda: number in self._answers or self._closed or not self._hub, None, report_wait)
-            if number not in self._answers:
+            self._wait_for(lambda: number in self._survivors or self._closed or not self._hub, None, report_wait)
+            if number not in self._survivors:
                 self._check_open()
                 raise self._absence_of(self._pes[0])
-            return self._answers.pop(number)
+            return self._survivors.pop(number)
 
     def leave(self, timeout: float | None = None, report_wait: Callable[[], None] | None = None) -> None:
         """Leave the job, so that the other PEs do not count this one as lost.
 
-        Collective; blocks until every other PE has left or is lost, and has been told of this one. ``report_wait`` is
-        called periodically and may raise.
+        Collective; blocks until every other PE has left or is lost, and this PE's own leave has come back from the hub.
+        ``report_wait`` is called periodically and may raise.
 
         Raises:
             IshmemError: PEs have not left in time; the message names them.
@@ -187,12 +189,12 @@ class Links:
             self._check_open()
             self._leaving = True
             self._send(Message(Kind.LEFT, self.pe))
-            if not self._wait_for(lambda: not self._awaited(), timeout, report_wait):
+            if not self._wait_for(lambda: not self._still_to_leave(), timeout, report_wait):
                 raise IshmemError(f"{self.awaited()} did not leave within {timeout:g} s")
 
     def awaited(self) -> str:
-        """Name the PEs that have still to leave."""
-        awaited = self._awaited()
+        """Return the names of the PEs that have still to leave."""
+        awaited = self._still_to_leave()
         return self._name(awaited - {self.pe} or awaited)
 
     def stream(self) -> int:
@@ -200,12 +202,12 @@ class Links:
         return self._hub.fileno() if self._hub and self._hub.family != socket.AF_UNIX else -1
 
     def exit(self, status: int) -> None:
-        """Tell all PEs to end with a status; does not wait for them."""
+        """Send all other PEs the message to end with a status; does not wait for them."""
         with self._changed:
             self._send(Message(Kind.EXIT, self.pe, status))
 
     def report(self, kind: Kind) -> None:
-        """Tell a monitor `WATCH`, `RAISED` or `DONE`."""
+        """Send the monitor of the node `WATCH`, `RAISED` or `DONE`."""
         with self._changed:
             self._has_raised |= kind == Kind.RAISED
             self._send(Message(kind, self.pe))
@@ -218,7 +220,7 @@ class Links:
         text = how.encode(errors="replace")[: wire.MAX_PAYLOAD]
         with self._changed:
             if self._has_raised:
-                self._changed.wait_for(lambda: self.failure, _CAUSE)
+                self._changed.wait_for(lambda: self.failure, FIRST_CAUSE)
             self._send(Message(Kind.FAILED, self.pe, status, text))
             self._fail(status)
 
@@ -310,7 +312,7 @@ class Links:
             current.error = self._absence(self.lost) or self._absence(self.left)
         return current
 
-    def _absence(self, pes: Iterable[int]) -> Outcome:
+    def _absence(self, pes: Iterable[int]) -> IshmemError | None:
         """Return the error for the first of ``pes``, if any: the first PE lost caused the loss of the others."""
         for pe in pes:
             return self._absence_of(pe)
@@ -324,10 +326,10 @@ class Links:
         if self._closed or self._leaving:
             raise StateError(f"PE {self.pe} has left the job or has closed its connections")
 
-    def _awaited(self) -> set[int]:
+    def _still_to_leave(self) -> set[int]:
         """Return the PEs that have still to leave; none without a connection that could report it.
 
-        This PE has left when the hub has told the others, and this PE: the hub may end with its process.
+        This PE is one of them until its own message has come back: the hub may end with its process.
         """
         if self._closed or not self._hub:
             return set()
@@ -341,20 +343,20 @@ class Links:
         ends.register(self._wake[0], select.POLLIN)
         while not self._closed and self._hub:
             ends.poll()
-            while not self._closed and self._hub and self._take(self._hub):
-                self._tell()
+            while not self._closed and self._hub and self._receive(self._hub):
+                self._run_callbacks()
 
-    def _tell(self) -> None:
-        """Call the user's callbacks for the events so far, without holding the lock."""
+    def _run_callbacks(self) -> None:
+        """Call the callbacks for the events so far, without the lock."""
         with self._changed:
-            news, self._news = self._news, []
-        for call in news:
+            callbacks, self._callbacks = self._callbacks, []
+        for call in callbacks:
             try:
                 call()
             except Exception:
                 log.exception("a callback of the PE connections failed")
 
-    def _take(self, connection: socket.socket) -> bool:
+    def _receive(self, connection: socket.socket) -> bool:
         """Handle the next message of the hub, or the end of its connection; return whether there was either."""
         try:
             received = wire.receive(connection)
@@ -388,17 +390,17 @@ class Links:
 
     def _handle(self, message: Message, fds: list[int]) -> None:
         if message.kind == Kind.PART and message.pe in self._pes:
-            self._take_part(message, fds)
+            self._receive_part(message, fds)
         elif message.kind == Kind.ABORT:
-            self._take_abort(message)
+            self._abort_collective(message)
         elif message.kind == Kind.LEFT:
-            self._take_left(message.pe)
+            self._note_left(message.pe)
         elif message.kind == Kind.EXIT:
             self._fail(message.sequence)
             if self.on_exit:
-                self._news.append(functools.partial(self.on_exit, message.sequence))
+                self._callbacks.append(functools.partial(self.on_exit, message.sequence))
         elif message.kind == Kind.SHRINK:
-            self._answers[message.sequence] = Census.unpack(message.payload)
+            self._survivors[message.sequence] = Census.unpack(message.payload)
         elif message.kind == Kind.LOST:
             self._fail(message.sequence)
             self._lose(message.pe, message.payload.decode(errors="replace"))
@@ -409,7 +411,7 @@ class Links:
     def _fail(self, status: int) -> None:
         self.failure = self.failure or (time.monotonic(), status)
 
-    def _take_part(self, message: Message, fds: list[int]) -> None:
+    def _receive_part(self, message: Message, fds: list[int]) -> None:
         pe, sequence = message.pe, message.sequence
         current = None if sequence < self._finished else self._round(sequence)
         if current is None or current.error:
@@ -419,12 +421,12 @@ class Links:
         else:
             current.parts[pe] = (message.payload, fds)
 
-    def _take_abort(self, message: Message) -> None:
+    def _abort_collective(self, message: Message) -> None:
         if message.sequence >= self._finished:
             current = self._round(message.sequence)
             current.error = current.error or IshmemError(message.payload.decode(errors="replace"))
 
-    def _take_left(self, pe: int) -> None:
+    def _note_left(self, pe: int) -> None:
         if pe in self.left or pe in self.lost:
             return
         self.left.add(pe)
@@ -432,7 +434,7 @@ class Links:
             return
         self._fail_incomplete(pe)
         if self.on_left:
-            self._news.append(functools.partial(self.on_left, pe))
+            self._callbacks.append(functools.partial(self.on_left, pe))
 
     def _lose(self, pe: int, how: str) -> None:
         if pe in self.left or pe in self.lost or (pe == self.pe and not self._is_watched):
@@ -440,7 +442,7 @@ class Links:
         self.lost[pe] = how
         self._fail_incomplete(pe)
         if self.on_lost:
-            self._news.append(functools.partial(self.on_lost, pe, how))
+            self._callbacks.append(functools.partial(self.on_lost, pe, how))
 
     def _fail_incomplete(self, absent: int) -> None:
         for current in self._rounds.values():

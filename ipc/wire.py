@@ -1,4 +1,4 @@
-"""The messages among the PEs of a job: format, sending, receiving, and authentication."""
+"""The messages among the PEs of a job, and their connections: format, sending, receiving, authentication, addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ishmem.common import tcp
 from ishmem.common.errors import IshmemError
 from ishmem.common.shared_numbers import MESSAGE_HEADER, MESSAGE_MAGIC, Kind as Kind
 
@@ -26,6 +25,9 @@ MAX_FDS = 64
 MAX_PES = 1 << 16
 SEND_TIMEOUT = 10
 """Seconds after which a PE that does not read its messages counts as lost."""
+
+CONNECT = 3.0
+"""Seconds for a connection by TCP."""
 
 _HEADER = struct.Struct("<" + "".join(MESSAGE_HEADER.values()))
 _HELLO = struct.Struct("<32sI")
@@ -161,7 +163,7 @@ def listen(job: str) -> socket.socket:
     """Return a socket that listens for the PEs of a job; raises ``OSError`` if that is not possible."""
     place = Place.of(job)
     if place:
-        return tcp.listen(place.port)
+        return listen_tcp(place.port)
     listener = new_socket()
     try:
         listener.bind(address(job))
@@ -189,7 +191,7 @@ def connect(job: str) -> socket.socket:
             connection.close()
             raise
         return connection
-    return limit(tcp.connect(place.hosts, place.port), place.silence)
+    return limit(connect_tcp(place.hosts, place.port), place.silence)
 
 
 def address(job: str) -> str:
@@ -321,6 +323,59 @@ def _receive_far(connection: socket.socket) -> tuple[bytes, list[int], int]:
             raise ConnectionError("it ended within a message")
         raise BlockingIOError
     return connection.recv(whole, socket.MSG_DONTWAIT) if data else data, [], 0
+
+
+def above(node: int) -> int:
+    """Return the node to whose monitor that of a node connects; node 0 connects to none.
+
+    The monitors form a tree, in which each has at most three neighbours.
+    """
+    if node == 0:
+        raise ValueError("node 0 has no node above it")
+    return (node - 1) // 2
+
+
+def below(node: int, nodes: int) -> range:
+    """Return the nodes whose monitors connect to that of a node, of ``nodes`` in the job."""
+    return range(2 * node + 1, min(2 * node + 3, nodes))
+
+
+def host_addresses() -> list[str]:
+    """Return the name of this host and its IPv4 addresses, the loopback address last."""
+    import fcntl
+
+    found = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        for _index, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):
+                request = struct.pack("256s", name.encode())
+                found.append(socket.inet_ntoa(fcntl.ioctl(any_socket, 0x8915, request)[20:24]))  # SIOCGIFADDR
+    return [socket.gethostname(), *sorted(found, key=lambda address: address.startswith("127."))]
+
+
+def listen_tcp(port: int = 0) -> socket.socket:
+    """Return a socket that listens on all addresses of this host; 0: at a port that is free."""
+    dual = socket.has_dualstack_ipv6()
+    family = socket.AF_INET6 if dual else socket.AF_INET
+    return socket.create_server(("", port), family=family, dualstack_ipv6=dual, backlog=1024)
+
+
+def connect_tcp(hosts: Iterable[str], port: int) -> socket.socket:
+    """Return a connection to the first of a host's addresses that accepts one.
+
+    Raises:
+        ConnectionError: None does.
+    """
+    problem: OSError | str = "it has no address"
+    for host in hosts:
+        try:
+            found = socket.create_connection((host, port), CONNECT)
+        except OSError as error:
+            problem = error
+            continue
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return found
+    raise ConnectionError(f"{', '.join(hosts)}, port {port}: {problem}")
 
 
 def close_fds(fds: Iterable[int]) -> None:

@@ -488,8 +488,8 @@ def shrink(team: Team = TEAM_WORLD) -> Team:
     with long_waits.patience(this) as report:
         this.losses.await_kernels(report)
         mine = Census(free_handles(), this.highest_sequence, this.losses.heap_digest(), members)
-        census = this.links.count_those_left(mine, report)
-    this.losses.count(census, members)
+        census = this.links.agree_on_survivors(mine, report)
+    this.losses.acknowledge(census, members)
     shape = Shape.of(census.pes)
     handle = take(shape, dict.fromkeys(shape, census.free), "shrink")
     this.set_team(handle, shape, census.highest, TeamConfig())

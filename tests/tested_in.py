@@ -42,7 +42,6 @@ TESTED_IN = {
     "ishmem/common/processes": "job/test_run",
     "ishmem/common/refusals": "job/test_init_finalize",
     "ishmem/common/status_board": "job/test_run",
-    "ishmem/common/tcp": "nodes/test_monitors",
     "ishmem/common/violations": "device/test_runtime_checks",
     "ishmem/common/words": "host/test_host_messages",
     "ishmem/common/*": "tools/test_routines",

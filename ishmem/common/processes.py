@@ -35,6 +35,16 @@ def exit_status(code: int) -> int:
     return code if code >= 0 else 128 - code
 
 
+def describe_end(code: int) -> str:
+    """Describe how a process has ended: with an exit status, or by minus that signal."""
+    if code >= 0:
+        return f"exited with status {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"
+
+
 def check_folder() -> None:
     """Check that the working folder of this process exists.
 

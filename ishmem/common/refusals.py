@@ -1,7 +1,7 @@
-"""The word that a PE leaves for the others of its node when it cannot reach them, in a file that they look for.
+"""The reason why a PE cannot reach the other PEs of its node, in a file that those look for while they wait.
 
-The PEs meet by an abstract socket, which belongs to a network namespace; a file is seen from others too, as long as the
-folder for temporary files is the same.
+The PEs meet by an abstract socket, which belongs to a network namespace. A file is seen from other namespaces too, as
+long as the folder for temporary files is the same.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _HOW = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def record_refusal(job: str, pe: int, n_pes: int, why: str) -> None:
-    """Tell the other PEs of a job why it cannot start; the first word of a job counts.
+    """Write why a job cannot start, for its other PEs; the first reason of a job counts.
 
-    ``job`` is a name that only its PEs know.
+    ``job`` is its name, which is secret.
     """
-    with contextlib.suppress(OSError):  # no folder to write to: the others wait for their time-out
+    with contextlib.suppress(OSError):  # no folder to write to: the others wait until their time-out
         file = os.open(_path(job), _HOW | os.O_CREAT, 0o600)
         try:
             if not _read(file):
@@ -35,7 +35,7 @@ def record_refusal(job: str, pe: int, n_pes: int, why: str) -> None:
 
 
 def raise_if_refused(job: str, pe: int, n_pes: int) -> None:
-    """Raise ``IshmemError`` if a PE has left word; the last PE that finds it removes the file."""
+    """Raise ``IshmemError`` with the reason that a PE has recorded; the last PE that reads it removes the file."""
     try:
         file = os.open(_path(job), _HOW)
     except OSError:

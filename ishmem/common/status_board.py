@@ -29,10 +29,10 @@ from typing import Protocol
 from ishmem.common import callsite, kernel_wait, limits, processes
 
 TELL = signal.SIGRTMAX - 4
-"""Signal that asks a PE to write its traceback; a thread of the PE does, when it gets the interpreter."""
+"""Signal that requests a PE's traceback; a thread of the PE writes it, when it gets the interpreter."""
 
 INSIST = signal.SIGRTMAX - 5
-"""Signal by which the main thread writes it itself, since code that is not Python's holds the interpreter."""
+"""Signal on which the main thread writes it by itself, where compiled code holds the interpreter."""
 
 _PAGE = 4096
 _TRACE = 1 << 16  # bytes for the tracebacks of a PE; unwritten pages occupy no memory
@@ -133,7 +133,7 @@ class Record(_Text):
 
     def how(self) -> str:
         """Describe how the PE ended."""
-        return describe_end(self.code)
+        return processes.describe_end(self.code)
 
 
 class Head(_Text):
@@ -236,7 +236,7 @@ class StatusBoard:
         faulthandler.register(INSIST, file=fd, all_threads=False)
         handlers.insist_on(INSIST, fd, self._trace(pe))
         handlers.answer_on(TELL, pipe)
-        answer = functools.partial(_answer, requests, fd, self._trace(pe))
+        answer = functools.partial(_write_tracebacks, requests, fd, self._trace(pe))
         threading.Thread(target=answer, name="ishmem-answer", daemon=True).start()
         record.text, record.since = text, time.monotonic()
         record.pid, record.trace, record.state = int(os.readlink("/proc/self")), fd, PeState.JOINING
@@ -253,7 +253,7 @@ class StatusBoard:
         return record.text + since
 
     def ask(self, pes: Iterable[int], patience: float = 0.7) -> dict[int, str]:
-        """Ask PEs where they are and return the answers; PEs answer late when kernels hold all cores."""
+        """Return where PEs are, by tracebacks that they write on request; some are late when kernels hold all cores."""
         silent = {pe for pe in pes if self._request(pe)}
         answers: dict[int, str] = {}
         now = time.monotonic()
@@ -271,7 +271,7 @@ class StatusBoard:
         return answers
 
     def table(self, pes: Iterable[int]) -> list[str]:
-        """Describe where PEs are, one line each: from their records, else by asking them."""
+        """Return a line for each PE with where it is: from its record, else from its traceback."""
         pes, now = list(pes), time.monotonic()
         answers = self.ask(pe for pe in pes if not self[pe].ended and self[pe].is_inside)
         return [f"PE {self.numbers[pe]}: {self._line(pe, answers.get(pe), now)}" for pe in pes]
@@ -299,7 +299,7 @@ class StatusBoard:
             fcntl.lockf(self.fd, fcntl.LOCK_UN)
 
     def notice(self, limit: float) -> str:
-        """Return the line that tells where PEs are that have waited for ``limit`` seconds."""
+        """Return the line that is printed once a wait has lasted for ``limit`` seconds: where the PEs are."""
         which = f" of {self.node}" if self.node else ""
         places = "; ".join(self.table(range(self.n_pes)))
         words = f"a wait has lasted for {limit:g} s (ISHMEM_WAIT_NOTICE) and goes on"
@@ -314,16 +314,16 @@ class StatusBoard:
             reason = ""
         still = now - record.beat if record.beat else 0.0
         in_turn = record.in_turn.decode(errors="replace") if kernel or still > 1 else ""
-        told = "".join(f"; {text}" for text in (kernel, reason, in_turn) if text)
+        details = "".join(f"; {text}" for text in (kernel, reason, in_turn) if text)
         if record.since and record.is_inside:
-            return self.where(pe, now) + told + end
+            return self.where(pe, now) + details + end
         if end or not record.is_inside:
             return _WORDS[record.state] + end
         held = f", for {still:.1f} s in a kernel or other compiled code" if still > 1 else ""
-        return f"{answer}{held}{told}" if answer else "does not answer"
+        return f"{answer}{held}{details}" if answer else "does not answer"
 
     def _request(self, pe: int) -> bool:
-        """Remove the last answer of a PE and ask it; return whether it exists."""
+        """Remove the last traceback of a PE and request one; return whether the PE exists."""
         os.pwrite(self.fd, bytes(len(self._dump(pe))), self._trace(pe))
         return self._send(pe, TELL)
 
@@ -351,8 +351,8 @@ class StatusBoard:
         return os.pread(self.fd, _TRACE, self._trace(pe)).rstrip(b"\0")
 
 
-def _answer(requests: int, trace: int, place: int) -> None:
-    """Write where the main thread is, for each request, until the pipe is closed."""
+def _write_tracebacks(requests: int, trace: int, place: int) -> None:
+    """Write the traceback of the main thread for each byte from a pipe, until that is closed."""
     main = threading.main_thread().ident
     while os.read(requests, _PAGE):
         frame = sys._current_frames().get(main) if main else None
@@ -378,16 +378,6 @@ def of_launcher() -> StatusBoard | None:
             return None if any(record.pid == int(name) for record in board) else board
         name = "".join(processes.stat(int(name))[1:2])
     return None
-
-
-def describe_end(code: int) -> str:
-    """Describe the end of a process by its exit status, or minus its signal."""
-    if code >= 0:
-        return f"exited with status {code}"
-    try:
-        return f"was ended by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was ended by signal {-code}"
 
 
 def main(arguments: list[str]) -> int:

@@ -2,6 +2,7 @@
 // after ISHMEM_TIMEOUT. A thread without the interpreter's lock watches; ishmem.common.status_board, a process of its
 // own, prints where the PEs are. Under ishmem run the supervisor does both.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -28,10 +29,13 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds STEP{0.1};
-constexpr Seconds ANSWER{1.0};     // for Python to handle SIGINT
-constexpr Seconds PATIENCE{3.0};   // from the report of a hang to the end, as under ishmem run
-constexpr Seconds LAST{10.0};      // from the report after SIGINT to the end, as under ishmem run
-constexpr int TIMED_OUT = 124, INTERRUPTED = 128 + SIGINT;
+constexpr Seconds ANSWER{1.0};  // for Python to handle SIGINT
+
+// What ends the process: its exit status, and seconds from the report to the end. See ishmem/common/job_end.py.
+struct Cause {
+    int status;
+    double patience;
+};
 
 std::atomic<int> interrupts{0}, answers{0};
 struct sigaction before;
@@ -58,7 +62,8 @@ void on_interrupt(int number, siginfo_t *info, void *context) {
 
 class Watchdog {
   public:
-    Watchdog(std::vector<std::string> command, double limit) : command_(std::move(command)), limit_(limit) {
+    Watchdog(std::vector<std::string> command, double limit, Cause hang, Cause interrupt)
+        : command_(std::move(command)), limit_(limit), hang_(hang), interrupt_(interrupt) {
         beat();
         struct sigaction now;
         sigaction(SIGINT, nullptr, &now);
@@ -113,13 +118,13 @@ class Watchdog {
         if (!sleep(ANSWER, answered) || answered()) return;
         report("interrupted");
         const auto again = [&] { return answered() || interrupts > asked; };
-        if (!sleep(LAST, again) || answered()) return;
-        _exit(INTERRUPTED);
+        if (!sleep(Seconds(interrupt_.patience), again) || answered()) return;
+        _exit(interrupt_.status);
     }
 
     void hang() {
         report(std::to_string(limit_));
-        if (sleep(PATIENCE, [] { return false; })) _exit(TIMED_OUT);
+        if (sleep(Seconds(hang_.patience), [] { return false; })) _exit(hang_.status);
     }
 
     void report(const std::string &why) {
@@ -134,6 +139,7 @@ class Watchdog {
 
     std::vector<std::string> command_;
     double limit_;
+    Cause hang_, interrupt_;
     bool catches_, stopped_ = false;
     std::atomic<Clock::rep> beat_;
     std::mutex mutex_;
@@ -156,8 +162,10 @@ void exit_on(int number) {
 }  // namespace
 
 void bind_watchdog(nb::module_ &m) {
-    m.def("watch", [](std::vector<std::string> command, double limit) {
-        if (!watchdog) watchdog = new Watchdog(std::move(command), limit);
+    using Pair = std::pair<int, double>;
+    m.def("watch", [](std::vector<std::string> command, double limit, Pair hang, Pair interrupt) {
+        const auto cause = [](Pair each) { return Cause{each.first, each.second}; };
+        if (!watchdog) watchdog = new Watchdog(std::move(command), limit, cause(hang), cause(interrupt));
     });
     m.def("unwatch", [] {
         nb::gil_scoped_release release;

@@ -19,12 +19,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ishmem.common import processes, tcp
-from ishmem.common.status_board import describe_end
-from ishmem.ipc.hub import REPORT, Hub
-from ishmem.ipc.wire import Place as HubPlace
+from ishmem.common import processes
+from ishmem.common.job_end import REPORT, Cause, JobEnd, State
+from ishmem.ipc import wire
+from ishmem.ipc.hub import Hub
 from ishmem.launch import supervisor
-from ishmem.launch.job_end import Cause, JobEnd, State
 from ishmem.launch.mpiexec import Mpiexec, Place, command
 from ishmem.launch.options import UsageError, setting
 from ishmem.launch.output import Printer
@@ -115,19 +114,23 @@ def _merged(hosts: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]
     return list(slots.items())
 
 
-class MpiexecJob:
+class MpiexecJob(JobEnd):
     """A job on several nodes, while mpiexec runs it."""
 
-    def __init__(self, launcher: Mpiexec, places: Sequence[Place], prefix: bool, survive: bool = False) -> None:
-        """Prepare the job.
+    def __init__(
+        self, launcher: Mpiexec, places: Sequence[Place], prefix: bool, survive: bool, timeout: float | None
+    ) -> None:
+        """Prepare the job, whose time-out counts from now.
 
         Args:
             launcher: The mpiexec.
             places: The hosts, with their numbers of PEs.
             prefix: Whether lines get the numbers of their PEs.
             survive: Whether the job may go on after a loss, which the hub in this process tells the PEs.
+            timeout: Seconds after which the job is ended.
         """
-        self._launcher, self._places, self._prefix = launcher, places, prefix
+        super().__init__(timeout)
+        self._launcher, self._hosts, self._prefix = launcher, places, prefix
         self._running = dict(enumerate(place.host for place in places for _ in range(place.pes)))
         self._ended_by_mpiexec = 0  # the exit status of the first PE that mpiexec told to end
         self._is_interrupted = self._is_over = False
@@ -136,7 +139,7 @@ class MpiexecJob:
         if self._hub:
             self._hub.on_lost = self._look_for_those_left
 
-    def run(self, program: Sequence[str], sim: int | None, timeout: float | None) -> int:
+    def run(self, program: Sequence[str], sim: int | None) -> int:
         """Run the program to its end and return the exit status.
 
         It is that of the first PE that failed; else that of mpiexec, unless all PEs have ended with 0; 124 after a
@@ -144,16 +147,15 @@ class MpiexecJob:
         """
         guard = [sys.executable, "-m", "ishmem.launch.rank", *(["--sim", str(sim)] if sim else []), "--", *program]
         processes.adopt_orphans()
-        self._end = JobEnd(self._may_go_on, timeout)
         self._process = subprocess.Popen(
-            command(self._launcher, self._places, guard),
+            command(self._launcher, self._hosts, guard),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
             preexec_fn=processes.die_with(os.getpid(), signal.SIGTERM),
         )
-        with supervisor.forwarding(self._forward):
+        with supervisor.forwarding(self._interrupt):
             watcher = threading.Thread(target=self._watch, daemon=True)  # one that is started before takes signals
             watcher.start()
             if not self._print():
@@ -180,61 +182,60 @@ class MpiexecJob:
         if isinstance(found, Line):
             return (b"[%d] " % found.pe if self._prefix else b"") + found.text
         if isinstance(found, Ended):
-            self._take_end(found)
-        elif self._end.state is State.RUNNING and line.strip(b"=\r\n "):
-            _report(line.decode(errors="replace").rstrip(), "mpiexec")
+            self._note_end(found)
+        elif self.state is State.RUNNING and line.strip(b"=\r\n "):
+            self.report(line.decode(errors="replace").rstrip(), who="mpiexec")
         return b""
 
-    def _take_end(self, end: Ended) -> None:
+    def _note_end(self, end: Ended) -> None:
+        """Decide what follows from the end of a PE."""
         with self._changed:
             self._running.pop(end.pe, None)
-            hub = self._hub if self._end.goes_on else None
+            hub = self._hub if self.goes_on else None
             if self._hub:
-                self._hub.ended(end.pe, f"{describe_end(end.code)}, on {end.host}")
+                self._hub.ended(end.pe, f"{processes.describe_end(end.code)}, on {end.host}")
                 self._look_for_those_left()
-            if end.code and end.told and not hub and not self._is_interrupted:
+            if end.code and end.by_mpiexec and not hub and not self._is_interrupted:
                 self._ended_by_mpiexec = self._ended_by_mpiexec or processes.exit_status(end.code)
                 return
             deserted = hub is not None and end.pe not in hub.left
-            if said := self._end.pe_ended(f"{end.pe} on {end.host}", end.code, deserted, bool(self._running)):
-                _report(said)
+            if line := self.pe_ended(f"{end.pe} on {end.host}", end.code, deserted, bool(self._running)):
+                self.report(line)
             self._changed.notify()
 
-    def _may_go_on(self) -> bool:
+    def may_go_on(self) -> bool:
         """Return whether the PEs have agreed that a loss does not end the job: not before the end of ``init``."""
         return self._hub is not None and self._hub.has_begun and self._hub.status is None
 
     def _look_for_those_left(self) -> None:
         """End the job where all PEs have ended, whose guards wait, or are lost: some may be on a node out of reach."""
         with self._changed:
-            if self._are_all_lost() and self._end.state is State.RUNNING:
-                self._end_because(Cause.ALL_LOST, waits=bool(self._running))
+            if self._are_all_lost() and self.state is State.RUNNING:
+                self._end_because(Cause.ALL_LOST, grace=bool(self._running))
 
     def _are_all_lost(self) -> bool:
         return self._hub is not None and self._hub.lost.issuperset(self._running)
 
-    def _end_because(self, cause: Cause, waits: bool = True) -> None:
+    def _end_because(self, cause: Cause, grace: bool = True) -> None:
         with self._changed:
-            self._end.end(cause, waits=waits)
+            self.end(cause, grace=grace)
             self._changed.notify()
 
     def _status(self, code: int) -> int:
-        if self._end.status is not None or self._are_all_lost():
-            return self._end.result()
+        if self.status is not None or self._are_all_lost():
+            return self.result()
         if not self._ended_by_mpiexec and not self._running:
             return 0
         if self._hub and not self._ended_by_mpiexec:
             left = ", ".join(map(str, self._running))
-            _report(f"mpiexec has ended before PE {left}: a job does not survive the end of its daemon on a node")
+            self.report(f"mpiexec has ended before PE {left}: a job does not survive the end of its daemon on a node")
             code = code or 1
         return processes.exit_status(code) or self._ended_by_mpiexec
 
-    def _forward(self, number: int) -> None:
-        _report(f"{signal.Signals(number).name} passed on to the PEs")
+    def _interrupt(self, number: int) -> None:
         with self._changed:
             self._is_interrupted = True
-            self._signal(number)
-            self._end.pass_on(number, time.monotonic())
+            self.forward(number)
             self._changed.notify()
 
     def _watch(self) -> None:
@@ -242,29 +243,30 @@ class MpiexecJob:
         with self._changed:
             while not self._is_over:
                 now = time.monotonic()
-                if self._end.times_out(now):
-                    left = ", ".join(f"{pe} on {host}" for pe, host in self._running.items())
-                    _report(f"timed out after {self._end.timeout:g} s; ending PE {left}")
-                if number := self._end.take(now):
-                    self._signal(number)
-                self._changed.wait(self._end.next and max(self._end.next - now, 0.0))
+                self.act(now)
+                self._changed.wait(self.due_at and max(self.due_at - now, 0.0))
 
-    def _signal(self, number: int) -> None:
+    def names(self) -> str:
+        """Return the numbers of the PEs that run, each with its host."""
+        return ", ".join(f"{pe} on {host}" for pe, host in self._running.items())
+
+    def send(self, number: int) -> None:
+        """Send a signal to mpiexec, which ends the PEs."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(number)
         if number == signal.SIGKILL:  # processes that mpiexec has started may keep our pipes open
             self._process.wait()
             processes.end_children()
 
+    def report(self, *lines: str, who: str = "ishmem run") -> None:
+        """Print lines to the standard error."""
+        with contextlib.suppress(OSError):
+            os.write(2, "".join(f"{who}: {line}\n" for line in lines).encode())
+
 
 def _start_hub(n_pes: int) -> Hub:
     """Start the hub of a job that may go on after a loss; the PEs find it by their environment."""
-    place = HubPlace(tcp.addresses(), 0, setting("ISHMEM_NODE_TIMEOUT", 60.0) or 0.0, os.urandom(16).hex())
+    place = wire.Place(wire.host_addresses(), 0, setting("ISHMEM_NODE_TIMEOUT", 60.0) or 0.0, os.urandom(16).hex())
     hub = Hub(place.name(), n_pes, REPORT)
     os.environ["ISHMEM_HUB"] = hub.job
     return hub
-
-
-def _report(text: str, who: str = "ishmem run") -> None:
-    with contextlib.suppress(OSError):
-        os.write(2, f"{who}: {text}\n".encode())

@@ -1,14 +1,14 @@
 """The monitor of a node: a process that watches the PEs of its node, and the other nodes, in a job over MPI.
 
 The first PE of each node starts one (``ishmem.runtime.mpi_job``). It is the hub of the node's PEs
-(``ishmem.ipc.hub``). It needs neither MPI nor a PE's interpreter lock, so it notices every end: of a PE by its process,
-of a node by its silence. The monitors are connected by TCP as a tree (``ishmem.common.tcp``), so each has few
-connections, and forward what one of them reports: it reaches all nodes in a number of steps that grows with the
-logarithm of the nodes. Their messages are those of the hub (``ishmem.ipc.wire``).
+(``ishmem.ipc.hub``). It needs neither MPI nor a PE's interpreter lock, so it notices every end: that of a PE by its
+process, that of a node by its silence. The monitors are connected by TCP as a tree, so each has few connections, and
+forward what one of them reports: it reaches all nodes in a number of steps that grows with the logarithm of the nodes.
+Their messages are those of the hub (``ishmem.ipc.wire``).
 
-The first loss ends the job, so the tree need not be mended: each part into which lost nodes divide it has a neighbour
-of a lost node, which notices. Each monitor tells its PEs, whose waits raise `PeerLost`, and ends those that do not
-react: a PE in a kernel holds its interpreter's lock.
+The first loss ends the job, so the tree need not be repaired: each part into which lost nodes divide it has a neighbour
+of a lost node, which notices. Each monitor sends the loss to its PEs, whose waits raise `PeerLost`, and ends those that
+do not end by themselves: a PE in a kernel holds its interpreter's lock.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from ishmem.common import processes, tcp
-from ishmem.common.status_board import describe_end
+from ishmem.common import processes
+from ishmem.common.job_end import MONITOR, REACTING, REPORT, Cause, Ending
 from ishmem.ipc import hub, wire
 from ishmem.ipc.wire import Kind, Message
-from ishmem.launch.job_end import MONITOR, REACTING, Ending
 
 BEAT = 0.2
 """Seconds between two signs of life to another node."""
@@ -60,9 +59,9 @@ class Config:
 @dataclass
 class _Pe:
     process: int
-    handle: BinaryIO | None  # of the process, readable once it has ended
+    handle: BinaryIO | None  # descriptor of the process, readable once it has ended
     done: bool = False
-    reacts: bool = False  # has raised an error, so it ends by itself
+    has_raised: bool = False  # so it ends by itself
     ended: bool = False
     ending: Ending = field(default_factory=Ending)
 
@@ -70,7 +69,7 @@ class _Pe:
 @dataclass
 class _Node:
     connection: socket.socket
-    heard: float
+    last_message: float
     number: int = -1
     done: bool = False
 
@@ -80,29 +79,29 @@ class Monitor(hub.Hub):
 
     def __init__(self, config: Config, stdin: BinaryIO) -> None:
         """Listen for the PEs of the node, and for the nodes below; ``stdin`` closes with the first PE of the node."""
-        super().__init__(config.job, len(config.pes), hub.REPORT, config.pes, starts=False)
+        super().__init__(config.job, len(config.pes), REPORT, config.pes, starts=False)
         self._config = config
         self._watched: dict[int, _Pe] = {}
         self._nodes: list[_Node] = []
         self._loss: Message | None = None
         self._lost_at = self._looked = self._next_beat = time.monotonic()
         self._started = True  # whether the first PE of the node holds our standard input open
-        self._below = tcp.below(config.node, len(config.first))
-        self._tcp = tcp.listen() if self._below else None
+        self._below = wire.below(config.node, len(config.first))
+        self._tcp = wire.listen_tcp() if self._below else None
         self._watch(stdin, self._read_addresses)
         if self._tcp:
             self._watch(self._tcp, self._accept_node)
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Where the monitors of other nodes may reach this one: by name, then by number."""
+        """Host and port at which the monitors of other nodes reach this one: by name, then by address."""
         if not self._tcp:
             return []
         port = self._tcp.getsockname()[1]
-        return [(host, port) for host in tcp.addresses()]
+        return [(host, port) for host in wire.host_addresses()]
 
     def _read_addresses(self, stdin: Any) -> None:
-        """Connect to the monitor of the node above, once the first PE knows where it listens."""
+        """Connect to the monitor of the node above, whose addresses the first PE has written."""
         line = stdin.readline()
         if not line:
             self._started = False
@@ -111,9 +110,9 @@ class Monitor(hub.Hub):
             self._connect(addresses)
 
     def _connect(self, addresses: list[tuple[str, int]]) -> None:
-        node, config = tcp.above(self._config.node), self._config
+        node, config = wire.above(self._config.node), self._config
         try:
-            connection = wire.limit(tcp.connect([host for host, _port in addresses], addresses[0][1]))
+            connection = wire.limit(wire.connect_tcp([host for host, _port in addresses], addresses[0][1]))
             wire.send(connection, wire.hello(config.token, config.node, len(config.first)))
         except OSError as error:
             where = f"the monitor of node {node} ({error})"
@@ -123,11 +122,11 @@ class Monitor(hub.Hub):
 
     def _step(self) -> None:
         super()._step()
-        self._look()
+        self._check()
         if self._is_over() and not self._closed:
             self._closed = True
             if not self._loss:
-                self._tell_nodes(Message(Kind.DONE, self._config.node))
+                self._send_to_nodes(Message(Kind.DONE, self._config.node))
 
     def _next(self) -> float | None:
         return min(super()._next() or self._next_beat, self._next_beat)
@@ -149,14 +148,14 @@ class Monitor(hub.Hub):
         elif pe and message.kind == Kind.DONE:
             pe.done = True
         elif pe and message.kind == Kind.RAISED:
-            self._leave_time(pe)
+            self._give_time(pe)
         elif pe and message.kind == Kind.FAILED:
-            self._leave_time(pe)
+            self._give_time(pe)
             self._lose_pe(number, message.payload.decode(errors="replace"), message.sequence)
         else:
             super()._handle(session, message, fds)
             if message.kind == Kind.EXIT:
-                self._spread(message)
+                self._announce(message)
 
     def _watch_pe(self, number: int) -> None:
         process = self._processes[number]
@@ -169,10 +168,10 @@ class Monitor(hub.Hub):
             self._send(self._session, number, self._loss)
             self._begin_end(pe)
 
-    def _leave_time(self, pe: _Pe) -> None:
-        """Leave a PE that has raised an error time to end by itself."""
-        if not pe.reacts:
-            pe.reacts = True
+    def _give_time(self, pe: _Pe) -> None:
+        """Give a PE that has raised an error more time to end by itself."""
+        if not pe.has_raised:
+            pe.has_raised = True
             self._begin_end(pe)
 
     def _end(self, session: Any, pe: int) -> None:
@@ -182,17 +181,17 @@ class Monitor(hub.Hub):
             self._end_pe(pe, watched)
 
     def _end_pe(self, number: int, pe: _Pe) -> None:
-        """Take note that a PE's process has ended."""
+        """Handle the end of a PE's process: the PE is lost unless it has reported `DONE`."""
         code = _exit_code(pe.process)
         if pe.handle:
             self._drop(pe.handle)
         self._drain(number)  # it may have been done before it ended
         pe.ended = True
-        how = f"process {pe.process} " + ("has ended" if code is None else describe_end(code))
+        how = f"process {pe.process} " + ("has ended" if code is None else processes.describe_end(code))
         if pe.done:
             self.ended(number, how)
         else:
-            self._lose_pe(number, how, processes.exit_status(code or 1))
+            self._lose_pe(number, how, Cause.of_end(code or 0)[1])
 
     def _lose_pe(self, pe: int, how: str, status: int) -> None:
         config = self._config
@@ -201,7 +200,7 @@ class Monitor(hub.Hub):
         self._lose(self._session, pe, how + where, status)
         if not self._loss:
             _print(f"PE {pe}{where} is lost: {how}; ending the other PEs")
-        self._spread(Message(Kind.LOST, pe, status, (how + where).encode()))
+        self._announce(Message(Kind.LOST, pe, status, (how + where).encode()))
 
     # ---- the other nodes
 
@@ -215,87 +214,87 @@ class Monitor(hub.Hub):
     def _add_node(self, connection: socket.socket, number: int = -1) -> None:
         node = _Node(connection, time.monotonic(), number)
         self._nodes.append(node)
-        self._watch(connection, lambda _connection: self._hear_node(node))
+        self._watch(connection, lambda _connection: self._receive_from_node(node))
         if self._loss and number >= 0:
-            self._tell(node, self._loss)
+            self._send_to(node, self._loss)
 
     def _drop_node(self, node: _Node) -> None:
         self._nodes.remove(node)
         self._drop(node.connection)
 
-    def _hear_node(self, node: _Node) -> None:
+    def _receive_from_node(self, node: _Node) -> None:
         try:
             received = wire.receive(node.connection)
             if received and node.number < 0:
                 config = self._config
                 node.number = wire.check_hello(received[0], config.token, len(config.first), self._below)
                 if self._loss:
-                    self._tell(node, self._loss)
+                    self._send_to(node, self._loss)
         except BlockingIOError:
             return
         except (OSError, wire.MessageError):
             received = None
         if received:
-            self._obey_node(node, received[0])
+            self._handle_from_node(node, received[0])
             return
         self._drop_node(node)
         if node.number >= 0 and not node.done:
             self._lose_node(node, "its monitor has ended")
 
-    def _obey_node(self, node: _Node, message: Message) -> None:
-        node.heard = time.monotonic()
+    def _handle_from_node(self, node: _Node, message: Message) -> None:
+        node.last_message = time.monotonic()
         node.done |= message.kind == Kind.DONE
         if message.kind in (Kind.LOST, Kind.EXIT):
-            self._spread(message)
+            self._announce(message)
 
     def _lose_node(self, node: _Node, how: str) -> None:
         if not self._loss:
             text = f"node {node.number} ({self._config.hosts[node.number]}) is lost: {how}"
             _print(f"{text}; ending the PEs")
-            self._spread(Message(Kind.LOST, self._config.first[node.number], 1, text.encode()))
+            self._announce(Message(Kind.LOST, self._config.first[node.number], Cause.NODE_LOST.status, text.encode()))
 
-    def _tell(self, node: _Node, message: Message) -> None:
+    def _send_to(self, node: _Node, message: Message) -> None:
         with contextlib.suppress(OSError):  # its end is about to be read
             wire.send(node.connection, message)
 
-    def _tell_nodes(self, message: Message) -> None:
+    def _send_to_nodes(self, message: Message) -> None:
         for node in self._nodes:
             if node.number >= 0 and not node.done:
-                self._tell(node, message)
+                self._send_to(node, message)
 
     # ---- the end of the job
 
-    def _spread(self, loss: Message) -> None:
-        """Tell the PEs of this node and the other nodes about the first loss, or the first ``global_exit``."""
+    def _announce(self, loss: Message) -> None:
+        """Send the first loss, or the first ``global_exit``, to the PEs of this node and to the other nodes."""
         if self._loss:
             return
         self._loss, self._lost_at = loss, time.monotonic()
-        self._tell_nodes(loss)
+        self._send_to_nodes(loss)
         self._forward(self._session, loss, but=loss.pe if loss.kind == Kind.EXIT else None)
         for pe in self._watched.values():
             self._begin_end(pe)
 
     def _begin_end(self, pe: _Pe) -> None:
-        """Let a PE get the signals of a job that has failed, if this one has."""
+        """Schedule the signals that a PE gets, if the job has failed."""
         if self._loss:
-            pe.ending.begin(self._lost_at + (REACTING if pe.reacts else MONITOR.failing), MONITOR)
+            pe.ending.begin(self._lost_at + (REACTING if pe.has_raised else MONITOR.failing), MONITOR)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         """Send heartbeats, detect nodes without any, and end PEs that do not end by themselves."""
         now = time.monotonic()
         late, self._looked = now - self._looked > 4 * BEAT, now
         # A message of another node wakes this one, so an answer to each would keep both busy.
         if now >= self._next_beat:
             self._next_beat = now + BEAT
-            self._tell_nodes(Message(Kind.ALIVE, self._config.node))
+            self._send_to_nodes(Message(Kind.ALIVE, self._config.node))
         for node in self._nodes:
             if late:  # this process itself did not run: the others may have sent in the meantime
-                node.heard = now
-            silence = now - node.heard
+                node.last_message = now
+            silence = now - node.last_message
             if 0 < self._config.silence < silence and node.number >= 0 and not node.done:
                 self._lose_node(node, f"no answer for {silence:.1f} s (ISHMEM_NODE_TIMEOUT)")
         for number, pe in self._watched.items():
-            due_signal = pe.ending.take(now)
+            due_signal = pe.ending.pop_due(now)
             if due_signal and not pe.done and not pe.ended:
                 self._signal(number, pe, due_signal)
 
@@ -319,7 +318,7 @@ def _print(text: str) -> None:
 
 
 def main() -> None:
-    """Read the configuration, say where this monitor listens, and watch."""
+    """Read the configuration from the standard input, print where this monitor listens, and watch."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)  # it ends with its PEs
     stdin = os.fdopen(0, "rb", buffering=0)

@@ -22,14 +22,12 @@ from typing import NamedTuple, NoReturn
 
 from ishmem.common import processes
 from ishmem.common.errors import IshmemError
+from ishmem.common.job_end import FAILED_PROGRAM
 from ishmem.environment.launcher import Launched, launched
 from ishmem.environment.mpi_library import transport_default
 from ishmem.launch import devices, supervisor
 from ishmem.launch.options import UsageError
 from ishmem.launch.output import Printer
-
-LINGER = 5.0
-"""Seconds that children of a PE may live on after it."""
 
 _READABLE = 0.2  # seconds for other processes of the node to read how a program has failed, before it is collected
 _MARK = b"\x1e"
@@ -63,13 +61,13 @@ class Ended(NamedTuple):
 
     Attributes:
         code: Its exit status, or minus the signal.
-        told: Whether mpiexec had told the guard to end before.
+        by_mpiexec: Whether mpiexec has ended it, by a signal to the guard.
         host: The node that it ran on.
     """
 
     pe: int
     code: int
-    told: bool
+    by_mpiexec: bool
     host: str
 
 
@@ -80,7 +78,7 @@ def line_mark(pe: int) -> bytes:
 
 def end_mark(end: Ended) -> bytes:
     """Return the line by which a guard reports the end of its PE."""
-    return _MARK + f"{end.pe}={end.code}{'!' * end.told}@{end.host}\n".encode()
+    return _MARK + f"{end.pe}={end.code}{'!' * end.by_mpiexec}@{end.host}\n".encode()
 
 
 def parse(line: bytes) -> Line | Ended | None:
@@ -136,7 +134,7 @@ class _Guard:
         if printed:
             _write(end_mark(Ended(self._pe, code, self._has_forwarded, socket.gethostname())))
             # The node's monitor may be a child of this PE: it ends with the node's last PE.
-            threading.Timer(LINGER, processes.end_children).start()
+            threading.Timer(FAILED_PROGRAM, processes.end_children).start()
             printer.run()
             if self._goes_on:
                 self._over.wait()  # where the first guard ends, mpiexec ends the others

@@ -109,8 +109,8 @@ def _on_hosts(options: argparse.Namespace, program: list[str]) -> int:
     places = hosts.places(options.n, options.ppn, listed)
     mpiexec.require_mpi4py()
     launcher = mpiexec.find(os.environ.get("ISHMEM_MPIEXEC"))
-    job = hosts.MpiexecJob(launcher, places, not options.no_prefix, options.survive)
-    return job.run(program, options.sim, options.timeout)
+    job = hosts.MpiexecJob(launcher, places, not options.no_prefix, options.survive, options.timeout)
+    return job.run(program, options.sim)
 
 
 def _allow_open_files() -> None:

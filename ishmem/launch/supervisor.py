@@ -20,12 +20,12 @@ from typing import Callable, NoReturn
 
 from ishmem.common import processes
 from ishmem.common.errors import IshmemError
+from ishmem.common.job_end import FAILED_PROGRAM, REPORT, Cause, JobEnd, State
 from ishmem.common.limits import advice, doing
 from ishmem.common.processes import adopt_orphans, end_children, exit_status
 from ishmem.common.status_board import PeState, StatusBoard
-from ishmem.ipc.hub import REPORT, Hub
+from ishmem.ipc.hub import Hub
 from ishmem.launch import preload
-from ishmem.launch.job_end import SUPERVISOR, Cause, JobEnd, State
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1
@@ -137,14 +137,14 @@ def _serve(job: JobSpec, parent: int, mask: set[int | signal.Signals]) -> NoRetu
     os._exit(status)
 
 
-class _Supervisor:
+class _Supervisor(JobEnd):
     def __init__(self, job: JobSpec, mask: set[int | signal.Signals]) -> None:
+        super().__init__(job.timeout)
         self._job = job
         self._mask = mask
         self._pid = os.getpid()
         self._running: dict[int, tuple[int, subprocess.Popen[bytes] | preload.Forked]] = {}
         self._cause: int | None = None
-        self._end = JobEnd(lambda: bool(job.board.head.goes_on), job.timeout)
         self._hub: Hub | None = None
         self._look_at = time.monotonic()
 
@@ -156,30 +156,30 @@ class _Supervisor:
             for pe in range(len(self._job.environments)):
                 self._start(pe)
         except (ImportError, IshmemError) as error:
-            self._report(f"--preload: {error}")
-            self._end.end(Cause.NOT_STARTED)
+            self.report(f"--preload: {error}")
+            self.end(Cause.NOT_STARTED)
         except OSError as error:
-            self._report(f"cannot start {self._job.command[0]}: {error.strerror}{advice(error)}")
-            self._end.end(Cause.NOT_STARTED)
+            self.report(f"cannot start {self._job.command[0]}: {error.strerror}{advice(error)}")
+            self.end(Cause.NOT_STARTED)
         for end in itertools.chain(*self._job.outputs):
             os.close(end)
         self._start_hub()
         while self._running:
             self._step()
-        return self._end.result()
+        return self.result()
 
     def _start_hub(self) -> None:
         """Start the hub of the PEs, once they are forked: its thread would be missing in a fork."""
         board = self._job.board
-        if board.n_pes == 1 or self._end.status is not None:
+        if board.n_pes == 1 or self.status is not None:
             return
         try:
             name = self._job.environments[0]["ISHMEM_JOB"]
             self._hub = hub = Hub(name, board.n_pes, REPORT)
             hub.on_lost = lambda: setattr(board.head, "losses", len(hub.lost))
         except (RuntimeError, OSError) as error:  # the first also where a thread cannot start
-            self._report(f"cannot start the hub of the PEs: {error}{advice(error)}")
-            self._end.end(Cause.NOT_STARTED)
+            self.report(f"cannot start the hub of the PEs: {error}{advice(error)}")
+            self.end(Cause.NOT_STARTED)
 
     def _start(self, pe: int) -> None:
         job, (out, err) = self._job, self._job.outputs[pe] if self._job.outputs else (1, 2)
@@ -207,37 +207,28 @@ class _Supervisor:
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
     def _step(self) -> None:
-        patience = min(self._end.next or self._look_at, self._look_at) - time.monotonic()
+        patience = min(self.due_at or self._look_at, self._look_at) - time.monotonic()
         got = signal.sigtimedwait(_SIGNALS, max(patience, 0.0))
         if got is None or not got.si_signo:  # 0: seen when a profiler samples this process
-            self._check_deadlines()
+            now = time.monotonic()
+            self.act(now)
+            if now >= self._look_at:
+                self._look_for_failures()
+                self._look_for_kernels(now)
         elif got.si_signo == signal.SIGCHLD:
             self._reap()
         elif got.si_signo == STOP:
-            self._end.end(Cause.UNREAD)
+            self.end(Cause.UNREAD)
         else:
-            self._forward(signal.Signals(got.si_signo))
-
-    def _check_deadlines(self) -> None:
-        now = time.monotonic()
-        if number := self._end.take(now):
-            if self._end.has_waited and number == signal.SIGTERM:
-                self._report(f"not ended within {SUPERVISOR.failing:g} s: PE {self._names()}; ending it")
-            self._send(number)
-        if self._end.times_out(now):
-            self._report(f"timed out after {self._job.timeout:g} s; ending PE {self._names()}")
-            self._report(*self._places())
-        if now >= self._look_at:
-            self._look_for_failures()
-            self._look_for_kernels(now)
+            self.forward(got.si_signo)
 
     def _look_for_failures(self) -> None:
         """Begin to end the job once a program has failed, whose process may stay: threads and exit handlers keep it."""
         times = [self._job.board[pe].gave_up for pe, _ in self._running.values() if self._job.board[pe].gave_up]
-        if self._end.goes_on:
-            self._kill_failed(time.monotonic() - SUPERVISOR.failing - SUPERVISOR.ending)
-        elif times and self._end.state is State.RUNNING:
-            self._end.end(Cause.RAISED, since=min(times))
+        if self.goes_on:
+            self._kill_failed(time.monotonic() - FAILED_PROGRAM)
+        elif times and self.state is State.RUNNING:
+            self.end(Cause.RAISED, since=min(times))
 
     def _kill_failed(self, before: float) -> None:
         """Kill the PEs whose programs have failed before a time, where the job goes on."""
@@ -252,14 +243,14 @@ class _Supervisor:
         self._look_at = now + min([_LOOK, *(each / 4 for each in (limit, notice) if each)])
         beats = [board[pe].beat for pe, _ in self._running.values() if board[pe].beat]
         oldest = min(beats, default=now)
-        if self._end.status is not None or board.head.hang:
+        if self.status is not None or board.head.hang:
             return
         if limit and oldest < now - limit:
             board.announce(limit)
-            self._report(*board.head.text.splitlines())
-            self._end.end(Cause.HANG)
+            self.report(*board.head.text.splitlines())
+            self.end(Cause.HANG)
         elif notice and oldest < now - notice and board.claim_notice(oldest, now):
-            self._report(board.notice(notice).removeprefix("ishmem: "))
+            self.report(board.notice(notice).removeprefix("ishmem: "))
 
     def _reap(self) -> None:
         """Collect children that have ended, orphans of the PEs included."""
@@ -267,7 +258,7 @@ class _Supervisor:
         if any(code for _pe, code in ended):
             # A PE that was killed may take longer to exit than PEs that fail because of it.
             dying = [pid for pid in self._running if _is_dying(pid)]
-            ended += [self._take(pid, os.waitpid(pid, 0)[1]) for pid in dying]
+            ended += [self._remove(pid, os.waitpid(pid, 0)[1]) for pid in dying]
         board = self._job.board
         for pe, code in sorted(ended, key=lambda one: board[one[0]].exiting):
             self._ended(pe, code)
@@ -280,33 +271,33 @@ class _Supervisor:
                 if pid == 0:
                     return
                 if pid in self._running:
-                    yield self._take(pid, result)
+                    yield self._remove(pid, result)
 
-    def _take(self, pid: int, result: int) -> tuple[int, int]:
+    def _remove(self, pid: int, result: int) -> tuple[int, int]:
         pe, process = self._running.pop(pid)
         process.returncode = os.waitstatus_to_exitcode(result)
         return pe, process.returncode
 
     def _ended(self, pe: int, code: int) -> None:
-        board, end, first = self._job.board, self._end, self._end.status is None
-        if -code in end.sent and board[pe].gave_up:
+        board, first = self._job.board, self.status is None
+        if -code in self.sent and board[pe].gave_up:
             code = board[pe].status
         cause = self._find_cause(pe)  # before the other PEs learn of it and fail too
         deserted = bool(board[pe].is_inside and not board.head.closing)
         board[pe].code = code
-        is_silent = end.sent or end.goes_on or board.head.hang or board.head.closing
-        places = self._places() if first and (code or deserted) and not is_silent else []
+        is_silent = self.sent or self.goes_on or board.head.hang or board.head.closing
+        places = self.places() if first and (code or deserted) and not is_silent else []
         board[pe].ended = 1
         if self._hub:
             self._hub.ended(pe, board.how(pe))
-        if said := end.pe_ended(str(pe), code, deserted, bool(self._running), self._use_ishmem()):
-            is_address = first and deserted and -code in _BY_ADDRESS and not end.goes_on
+        if line := self.pe_ended(str(pe), code, deserted, bool(self._running), self._use_ishmem()):
+            is_address = first and deserted and -code in _BY_ADDRESS and not self.goes_on
             is_unchecked = is_address and "ISHMEM_CHECK" not in self._job.environments[pe]
-            self._report(said, *([_CHECK] if is_unchecked else ()), *places)
-        if first and end.status and code >= 0:  # a signal needs no other cause
+            self.report(line, *([_CHECK] if is_unchecked else ()), *places)
+        if first and self.status and code >= 0:  # a signal needs no other cause
             self._cause = cause
         elif pe == self._cause and code > 0:
-            end.status = code
+            self.status = code
 
     def _find_cause(self, failed: int) -> int | None:
         """Return a PE whose program ended before another PE failed: its status will show whether it is the cause."""
@@ -318,29 +309,29 @@ class _Supervisor:
     def _use_ishmem(self) -> bool:
         return any(self._job.board[pe].state != PeState.ABSENT for pe, _ in self._running.values())
 
-    def _places(self) -> list[str]:
-        """Describe where the PEs are, if any of them is in the job."""
+    def places(self) -> list[str]:
+        """Return a line for each PE with where it is, if any of them is in the job."""
         board = self._job.board
         if not any(record.is_inside for record in board):
             return []
         return [f"  {line}" for line in board.table(range(board.n_pes))]
 
-    def _names(self) -> str:
+    def may_go_on(self) -> bool:
+        """Return whether the PEs have agreed that a loss does not end the job."""
+        return bool(self._job.board.head.goes_on)
+
+    def names(self) -> str:
+        """Return the numbers of the PEs that run."""
         return ", ".join(str(pe) for pe, _ in self._running.values())
 
-    def _forward(self, number: signal.Signals) -> None:
-        self._report(f"{number.name} passed on to the PEs")
-        if number == signal.SIGINT and not self._end.sent:
-            self._report(*self._places())
-        self._send(number)
-        self._end.pass_on(number, time.monotonic())
-
-    def _send(self, number: signal.Signals) -> None:
+    def send(self, number: int) -> None:
+        """Send a signal to the process groups of all PEs that run."""
         for pid in self._running:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, number)
 
-    def _report(self, *lines: str) -> None:
+    def report(self, *lines: str) -> None:
+        """Let ishmem run print lines."""
         with contextlib.suppress(OSError):
             os.write(self._job.report, b"".join(line.encode(errors="replace") + b"\n" for line in lines))
 

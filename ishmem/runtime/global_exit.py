@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING, NoReturn
 
 from ishmem import _core
+from ishmem.common.job_end import GLOBAL_EXIT
 from ishmem.common.processes import descriptor, send_value
 from ishmem.common.status_board import StatusBoard
 from ishmem.runtime import job
@@ -22,9 +23,6 @@ from ishmem.runtime import job
 if TYPE_CHECKING:
     from ishmem.ipc.links import Links
     from ishmem.runtime.job import Job
-
-PATIENCE = 0.5
-"""Seconds that the other PEs have to end on the message."""
 
 _SIGNAL = signal.SIGRTMAX - 3
 
@@ -58,15 +56,15 @@ def end_job(this: Job, status: int) -> NoReturn:
     others = _others(this.board)
     this.links.on_lost = None  # their ends are expected
     this.links.exit(status)
-    if _wait(others, PATIENCE):
+    if _wait(others, GLOBAL_EXIT):
         for handle in others:
             send_value(handle, int(_SIGNAL), status)
-        _wait(others, PATIENCE)
+        _wait(others, GLOBAL_EXIT)
     os._exit(status)
 
 
 def end_process(status: int) -> NoReturn:
-    """End this process, since another PE ends the job."""
+    """End this process with a status, because another PE ends the job."""
     _stop_observing()
     _flush()
     os._exit(status)

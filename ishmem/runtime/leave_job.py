@@ -162,7 +162,7 @@ def abandon(how: str = _AFTER_ERROR, status: int = 1) -> None:
 
 
 def watch_end(board: StatusBoard | None, member: Membership, is_brief: bool) -> None:
-    """Tell the other PEs and ``ishmem run`` when the program fails, whose threads may keep the process for long."""
+    """Report to the other PEs and ``ishmem run`` when the program fails: threads may keep its process for long."""
     global _record, _mpi
     _record, _mpi = board[member.node.place] if board else None, member.mpi
     program_end.watch_exceptions(board, member.pe, is_brief, _give_up)
@@ -176,7 +176,7 @@ def _give_up(how: str, status: int) -> None:
     if _mpi:
         _mpi.end_later(status)
     if job.running():
-        _tell_failure(job.current(), how, status)
+        _leave_after_failure(job.current(), how, status)
 
 
 @functools.cache
@@ -193,8 +193,8 @@ def _end_main_thread(process: int) -> None:
         _give_up(f"exit with status {status}", status)
 
 
-def _tell_failure(this: job.Job, how: str, status: int) -> None:
-    """Let the other PEs count this one as lost; its threads may still use its memory."""
+def _leave_after_failure(this: job.Job, how: str, status: int) -> None:
+    """Leave, so that the other PEs count this one as lost; memory stays mapped, since threads may still use it."""
     this.board[this.node.place].exiting = time.monotonic()
     _report(this, how, status)
     this.board[this.node.place].state = PeState.ABANDONED
@@ -202,7 +202,7 @@ def _tell_failure(this: job.Job, how: str, status: int) -> None:
 
 
 def _report(this: job.Job, how: str, status: int) -> None:
-    """Tell those who watch this PE on several nodes that its program has failed; on one node the board does."""
+    """Report to those who watch this PE on several nodes that its program has failed; on one node the board does."""
     if this.is_watched:
         this.links.fail(how, status)
     elif this.losses.hub and this.network:

@@ -15,6 +15,7 @@ import collections
 import contextlib
 import ctypes
 import math
+import signal
 import sys
 import threading
 import time
@@ -29,6 +30,8 @@ from ishmem import _core
 from ishmem.common import callsite, kernel_wait
 from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import WaitTimeout
+from ishmem.common.job_end import AFTER_SIGNAL, SUPERVISOR, Cause
+from ishmem.common.processes import exit_status
 from ishmem.common.status_board import IN_TURN, PeState, Record
 from ishmem.ipc import pyze
 from ishmem.runtime import program_end
@@ -115,7 +118,8 @@ class LongWaits:
         """Let the core end this process when Python does not run any more, as ishmem run does."""
         numbers = ",".join(map(str, self._this.node.pes))
         command = [sys.executable, "-m", "ishmem.common.status_board", self._board.path, numbers]
-        _core.watch(command, self._timeout or 0.0)
+        hang, interrupt = (Cause.HANG.status, SUPERVISOR.failing), (exit_status(-signal.SIGINT), AFTER_SIGNAL)
+        _core.watch(command, self._timeout or 0.0, hang, interrupt)
 
     def hang(self) -> WaitTimeout | None:
         """Return the error that ends all waits once some PE has reached ``ISHMEM_TIMEOUT``."""

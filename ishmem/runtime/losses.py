@@ -1,8 +1,8 @@
 """What the loss of a PE means where a job goes on: ``init(on_loss="continue")``, ``ishmem run --survive``.
 
 A lost PE stays lost: calls that name it raise, and so do collective calls of teams that contain it. Waits that name no
-PE, on the host and in kernels, end from the news of a loss until `ishmem.shrink` has counted it; the core and kernels
-look at what is set here. In other jobs a loss ends all waits, and the job.
+PE, on the host and in kernels, end from a loss until `ishmem.shrink` has counted it; the core and kernels read what is
+set here. In other jobs a loss ends all waits, and the job.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ HOW = 'start the job by ishmem run --survive, or call init(on_loss="continue")'
 
 
 class Losses:
-    """The losses of a job that this PE has heard of.
+    """The PEs of a job that are lost, as far as reports of them have reached this PE.
 
     Attributes:
         goes_on: Whether the job goes on after a loss.
-        news: The lost PEs that `ishmem.shrink` has not counted yet.
+        unacknowledged: The lost PEs that `ishmem.shrink` has not counted yet.
         heaps_differ: Whether a loss has kept some PEs from an allocation, or a call of ``free``, that others have done.
     """
 
     def __init__(self, this: Any) -> None:
-        """Know of no loss, in a job, ``this``, that ends with the first one."""
+        """Begin without losses, in a job, ``this``, that ends with the first one."""
         self._this = this
         self.goes_on = self.heaps_differ = False
-        self.news: set[int] = set()
+        self.unacknowledged: set[int] = set()
         self._changing = threading.Lock()
         self._kernels: list[dpctl.SyclEvent] = []
 
@@ -52,7 +52,7 @@ class Losses:
         return settings.hub if settings.on_loss == "continue" else None
 
     def go_on(self) -> None:
-        """Let the job go on after a loss, from the end of ``init`` on; collective.
+        """Let the job go on after losses, from the end of ``init`` on; collective.
 
         Raises:
             IshmemError: It cannot.
@@ -67,41 +67,41 @@ class Losses:
             )
         head = this.board.head
         self.goes_on, head.goes_on = True, 1
-        counted, told = ctypes.addressof(head) + Head.losses.offset, this.heap.layout.kernel_wait + kernel_wait.LOST
-        _core.go_on(counted, this.links.stream(), told, kernel_wait.POLLS - 1)
+        counted, shown = ctypes.addressof(head) + Head.losses.offset, this.heap.layout.kernel_wait + kernel_wait.LOST
+        _core.go_on(counted, this.links.stream(), shown, kernel_wait.POLLS - 1)
         for pe in list(this.links.lost):
             self.add(pe)
 
     def add(self, pe: int) -> None:
-        """Take note of a loss: waits end."""
+        """Record a loss: waits that name no PE end."""
         with self._changing:
-            self.news.add(pe)
+            self.unacknowledged.add(pe)
             _core.set_lost(pe)
             _core.heard_of_loss(pe, True)
 
     def await_reported(self) -> None:
-        """Wait for the news of all losses that kernels have been told of."""
+        """Wait until `add` has recorded every loss that kernels have seen already."""
         while _core.has_unheard_loss():
             threading.Event().wait(0.001)
 
     def end_waits(self) -> bool:
-        """Return whether waits that name no PE are to end."""
-        return bool(self.news or (self._this.links.lost and not self.goes_on))
+        """Return whether waits that name no PE end now."""
+        return bool(self.unacknowledged or (self._this.links.lost and not self.goes_on))
 
-    def count(self, census: Census, members: Iterable[int]) -> None:
-        """Take note that the members of a team have counted those that are left: what is lost is no news any more."""
+    def acknowledge(self, census: Census, members: Iterable[int]) -> None:
+        """Record that the survivors of a team have agreed on who they are: waits end no more because of the others."""
         take_loss(self._this.heap)
         if self._this.proxy:
             raise_proxy_problem()
         with self._changing:
-            self.news -= set(members) - set(census.pes)
-            if not self.news:
+            self.unacknowledged -= set(members) - set(census.pes)
+            if not self.unacknowledged:
                 _core.forget_lost()
-            _core.heard_of_loss(-1, bool(self.news))
+            _core.heard_of_loss(-1, bool(self.unacknowledged))
         self.heaps_differ = self.heaps_differ or not census.heap
 
     def close(self) -> None:
-        """Tell kernels no more."""
+        """Stop the thread that shows losses to kernels."""
         if self.goes_on:
             _core.tell_no_more()
             _core.forget_lost()
@@ -109,7 +109,7 @@ class Losses:
     def pe_for(self, members: Iterable[int]) -> int:
         """Return the lost PE that an error names: where the job goes on a member of the call's team."""
         lost, gone = self._this.links.lost, self._this.gone
-        ours = [*(pe for pe in members if pe in lost), *(pe for pe in members if pe in gone), *sorted(self.news)]
+        ours = [pe for among in (lost, gone) for pe in members if pe in among] + sorted(self.unacknowledged)
         return next(iter([*(ours if self.goes_on else ()), *lost, *gone]), -1)
 
     def refuse(self, members: Iterable[int]) -> None:
@@ -131,7 +131,7 @@ class Losses:
         return int.from_bytes(hashlib.blake2b(repr(live).encode(), digest_size=8).digest(), "little") | 1
 
     def submitted(self, event: Any) -> None:
-        """Remember a kernel that has been submitted."""
+        """Record a kernel that has been submitted, for `await_kernels`."""
         self._kernels = [*(each for each in self._kernels if not _is_complete(each)), event]
 
     def await_kernels(self, report_wait: Callable[[], None]) -> None:

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
 from ishmem.common.errors import IshmemError
+from ishmem.common.job_end import FAILED_PROGRAM, REPORT_OVER_MPI
 from ishmem.runtime import program_end
 
 if TYPE_CHECKING:
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 
 Addresses = list[tuple[str, int]]
 
-REPORT = 0.5
-"""Seconds after a failure in which the other PEs may report it, before MPI ends them."""
-LINGER = 5.0
-"""Seconds that a program which has failed may keep its process, as on one node."""
 _START = 20.0  # seconds for the monitor to start
 
 
@@ -91,7 +88,7 @@ class MpiJob:
 
         After ``finalize`` nothing else does: the monitor of the node watches it no more.
         """
-        timer = threading.Timer(LINGER, self._end_failed, (status,))
+        timer = threading.Timer(FAILED_PROGRAM, self._end_failed, (status,))
         timer.daemon = True
         timer.start()
 
@@ -123,7 +120,7 @@ class MpiJob:
         if self._goes_on:
             self.abort(program_end.status())
         since, status = self.failure() or (time.monotonic(), program_end.status() or 1)
-        time.sleep(max(since + REPORT - time.monotonic(), 0.0))
+        time.sleep(max(since + REPORT_OVER_MPI - time.monotonic(), 0.0))
         self.abort(status)
 
 
@@ -181,7 +178,7 @@ class MonitorProcess:
         self._write(addresses)
 
     def close(self) -> None:
-        """Let it end once all PEs of the node have left."""
+        """Close its standard input, so that it ends once all PEs of the node have left."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()

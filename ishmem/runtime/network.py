@@ -21,7 +21,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ishmem import _core
-from ishmem.common import tcp
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import MAX_TEAMS, Layout
 from ishmem.environment import mpi_library
@@ -212,9 +211,9 @@ class Network:
     def from_above(self, value: list[Any]) -> list[Any]:
         """Return what the first PE of the node above passes, [] on node 0; called by the first PE of each node."""
         first, node = self.nodes.index, self._node.number
-        below = tcp.below(node, max(self.nodes) + 1)
+        below = wire.below(node, max(self.nodes) + 1)
         sent = [self._world.isend(value, first(other), _TREE) for other in below]
-        found: list[Any] = self._world.recv(source=first(tcp.above(node)), tag=_TREE) if node else []
+        found: list[Any] = self._world.recv(source=first(wire.above(node)), tag=_TREE) if node else []
         for request in sent:
             request.wait()
         return found
@@ -307,10 +306,10 @@ class Network:
         """Return the descriptors of connections to the PEs of other nodes, -1 for others; collective."""
         me, found = self._world.Get_rank(), [-1] * len(self.nodes)
         token = hashlib.blake2b(hub.encode(), digest_size=_TOKEN).digest()
-        with tcp.listen() as listener:
-            places = self._world.allgather((tcp.addresses(), listener.getsockname()[1]))
+        with wire.listen_tcp() as listener:
+            places = self._world.allgather((wire.host_addresses(), listener.getsockname()[1]))
             for pe in filter(self.is_far, range(me)):
-                connection = tcp.connect(*places[pe])
+                connection = wire.connect_tcp(*places[pe])
                 connection.sendall(token + me.to_bytes(4, "little"))
                 found[pe] = connection.detach()
             listener.settimeout(_CONNECT)
@@ -377,7 +376,7 @@ class SpanningLinks:
         self.place, self.n_pes, self.lost = near.place, near.n_pes, whole.lost
         self.allgather, self.gather_all = near.allgather, whole.allgather
         self.exit, self.leave, self.awaited, self.fail = whole.exit, whole.leave, whole.awaited, whole.fail
-        self.count_those_left, self.stream = whole.count_those_left, whole.stream
+        self.agree_on_survivors, self.stream = whole.agree_on_survivors, whole.stream
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a callback of the links, or an attribute of this object."""

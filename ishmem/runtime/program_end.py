@@ -4,7 +4,7 @@ A failure of one PE soon makes the others fail. The PE that caused it prints its
 ishmem; one of the same node that fails in the same way, or because a PE is lost, prints one line. ``ISHMEM_DEBUG``
 shows all tracebacks in full.
 
-Python does not tell exit handlers the status with which the program is about to exit. The interpreter reads ``code`` of
+Exit handlers do not get the status with which the program is about to exit. The interpreter reads ``code`` of
 the ``SystemExit`` that ends the program, with no Python frame on the stack. A property in place of ``SystemExit.code``
 notices this and records the status; an exception that the program catches leaves no trace. ``sys.exit`` of CPython
 before 3.12 creates a ``SystemExit`` only if it is caught, so it is replaced. C code that a Python function has called
@@ -39,7 +39,7 @@ _read: int | None = None
 
 
 def watch_status() -> None:
-    """Begin to record the status."""
+    """Record from now on the exit status with which the program ends, for `status`."""
     if sys.exit is _exit:
         return
     names = gc.get_referents(SystemExit.__dict__)[0]

@@ -84,7 +84,7 @@ def start(
     except BaseException:
         if board:
             board[member.node.place].state = PeState.FAILED
-        _close_unstarted(this, monitor)
+        _close_failed_init(this, monitor)
         _core.forget_lost()  # PEs that this failed init has marked as lost must not count in the next one
         raise
     _run(this, member)
@@ -195,7 +195,7 @@ def _watch(this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: mpi_
         mpi.before_finalize(leave_job.finalize_before_mpi)
 
 
-def _close_unstarted(this: job.Job, monitor: mpi_job.MonitorProcess | None) -> None:
+def _close_failed_init(this: job.Job, monitor: mpi_job.MonitorProcess | None) -> None:
     """Close what a failed ``init`` has opened; it is no loss, since every PE raises."""
     if waits := getattr(this, "waits", None):
         waits.close()

@@ -1,6 +1,6 @@
 /* How the members of a team that are left after losses agree on who they are.
  *
- * Hub._count_those_left and Hub._lose: ipc/hub.py; Links.count_those_left: ipc/links.py; shrink: ishmem/teams.py.
+ * Hub._report_survivors and Hub._lose: ipc/hub.py; Links.agree_on_survivors: ipc/links.py; shrink: ishmem/teams.py.
  * The hub handles one message or loss at a time; what it sends to a PE arrives in order. Any PE may die at any moment, all
  * of them too, or leave after an answer. Each PE asks for its team, and again for those that were left when it hears of
  * a further loss. All that get an answer for a team get the same one, after the losses that it counts, and nobody waits

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from subprocesses import program
 
-from ishmem.common.tcp import above, below
+from ishmem.ipc.wire import above, below
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 3, 8, 834])
