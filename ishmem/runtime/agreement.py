@@ -1,4 +1,4 @@
-"""Agreement of PEs: in ``init`` on releases and sizes, later in a team on the arguments of a collective call."""
+"""Agreement of the PEs of a team on the arguments of a collective call."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar
 
-import ishmem
 from ishmem import _core
-from ishmem.common.errors import IshmemError, SymmetryError
+from ishmem.common.errors import SymmetryError
 from ishmem.common.layout import RECORD
 
 if TYPE_CHECKING:
-    from ishmem.ipc.links import Links
     from ishmem.runtime.job import Job
-    from ishmem.runtime.network import Network
 
 T = TypeVar("T")
 _FREE = struct.Struct("<Q")  # the mask at the start of a record
@@ -117,27 +114,3 @@ def _words(record: bytes) -> str:
         return "no matching call"
     sequence, routine, request = (field.decode(errors="replace") for field in fields)
     return f"{routine} {request} (collective call {sequence})"
-
-
-def least_cores(links: Links, network: Network | None, user_size: int, cores: int, on_loss: str) -> int:
-    """Return the least number of Xe cores of the PEs' devices; collective, in ``init``.
-
-    Raises:
-        IshmemError: The PEs have different releases of ishmem, sizes of heaps, or ``on_loss``; on every PE.
-    """
-    mine = f"{ishmem.__version__} {user_size} {cores} {on_loss}"
-    if network:
-        texts = network.all_of(mine)
-    else:
-        texts = [part.decode() for part, _fds in links.allgather(mine.encode(), what="init")]
-    releases, sizes, numbers, losses = zip(*(text.split(" ")[:4] for text in texts))
-    for values, what, advice in (
-        (releases, "releases of ishmem", "install the same"),
-        (sizes, "sizes of the symmetric heap, in bytes", "set the same by heap_size= or ISHMEM_SYMMETRIC_SIZE"),
-        (losses, "answers to a loss", "set the same by on_loss= or ISHMEM_ON_LOSS"),
-    ):
-        pes = {value: [str(pe) for pe, each in enumerate(values) if each == value] for value in values}
-        if len(pes) > 1:
-            found = "; ".join(f"{value} on PE {', '.join(members)}" for value, members in pes.items())
-            raise IshmemError(f"the PEs have different {what}: {found}; {advice}")
-    return min(map(int, numbers))

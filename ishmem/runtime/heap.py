@@ -27,7 +27,7 @@ from ishmem.common.type_tables import movable
 from ishmem.common.violations import Violation
 from ishmem.environment import arrays, profile
 from ishmem.ipc import handles, native, pyze, wire
-from ishmem.runtime import agreement, numpy_protocol, peer_device, peer_proof, peer_verdicts
+from ishmem.runtime import numpy_protocol, peer_device, peer_proof, peer_verdicts, startup_agreement
 from ishmem.runtime.allocator import Allocation, Allocator
 from ishmem.runtime.copy_engine import NEVER, host_routes, private_cutovers
 from ishmem.runtime.foreign import TYPE_NUMBERS
@@ -193,7 +193,7 @@ class SymmetricHeap:
         Raises:
             IshmemError: The PEs have different releases of ishmem, heaps of different sizes, or another ``on_loss``.
         """
-        self.least_cores = agreement.least_cores(
+        self.least_cores = startup_agreement.least_cores(
             links, self._network, self.user_size, pyze.xe_cores(self.device), on_loss
         )
         lock = os.memfd_create("ishmem-lock", os.MFD_CLOEXEC)
