@@ -24,6 +24,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO, Callable
 
 from ishmem.common.errors import IshmemError
+from ishmem.common.job_end import REPORT
 
 from . import wire
 from .wire import Census, Kind, Message, MessageError
@@ -75,16 +76,16 @@ class Hub:
     """
 
     def __init__(
-        self, job: str, n_pes: int, patience: float | None, numbers: Sequence[int] = (), starts: bool = True
+        self, job: str, n_pes: int, numbers: Sequence[int] = (), patience: float | None = REPORT, starts: bool = True
     ) -> None:
         """Listen for the PEs of a job, whose name is secret, and start the thread.
 
         Args:
             job: The name of the job.
             n_pes: Number of PEs.
+            numbers: The PE numbers, where the PEs are a part of a larger job.
             patience: Seconds from the end of a connection, whose PE has given no reason, in which a report to `ended`
                 may give one. ``None``: nobody reports, and the thread ends with the last connection.
-            numbers: The PE numbers, where the PEs are a part of a larger job.
             starts: Whether to start the thread; else the caller calls `run`.
 
         Raises:
@@ -463,7 +464,7 @@ def start(job: str, n_pes: int, numbers: Sequence[int] = ()) -> Hub:
             if hub.is_running:
                 return hub
             hub.wait()
-    return Hub(job, n_pes, None, numbers)
+    return Hub(job, n_pes, numbers, None)
 
 
 def elsewhere() -> None:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ishmem.common import processes
-from ishmem.common.job_end import REPORT, Cause, JobEnd, State
+from ishmem.common.job_end import Cause, JobEnd, State
 from ishmem.ipc import wire
 from ishmem.ipc.hub import Hub
 from ishmem.launch import supervisor
@@ -267,6 +267,6 @@ class MpiexecJob(JobEnd):
 def _start_hub(n_pes: int) -> Hub:
     """Start the hub of a job that may go on after a loss; the PEs find it by their environment."""
     place = wire.Place(wire.host_addresses(), 0, setting("ISHMEM_NODE_TIMEOUT", 60.0) or 0.0, os.urandom(16).hex())
-    hub = Hub(place.name(), n_pes, REPORT)
+    hub = Hub(place.name(), n_pes)
     os.environ["ISHMEM_HUB"] = hub.job
     return hub

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from ishmem.common import processes
-from ishmem.common.job_end import MONITOR, REACTING, REPORT, Cause, Ending
+from ishmem.common.job_end import MONITOR, REACTING, Cause, Ending
 from ishmem.ipc import hub, wire
 from ishmem.ipc.wire import Kind, Message
 
@@ -79,7 +79,7 @@ class Monitor(hub.Hub):
 
     def __init__(self, config: Config, stdin: BinaryIO) -> None:
         """Listen for the PEs of the node, and for the nodes below; ``stdin`` closes with the first PE of the node."""
-        super().__init__(config.job, len(config.pes), REPORT, config.pes, starts=False)
+        super().__init__(config.job, len(config.pes), config.pes, starts=False)
         self._config = config
         self._watched: dict[int, _Pe] = {}
         self._nodes: list[_Node] = []

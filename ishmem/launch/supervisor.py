@@ -20,7 +20,7 @@ from typing import Callable, NoReturn
 
 from ishmem.common import processes
 from ishmem.common.errors import IshmemError
-from ishmem.common.job_end import FAILED_PROGRAM, REPORT, Cause, JobEnd, State
+from ishmem.common.job_end import FAILED_PROGRAM, Cause, JobEnd, State
 from ishmem.common.limits import advice, doing
 from ishmem.common.processes import adopt_orphans, end_children, exit_status
 from ishmem.common.status_board import PeState, StatusBoard
@@ -175,7 +175,7 @@ class _Supervisor(JobEnd):
             return
         try:
             name = self._job.environments[0]["ISHMEM_JOB"]
-            self._hub = hub = Hub(name, board.n_pes, REPORT)
+            self._hub = hub = Hub(name, board.n_pes)
             hub.on_lost = lambda: setattr(board.head, "losses", len(hub.lost))
         except (RuntimeError, OSError) as error:  # the first also where a thread cannot start
             self.report(f"cannot start the hub of the PEs: {error}{advice(error)}")

@@ -145,27 +145,27 @@ class Job:
         return previous
 
     def on_lost(self, pe: int, how: str) -> None:
-        """Record that a PE has died; called by the threads that read the links and hear the monitor."""
+        """Record that a PE is lost; called by the thread that reads the links."""
         if self.gone.get(pe) == how:
             return
         self.gone[pe] = how
-        told = self.losses.hub or (getattr(self, "board", None) and self.board.supervised)  # ishmem run tells it
-        log.log(logging.INFO if told else logging.WARNING, "PE %d is lost: %s", pe, how)
+        printed = self.losses.hub or (getattr(self, "board", None) and self.board.supervised)  # by ishmem run
+        log.log(logging.INFO if printed else logging.WARNING, "PE %d is lost: %s", pe, how)
         self.losses.add(pe)
 
     def lose(self, pe: int, how: str) -> None:
-        """Count a PE as lost, as something else than the links has told."""
+        """Count a PE as lost whose loss the links have not reported."""
         self.links.lost.setdefault(pe, how)
         self.on_lost(pe, how)
 
     def on_left(self, pe: int) -> None:
         """Record that a PE has finalised; called by the thread that reads the links."""
         self.gone.setdefault(pe, "it has finalised or exited")
-        if not (self.network and self.network.is_far(pe)):  # which tells by itself how far it has come
+        if not (self.network and self.network.is_far(pe)):  # whose messages say how far it has come
             _core.set_left(pe)
 
     def note_far(self) -> None:
-        """Note which PEs of other nodes have left or are lost, as the engine reports."""
+        """Record which PEs of other nodes have left or are lost, as the engine reports."""
         if self.network is None:
             return
         for pe in _core.left_pes():

@@ -153,7 +153,6 @@ def abandon(how: str = _AFTER_ERROR, status: int = 1) -> None:
     """
     if job.running():
         this = job.current()
-        this.board[this.node.place].exiting = time.monotonic()  # before the other PEs learn of it, and fail
         _report(this, how, status)
         if observer := this.observer:
             observer.how = how
@@ -195,14 +194,14 @@ def _end_main_thread(process: int) -> None:
 
 def _leave_after_failure(this: job.Job, how: str, status: int) -> None:
     """Leave, so that the other PEs count this one as lost; memory stays mapped, since threads may still use it."""
-    this.board[this.node.place].exiting = time.monotonic()
     _report(this, how, status)
     this.board[this.node.place].state = PeState.ABANDONED
     this.links.close(_AFTER_ERROR)
 
 
 def _report(this: job.Job, how: str, status: int) -> None:
-    """Report to those who watch this PE on several nodes that its program has failed; on one node the board does."""
+    """Report that the program has failed: on the status board, and on several nodes to what watches this PE there."""
+    this.board[this.node.place].exiting = time.monotonic()  # before the other PEs count this one as lost, and fail
     if this.is_watched:
         this.links.fail(how, status)
     elif this.losses.hub and this.network:

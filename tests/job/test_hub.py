@@ -33,7 +33,7 @@ def start(job: str) -> Iterator[Callable[..., Hub]]:
     before, started = open_files(), []
 
     def start(patience: float = LIMIT) -> Hub:
-        started.append(Hub(job, N, patience))
+        started.append(Hub(job, N, patience=patience))
         return started[-1]
 
     yield start
@@ -181,7 +181,7 @@ def test_only_the_process_that_was_a_pe_may_be_it_again(job: str, start: Callabl
 def test_the_hub_of_several_nodes_tells_its_port() -> None:
     """Two hubs at a time: a port that is found before it is listened at may be another one's by then."""
     places = [wire.Place(["127.0.0.1"], 0, 0.0, uuid.uuid4().hex) for _ in range(2)]
-    hubs = [Hub(place.name(), N, LIMIT) for place in places]
+    hubs = [Hub(place.name(), N) for place in places]
     for each, place in zip(hubs, places):
         links = connect(each.job, *range(N))
         assert all(isinstance(found, Links) for found in links.values()), (place, links)

@@ -74,7 +74,7 @@ def test_each_signal_once(patience: Patience) -> None:
     assert ending.pop_due(1e9) is None
 
 
-def test_more_time_for_one_that_reacts() -> None:
+def test_more_time_for_one_that_has_raised() -> None:
     ending = Ending()
     ending.begin(MONITOR.failing, MONITOR)
     ending.begin(REACTING, MONITOR)
@@ -142,20 +142,31 @@ def test_a_signal_of_the_user() -> None:
     assert sent(ending) == [(2.0, signal.SIGKILL)]
 
 
-def test_a_hang_after_a_signal_of_the_user() -> None:
+AFTER_A_LOSS = [(0.0, signal.SIGTERM), (ENDING, signal.SIGKILL)]
+
+
+@pytest.mark.parametrize(
+    ("interrupted", "cause", "since", "signals"),
+    [
+        (1.0, Cause.HANG, 2.0, [(2.0 + SUPERVISOR.failing + at, number) for at, number in AFTER_A_LOSS]),
+        (1.0, Cause.HANG, AFTER_SIGNAL, [(1.0 + AFTER_SIGNAL, signal.SIGKILL)]),
+        (1.0, Cause.FAILED, 0.0, [(SUPERVISOR.failing + at, number) for at, number in AFTER_A_LOSS]),
+    ],
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_signal_of_the_user_and_a_loss(
+    interrupted: float, cause: Cause, since: float, signals: list[tuple[float, signal.Signals]], order: int
+) -> None:
+    """Neither puts off the SIGKILL that is due because of the other."""
     ending = Job()
-    ending.kill_after_signal(signal.SIGINT, 1.0)
-    ending.end(Cause.HANG, since=2.0)
-    at = 2.0 + SUPERVISOR.failing
+    steps = [
+        lambda: ending.kill_after_signal(signal.SIGINT, interrupted),
+        lambda: ending.end(cause, 124, since=since),
+    ]
+    for step in steps[::order]:
+        step()
     assert ending.result() == 124
-    assert sent(ending) == [(at, signal.SIGTERM), (at + ENDING, signal.SIGKILL)]
-
-
-def test_a_hang_does_not_delay_the_kill_of_a_signal() -> None:
-    ending = Job()
-    ending.kill_after_signal(signal.SIGINT, 1.0)
-    ending.end(Cause.HANG, since=AFTER_SIGNAL)
-    assert sent(ending) == [(1.0 + AFTER_SIGNAL, signal.SIGKILL)]
+    assert sent(ending) == signals
 
 
 def test_a_time_out_after_a_failure_is_none() -> None:
@@ -163,14 +174,6 @@ def test_a_time_out_after_a_failure_is_none() -> None:
     ending.end(Cause.FAILED, 3)
     assert not ending.times_out(time.monotonic() + 1e4)
     assert ending.result() == 3
-
-
-def test_the_earlier_kill_counts() -> None:
-    """A signal of the user does not delay the end of a job that has failed."""
-    ending = Job()
-    ending.end(Cause.FAILED, 3, since=0.0)
-    ending.kill_after_signal(signal.SIGTERM, 1.0)
-    assert sent(ending, 100.0) == [(3.0, signal.SIGTERM), (3.0 + ENDING, signal.SIGKILL)]
 
 
 def test_a_time_out_does_not_wait() -> None:

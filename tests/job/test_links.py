@@ -256,49 +256,30 @@ def test_a_late_pe_fails_the_round_for_all_and_the_job_goes_on(job, late):
 # ---- PEs that die or leave
 
 
-def pe_killed_meanwhile(job, pe, n_pes, victim):
-    links = Links.connect(job, pe, n_pes, LIMIT)
-    check_round(links, 2)
+def pe_killed(job, pe, n_pes, victim, idle):
     told = []
-    links.on_lost = lambda lost, how: told.append((lost, how))
+    links = Links.connect(job, pe, n_pes, LIMIT, on_lost=lambda lost, how: told.append((lost, how)))
+    check_round(links, 2)
     if pe == victim:
-        time.sleep(0.3)
+        time.sleep(0 if idle else 0.3)
         os.kill(os.getpid(), signal.SIGKILL)
-    with pytest.raises(PeerLost) as caught:
-        links.allgather(b"x", [0], LIMIT)
-    assert wait_until(lambda: told)
-    with pytest.raises(PeerLost):
-        links.allgather(b"x", [0], LIMIT)
+    assert not idle or wait_until(lambda: told)
+    for _ in range(2):
+        with pytest.raises(PeerLost, match=f"PE {victim} is lost") as caught:
+            links.allgather(b"x", [0], LIMIT)
+        assert wait_until(lambda: told)
     links.leave(LIMIT)
     links.close()
     return caught.value.pe, told[0][0], "ended without leaving" in told[0][1]
 
 
-@pytest.mark.parametrize("victim", [0, 1, 3])
-def test_killed_during_allgather(job, victim):
-    answers = run(pe_killed_meanwhile, job, 4, victim)
+@pytest.mark.parametrize(
+    ("n_pes", "victim", "idle"), [(4, 0, False), (4, 1, False), (4, 3, False), (3, 0, True), (3, 2, True)]
+)
+def test_killed(job, n_pes, victim, idle):
+    answers = run(pe_killed, job, n_pes, victim, idle)
     assert answers.pop(victim) == ("died", None)
     assert set(answers.values()) == {("ok", (victim, victim, True))}
-
-
-def pe_killed_idle(job, pe, n_pes, victim):
-    told = []
-    links = Links.connect(job, pe, n_pes, LIMIT, on_lost=lambda lost, how: told.append(lost))
-    if pe == victim:
-        os.kill(os.getpid(), signal.SIGKILL)
-    assert wait_until(lambda: told)
-    with pytest.raises(PeerLost, match=f"PE {victim} is lost"):
-        links.allgather(b"")
-    links.leave(LIMIT)
-    links.close()
-    return told[:1]
-
-
-@pytest.mark.parametrize("victim", [0, 2])
-def test_killed_while_idle(job, victim):
-    answers = run(pe_killed_idle, job, 3, victim)
-    assert answers.pop(victim) == ("died", None)
-    assert set(map(str, answers.values())) == {str(("ok", [victim]))}
 
 
 def pe_killed_in_init(job, pe, n_pes):
