@@ -30,8 +30,8 @@ from ishmem.environment import arrays, stack
 from ishmem.environment.launcher import launched
 from ishmem.host_collectives import checks
 from ishmem.runtime import (
+    called_by_core,
     check,
-    core_help,
     extensions,
     itt,
     job,
@@ -41,7 +41,7 @@ from ishmem.runtime import (
     network,
     process_group as process_groups,
     program_end,
-    submitted,
+    unfinished_work,
 )
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 
@@ -264,7 +264,7 @@ def _membership(
     if process_group is not None:
         group = process_groups.Processes(process_group)
         _check_sizes(group, settings.npes if by_launcher else None, "process_group", "torchrun --nproc-per-node")
-        name, node = network.meet_on_one_node(group, settings.node)
+        name, node = network.gather_one_node(group, settings.node)
         return Membership(name, group.Get_rank(), group.Get_size(), node)
     if uid is not None:
         if rank is None or nranks is None or not 0 <= rank < nranks:
@@ -359,7 +359,7 @@ def _join_world(settings: Any) -> Membership:
 def _member_of(comm: Any, settings: Any) -> Membership:
     mpi = mpi_job.of(comm, bool(settings.hub and settings.on_loss == "continue"))
     try:
-        name, node, between = network.meet(comm, settings.node)
+        name, node, between = network.gather_nodes(comm, settings.node)
     except IshmemError:
         if mpi:
             mpi.leave()  # every PE raises, so none waits for this one
@@ -404,7 +404,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
     except BaseException:
         if board:
             board[member.node.place].state = PeState.FAILED
-        _let_go(this, monitor)
+        _close_after_failed_init(this, monitor)
         _core.forget_lost()  # PEs that this failed init has marked as lost must not count in the next one
         raise
     waits.begin()
@@ -418,7 +418,7 @@ def _start(member: Membership, settings: Any, size: int, device: str | dpctl.Syc
         debug.log_start(this)
     this.heap.warn_of_troubles()
     extensions.call_first()
-    submitted.watch()
+    unfinished_work.watch()
     atexit.register(_at_exit)
 
 
@@ -483,7 +483,7 @@ def _watch(this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: mpi_
         mpi.before_finalize(_finalize_before_mpi)
 
 
-def _let_go(this: job.Job, monitor: mpi_job.MonitorProcess | None) -> None:
+def _close_after_failed_init(this: job.Job, monitor: mpi_job.MonitorProcess | None) -> None:
     """Close what a failed ``init`` has opened; it is no loss, since every PE raises."""
     if waits := getattr(this, "waits", None):
         waits.close()
@@ -533,7 +533,7 @@ def _attach(this: job.Job) -> None:
         this.network.start(this.settings.mpi_device_memory, card, this.losses.hub)
     this.no_waits = "" if this.settings.shared_device == "allow" else device_sharing.reason(this.heap)
     this.start_teams()
-    core_help.install(amo.by_kernel, wait.raise_unsatisfied, checks.raise_failed)
+    called_by_core.install(amo.by_kernel, wait.raise_unsatisfied, checks.raise_failed)
     this.default_engine = this.new_engine()
     this.proxy = Proxy(this.heap) if this.heap.needs_proxy else None
     this.queue_workers = QueueWorkers(this.heap, this.losses.end_waits)
@@ -670,7 +670,7 @@ def _release(this: job.Job, state: PeState) -> None:
     for context in list(this.contexts):
         context.close()
     job.finish()
-    submitted.unwatch()
+    unfinished_work.unwatch()
     kernel_loading.stop()
     this.default_engine.close()
     this.losses.close()

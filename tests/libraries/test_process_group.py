@@ -117,4 +117,4 @@ def test_several_nodes():
             return [record, network.record("another node")]
 
     with pytest.raises(IshmemError, match=r"the PEs are on several nodes \(.*\), which need MPI"):
-        network.meet_on_one_node(Comm(), None)
+        network.gather_one_node(Comm(), None)
