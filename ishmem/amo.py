@@ -60,7 +60,7 @@ def _run(name: str, target: Any, operands: tuple[Any, ...], pe: Any, index: Any,
     array = check.view(target, "source" if name == "atomic_fetch" else "dest", row.types, name)
     check.element(array, index, number)
     values = [check.as_element(target, each)[0].item() for each in operands]
-    return check.again(name, _OPERATIONS[name], array.array, *values, number, check.position(array, index), 0)
+    return check.run_in_core(name, _OPERATIONS[name], array.array, *values, number, check.position(array, index), 0)
 
 
 def by_kernel(rmw: int, target: Any, pe: Any, index: Any, value: Any, cond: Any) -> Any:

@@ -21,7 +21,7 @@ from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.routines import exported
 from ishmem.environment import arrays
 from ishmem.host_collectives import checks
-from ishmem.host_collectives.collective_call import Call, Given
+from ishmem.host_collectives.collective_call import CheckedCall, Given
 from ishmem.on_queue import Depends, Queue, check_waits, recorded
 from ishmem.runtime import check, job, recording
 from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of
@@ -57,7 +57,8 @@ def _call(
 
 
 def _record(
-    worker: Recorder, name: str, events: Events, given: tuple[Any, Any], group: Team, call: Call, facts: dict[str, Any]
+    worker: Recorder, name: str, events: Events, given: tuple[Any, Any], group: Team, call: CheckedCall,
+    facts: dict[str, Any],
 ) -> dpctl.SyclEvent:  # fmt: skip
     check_waits(name)
     views = [check.view(each, "array") for each in given]
@@ -79,7 +80,7 @@ def _submit(
     this: job.Job, group: Team, worker: QueueWorker, events: Events, action: Callable[[], None], keep: Any
 ) -> dpctl.SyclEvent:
     def submit(before: Events) -> dpctl.SyclEvent:
-        return worker.step(before, action, keep=keep, collective=True)
+        return worker.run_on_host(before, action, keep=keep, collective=True)
 
     return this.queue_workers.in_turn(group.handle, events, submit)
 

@@ -19,7 +19,7 @@ import dpctl
 from ishmem import _core
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.ipc import pyze
-from ishmem.runtime import job, recording, submitted
+from ishmem.runtime import job, recording, unfinished_work
 from ishmem.runtime.queue_workers import events_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Graph:
         if self._recorded is None or self._queue is None:
             raise StateError("the graph has no recording; record one before the first replay")
         queue = self._queue if queue is None else this.queue_workers.given(queue)
-        before = [*events_of(depends), *submitted.before(queue)]
+        before = [*events_of(depends), *unfinished_work.before(queue)]
         before += [each.last for each in self._recorded.calls if each.last is not None]
         calls = pyze.driver_calls() if self._replay_facts else None
         capsule = _core.submit_graph(self._executable, queue.addressof_ref(), [each.addressof_ref() for each in before])
@@ -113,6 +113,6 @@ class Graph:
             event.replay_facts["driver calls"] = (pyze.driver_calls() or 0) - calls
         for each in self._recorded.calls:
             each.last = event
-        submitted.put_before_dpnp(queue, event)
+        unfinished_work.put_before_dpnp(queue, event)
         this.waits.submitted("of a graph", event)
         return event

@@ -245,7 +245,7 @@ class Communicator(KernelCalls):
     ) -> tuple[check.View, check.View, str]:
         """Check two arrays of a call; return them and the dtype."""
         self._check_callable()
-        kinds = check.held_types(dtype, _DTYPES)
+        kinds = check.stored_types(dtype, _DTYPES)
         given = ((first, first_name), (second, second_name))
         views = [device_array(array, name, kinds, "Communicator") for array, name in given]
         for each in views:

@@ -13,7 +13,7 @@ from ishmem.common import constants, processes
 from ishmem.common.errors import StateError
 from ishmem.common.routines import exported
 from ishmem.host_collectives import checks
-from ishmem.runtime import check, core_help, job, kernel_loading, leave_job, program_end, start_job
+from ishmem.runtime import called_by_core, check, job, kernel_loading, leave_job, program_end, start_job
 from ishmem.runtime.global_exit import end_job
 from ishmem.runtime.membership import find_membership
 
@@ -184,7 +184,7 @@ def _attach_chapters(this: job.Job) -> None:
     from ishmem.active_sets import ActiveSets
     from ishmem.statics import Statics
 
-    core_help.install(amo.by_kernel, wait.raise_unsatisfied, checks.raise_failed)
+    called_by_core.install(amo.by_kernel, wait.raise_unsatisfied, checks.raise_failed)
     this.statics = Statics()
     this.active_sets = ActiveSets()
 

@@ -15,7 +15,7 @@ from ishmem import memory
 from ishmem.common.errors import StateError
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import check, job, recording, submitted
+from ishmem.runtime import check, job, recording, unfinished_work
 from ishmem.runtime.heap import UsmRange
 from ishmem.teams import Team
 
@@ -95,7 +95,7 @@ class KernelCalls:
             recorded.calls.add(self)
             return event
         self.last = event
-        submitted.put_before_dpnp(queue, event)
+        unfinished_work.put_before_dpnp(queue, event)
         return event
 
     def _on(self, queue: dpctl.SyclQueue) -> tuple[Any, ...]:

@@ -593,7 +593,7 @@ class Buffer(KernelCalls):
 
     def _outputs(self, array: Any, name: str, shape: tuple[int, ...], dtype: str | None) -> tuple[str, check.View]:
         """Check an array of numbers; return their dtype and the array."""
-        outputs = _device_array(array, name, check.held_types(dtype, _OUTPUTS))
+        outputs = _device_array(array, name, check.stored_types(dtype, _OUTPUTS))
         _check_shape(outputs, shape)
         if self.hidden * outputs.itemsize > self._row:
             wanted = self.hidden * outputs.itemsize

@@ -93,8 +93,8 @@ def put_signal_on_queue(
     if not job.current().heap.reaches(pe):
         rma.plan("put_signal_on_queue", dest, source, pe, nelems, True)  # checks the arguments
         put = functools.partial(signals.put_signal, dest, source, sig_addr, signal, sig_op, pe, nelems, index)
-        return worker.step(events, functools.partial(_complete, put), keep=(dest, source, sig_addr))
-    with worker.together():
+        return worker.run_on_host(events, functools.partial(_complete, put), keep=(dest, source, sig_addr))
+    with worker.as_one_operation():
         _transfer("put_signal_on_queue", dest, source, pe, nelems, True, worker, events)
         return _update_signal(worker, [], sig_op, sig_addr, signal, pe, index)
 
@@ -167,7 +167,9 @@ def signal_wait_until_on_queue(
 
 def _order(routine: Callable[[], None], sycl_queue: Queue, depends: Depends) -> dpctl.SyclEvent:
     worker, events = _worker(sycl_queue), events_of(depends)
-    return recorded(worker, routine.__name__, events) if isinstance(worker, Recorder) else worker.step(events, routine)
+    if isinstance(worker, Recorder):
+        return recorded(worker, routine.__name__, events)
+    return worker.run_on_host(events, routine)
 
 
 def recorded(
@@ -234,7 +236,7 @@ def _transfer(
     if not nbytes:
         return worker.nothing(events)
     if not (to.device or origin.device) or not job.current().heap.reaches(plan.pe):
-        return worker.step(events, by_host, keep=(dest, source))
+        return worker.run_on_host(events, by_host, keep=(dest, source))
     kept = to.array, origin.array
     if not origin.device:
         return _from_host(worker, events, _bytes_at(worker, target, nbytes), start, kept)
@@ -255,17 +257,17 @@ def _from_host(worker: QueueWorker, events: Events, target: Any, start: int, kep
     """
     staged = dpctl.memory.MemoryUSMHost(target.nbytes, queue=worker.queue)
     load = functools.partial(ctypes.memmove, staged._pointer, start, target.nbytes)
-    return worker.step(events, load, (target, staged), kept)
+    return worker.run_on_host(events, load, (target, staged), kept)
 
 
 def _to_host(worker: QueueWorker, events: Events, target: int, start: Any, kept: Any) -> dpctl.SyclEvent:
     """Copy device memory to ordinary host memory, as ``_from_host``."""
     staged = dpctl.memory.MemoryUSMHost(start.nbytes, queue=worker.queue)
     copy = functools.partial(worker.queue.memcpy_async, staged, start, start.nbytes)
-    with worker.together():
+    with worker.as_one_operation():
         worker.submit(events, copy, (kept, staged))
         store = functools.partial(ctypes.memmove, target, staged._pointer, start.nbytes)
-        return worker.step([], store, keep=(kept, staged))
+        return worker.run_on_host([], store, keep=(kept, staged))
 
 
 def _signal(
@@ -288,11 +290,12 @@ def _update_signal(
             return recorded(worker, name, events, *given)
         if flag.device:
             # A step of the host would wait for its own kernel where a command that waits for the step is before it.
-            return worker.beside(events, functools.partial(_submit_kernel, name, heap.own_queue, given), sig_addr)
+            update_by_kernel = functools.partial(_submit_kernel, name, heap.own_queue, given)
+            return worker.submit_elsewhere(events, update_by_kernel, sig_addr)
     update = signals.signal_add if sig_op == SignalOp.ADD else signals.signal_set
     if heap.reaches(pe):
-        return worker.step(events, functools.partial(update, sig_addr, signal, pe, index), keep=sig_addr)
-    return worker.step(events, functools.partial(_complete, update, sig_addr, signal, pe, index), keep=sig_addr)
+        return worker.run_on_host(events, functools.partial(update, sig_addr, signal, pe, index), keep=sig_addr)
+    return worker.run_on_host(events, functools.partial(_complete, update, sig_addr, signal, pe, index), keep=sig_addr)
 
 
 def _call_strided(
@@ -318,8 +321,8 @@ def _strided(
     kept: list[Any] = [plan.dest.array, plan.source.array]
     on_device = plan.dest.device and plan.source.device and job.current().heap.reaches(plan.pe)
     if isinstance(worker, Recorder) or not on_device:  # dpctl's copy has the host release its arguments
-        return worker.step(events, by_host, keep=kept)
-    with worker.together():
+        return worker.run_on_host(events, by_host, keep=kept)
+    with worker.as_one_operation():
         for box in plan.boxes:
             event = worker.submit(events, _BoxCopy(worker, plan, box, kept).copy, kept)
             events = []
@@ -391,7 +394,7 @@ def _wait(
             address = to_device[1]._pointer if to_device else to.address
             ctypes.c_uint64.from_address(address).value = found & (2**64 - 1)
 
-    return worker.step(events, action, to_device, keep=to)
+    return worker.run_on_host(events, action, to_device, keep=to)
 
 
 def _wait_set(
@@ -451,7 +454,7 @@ def _submit_collective(name: str, team: int, worker: QueueWorker, events: Events
     workers = job.current().queue_workers
 
     def submit(before: Events) -> dpctl.SyclEvent:
-        with worker.together():
+        with worker.as_one_operation():
             ready = worker.nothing(before, collective=True)
             done = workers.barriers.submit(lambda anchor: launch(name, team, anchor, ready))
             return worker.nothing([done], collective=True)

@@ -170,7 +170,7 @@ globals().update(work_group_forms(__name__))
 def _move(move: Callable[..., Any], dest: Any, source: Any, pe: Any, nelems: Any, *, is_put: bool) -> None:
     """Raise the error of wrong arguments, or else move by what the core knows in their place."""
     known = plan("put" if is_put else "get", dest, source, pe, nelems, is_put)
-    check.again(move.__name__, move, known.dest.array, known.source.array, known.pe, nelems)
+    check.run_in_core(move.__name__, move, known.dest.array, known.source.array, known.pe, nelems)
 
 
 def plan(routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool) -> boxes.Plan:
@@ -187,4 +187,4 @@ def _move_element(
     """Move one element as bytes, after every check."""
     number, described = check.pe(pe), check.view(array, name)
     check.element(described, index, number)
-    check.again(routine, move, described.array, element, number, check.position(described, index))
+    check.run_in_core(routine, move, described.array, element, number, check.position(described, index))

@@ -128,7 +128,7 @@ def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
     """
     job.current()
     array, place = _place("signal_fetch", sig_addr, index)
-    return int(check.again("signal_fetch", _core.signal_fetch, array, place))
+    return int(check.run_in_core("signal_fetch", _core.signal_fetch, array, place))
 
 
 @fast_path(_ADD)
@@ -192,7 +192,7 @@ def signal_wait_until(
     Source: OpenSHMEM 1.5, 9.10.15 (shmem_signal_wait_until); ishmem_signal_wait_until.
     """
     limit = check.seconds(timeout)
-    return int(wait.again(signal_wait_until, "sig_addr", sig_addr, SIGNAL_TYPES, cmp, cmp_value, index, limit))
+    return int(wait.run_in_core(signal_wait_until, "sig_addr", sig_addr, SIGNAL_TYPES, cmp, cmp_value, index, limit))
 
 
 globals().update(work_group_forms(__name__))
@@ -204,7 +204,7 @@ def _put_signal(put: Callable[..., Any], dest: Any, source: Any, signal: Signal,
     known = rma.plan("put", dest, source, pe, nelems, True)
     flag, place, value = _known("put_signal", signal.sig_addr, signal.signal, signal.index)
     data = known.dest.array, known.source.array
-    check.again("put_signal", put, *data, flag, value, int(signal.sig_op), known.pe, nelems, place)
+    check.run_in_core("put_signal", put, *data, flag, value, int(signal.sig_op), known.pe, nelems, place)
 
 
 def check_signal(routine: str, signal: Signal, pe: Any) -> None:
@@ -234,4 +234,4 @@ def _place(routine: str, sig_addr: Any, index: Any) -> tuple[Any, int]:
 def _update(routine: str, update: Callable[..., Any], sig_addr: Any, signal: Any, pe: Any, index: Any) -> None:
     """Raise the error of wrong arguments, or else update a signal by what the core knows in their place."""
     number, (array, place, value) = check.pe(pe), _known(routine, sig_addr, signal, index)
-    check.again(routine, update, array, value, number, place)
+    check.run_in_core(routine, update, array, value, number, place)

@@ -58,7 +58,7 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
     Source: OpenSHMEM 1.5, 9.6.1.3 (shmem_iput); ishmem_iput.
     """
     plan = plan_blocks("iput", dest, source, Blocks(dst, sst, 1, nelems), pe, True)
-    check.again("iput", _core.iput, plan.dest.array, plan.source.array, dst, sst, nelems, plan.pe)
+    check.run_in_core("iput", _core.iput, plan.dest.array, plan.source.array, dst, sst, nelems, plan.pe)
 
 
 @fast_path(_core.iget)
@@ -78,7 +78,7 @@ def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -
     Source: OpenSHMEM 1.5, 9.6.1.6 (shmem_iget); ishmem_iget.
     """
     plan = plan_blocks("iget", dest, source, Blocks(dst, sst, 1, nelems), pe, False)
-    check.again("iget", _core.iget, plan.dest.array, plan.source.array, dst, sst, nelems, plan.pe)
+    check.run_in_core("iget", _core.iget, plan.dest.array, plan.source.array, dst, sst, nelems, plan.pe)
 
 
 @fast_path(_core.ibput)
@@ -99,7 +99,7 @@ def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: i
     Source: OpenSHMEM 1.6 (shmem_ibput); ishmemx_ibput.
     """
     plan = plan_blocks("ibput", dest, source, Blocks(dst, sst, bsize, nblocks), pe, True)
-    check.again("ibput", _core.ibput, plan.dest.array, plan.source.array, dst, sst, bsize, nblocks, plan.pe)
+    check.run_in_core("ibput", _core.ibput, plan.dest.array, plan.source.array, dst, sst, bsize, nblocks, plan.pe)
 
 
 @fast_path(_core.ibget)
@@ -119,7 +119,7 @@ def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: i
     Source: OpenSHMEM 1.6 (shmem_ibget); ishmemx_ibget.
     """
     plan = plan_blocks("ibget", dest, source, Blocks(dst, sst, bsize, nblocks), pe, False)
-    check.again("ibget", _core.ibget, plan.dest.array, plan.source.array, dst, sst, bsize, nblocks, plan.pe)
+    check.run_in_core("ibget", _core.ibget, plan.dest.array, plan.source.array, dst, sst, bsize, nblocks, plan.pe)
 
 
 globals().update(work_group_forms(__name__))

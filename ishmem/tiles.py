@@ -16,7 +16,7 @@ from ishmem.common import words
 from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.errors import SymmetryError
 from ishmem.host_collectives import checks
-from ishmem.host_collectives.collective_call import Call, Given, Members
+from ishmem.host_collectives.collective_call import CheckedCall, Given, Members
 from ishmem.runtime import agreement, check, job
 
 
@@ -47,8 +47,8 @@ def run(call: Callable[..., None], dest: Any, source: Any, team: Members, given:
             call(dest[row], source[row], **keywords)
 
 
-def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -> Call:
-    """Check the arguments of a call of tiles or of contiguous arrays, which `Call` has no numbers of for tiles.
+def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -> CheckedCall:
+    """Check the arguments of a call of tiles or of contiguous arrays, which `CheckedCall` has no numbers of for tiles.
 
     Raises:
         Exception: As documented at the routines.
@@ -56,7 +56,7 @@ def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -
     if not (COLLECTIVES[routine].tiles and _are_tiles(dest, source)):
         return checks.checked(routine, team, dest, source, given)
     _checked(routine, dest, source, team, given)
-    return Call(-1)
+    return CheckedCall(-1)
 
 
 def _are_tiles(dest: Any, source: Any) -> bool:

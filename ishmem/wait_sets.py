@@ -89,18 +89,18 @@ def _made(base: str, section: int, vector: str = "") -> Callable[..., Any]:
     name, waits, mode = base + vector, base.startswith("wait"), Mode[base.rpartition("_")[2].upper()]
 
     def wait(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> Any:
-        return _again(routine, ivars, cmp, cmp_value, status, None, check.seconds(timeout))
+        return _run_in_core(routine, ivars, cmp, cmp_value, status, None, check.seconds(timeout))
 
     def wait_some(
         ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None
     ) -> Any:
-        return _again(routine, ivars, cmp, cmp_value, status, indices, check.seconds(timeout))
+        return _run_in_core(routine, ivars, cmp, cmp_value, status, indices, check.seconds(timeout))
 
     def test(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> Any:
-        return _again(routine, ivars, cmp, cmp_value, status, None)
+        return _run_in_core(routine, ivars, cmp, cmp_value, status, None)
 
     def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None) -> Any:
-        return _again(routine, ivars, cmp, cmp_value, status, indices)
+        return _run_in_core(routine, ivars, cmp, cmp_value, status, indices)
 
     some = mode is Mode.SOME
     form: Callable[..., Any] = (wait_some if some else wait) if waits else (test_some if some else test)
@@ -146,8 +146,10 @@ test_some_vector = _made("test_some", 14, "_vector")
 globals().update(work_group_forms(__name__))
 
 
-def _again(routine: Any, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any, *timeout: float | None) -> Any:
-    """Raise the error of wrong arguments, or else look at the set by what the core supports in their place.
+def _run_in_core(
+    routine: Any, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any, *timeout: float | None
+) -> Any:
+    """Raise the error of wrong arguments, or else wait or test in the core with those that it supports in their place.
 
     Args:
         routine: The public routine.
@@ -172,7 +174,7 @@ def _again(routine: Any, ivars: Any, cmp: Any, wanted: Any, status: Any, indices
         check_indices(name, array, indices)
         found.append(np.empty(array.count, np.int64))
     check.remote(array, this.pe)
-    result = check.again(name, routine.core, array.array, *found, int(cmp), values, ignored, *timeout)
+    result = check.run_in_core(name, routine.core, array.array, *found, int(cmp), values, ignored, *timeout)
     if found and result:
         host_copies.write(indices, found[0][:result])
     return result

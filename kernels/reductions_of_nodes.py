@@ -9,7 +9,7 @@ sent, so no step waits until a source has been read.
 Of large arrays, each node first puts its result into ``dest`` of its leader. Each member then combines one part of the
 results of all nodes and puts it to all leaders. Finally the members on a node copy it from their leader. All get the
 same bits: elements are combined in the order of the members on each node, then of the nodes. On the host,
-``ishmem/core/scans_of_nodes.cpp`` and ``ishmem/core/spanning.cpp`` do the same.
+``ishmem/core/scans_of_nodes.cpp`` and ``ishmem/core/copies_between_nodes.cpp`` do the same.
 """
 
 from __future__ import annotations

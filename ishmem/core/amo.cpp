@@ -6,9 +6,9 @@
 #include <type_traits>
 
 #include "late_delivery.hpp"
-#include "python_help.hpp"
+#include "python_calls.hpp"
 #include "reach.hpp"
-#include "submitted.hpp"
+#include "unfinished_work.hpp"
 
 namespace ishmem {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "bindings.hpp"
 #include "collectives.hpp"
-#include "python_help.hpp"
+#include "python_calls.hpp"
 
 namespace ishmem {
 

@@ -3,19 +3,19 @@
 #include <nanobind/nanobind.h>
 
 #include "operations.hpp"
-#include "submitted.hpp"
+#include "unfinished_work.hpp"
 
 namespace nb = nanobind;
 
 namespace ishmem {
 
-void bind_answer(nb::module_ &m);
+void bind_status_signals(nb::module_ &m);
 void bind_losses(nb::module_ &m);
 void bind_collectives(nb::module_ &m);
 void bind_completion(nb::module_ &m);
 void bind_graph(nb::module_ &m);
 void bind_heap(nb::module_ &m);
-void bind_help(nb::module_ &m);
+void bind_python_calls(nb::module_ &m);
 void bind_late(nb::module_ &m);
 void bind_network(nb::module_ &m);
 void bind_on_queue(nb::module_ &m);
@@ -23,7 +23,7 @@ void bind_private_memory(nb::module_ &m);
 void bind_proxy(nb::module_ &m);
 void bind_rehearsal(nb::module_ &m);
 void bind_strided(nb::module_ &m);
-void bind_submitted(nb::module_ &m);
+void bind_unfinished_work(nb::module_ &m);
 void bind_tracing(nb::module_ &m);
 void bind_waits(nb::module_ &m);
 void bind_watchdog(nb::module_ &m);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "operations.hpp"
-#include "submitted.hpp"
+#include "unfinished_work.hpp"
 
 namespace ishmem {
 

@@ -48,7 +48,7 @@ NB_MODULE(_core, m) {
     m.def("look_at_set", [](const nb::int_ &code) { return nb::steal(PyCFunction_New(&of_sets, code.ptr())); });
     bind_graph(m);
     bind_heap(m);
-    bind_help(m);
+    bind_python_calls(m);
     bind_waits(m);
     bind_completion(m);
     bind_late(m);
@@ -61,9 +61,9 @@ NB_MODULE(_core, m) {
     bind_rehearsal(m);
 #endif
     bind_strided(m);
-    bind_submitted(m);
+    bind_unfinished_work(m);
     bind_tracing(m);
     bind_watchdog(m);
-    bind_answer(m);
+    bind_status_signals(m);
     bind_losses(m);
 }

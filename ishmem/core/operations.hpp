@@ -69,7 +69,7 @@ struct ArrayRange {
 };
 
 // The addresses of a copy: of the host, or those that the copy engine takes.
-struct Ends {
+struct CopyAddresses {
     char *to;
     const char *from;
     bool by_copy_engine;
@@ -77,7 +77,7 @@ struct Ends {
 
 // Finds the addresses of a put or get in `messages` of `size` bytes; false when the range on the other PE has none, or with
 // a Python exception.
-bool find_ends(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, Ends &ends);
+bool find_addresses(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, CopyAddresses &ends);
 
 // The arguments of a put or get, of arrays that `fit` and have the elements.
 struct Operands {
@@ -88,19 +88,19 @@ struct Operands {
 };
 
 // Reads the arguments of a put or get; false where they do not fit each other.
-bool read(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, Operands &operands);
+bool read_operands(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, Operands &operands);
 
 // How a copy was made. NotMade: an argument is invalid, or a PE is lost. ByEngine: by the copy engine, which may not be
 // done.
-enum class Made { NotMade, ByHost, ByEngine };
+enum class CopyResult { NotMade, ByHost, ByEngine };
 
-Made move(const Operands &operands, bool is_put, const Caller &caller);
+CopyResult move(const Operands &operands, bool is_put, const Caller &caller);
 
 // The same of arrays that are not both contiguous in one memory order.
-Made move_views(const Operands &operands, bool is_put, const Caller &caller);
+CopyResult move_views(const Operands &operands, bool is_put, const Caller &caller);
 
 // Waits for the copy engine where that has copied for a blocking call.
-bool complete(Made made, bool nbi);
+bool complete(CopyResult made, bool nbi);
 
 // `count` blocks of `size` elements; the steps are the distances between the starts of consecutive blocks, in elements.
 struct Blocks {

@@ -62,7 +62,7 @@ void release_event(PyObject *capsule) {
 }
 
 // Finds the device addresses of a put or get between contiguous arrays in USM; false for arguments that need the general path.
-bool find_ends(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelems, bool is_put, Copy &copy) {
+bool find_addresses(PyObject *dest, PyObject *source, PyObject *pe_object, PyObject *nelems, bool is_put, Copy &copy) {
     View to, from;
     size_t count;
     Py_ssize_t pe;
@@ -83,7 +83,7 @@ nb::object queue_copy(nb::handle dest, nb::handle source, nb::handle pe, nb::han
                       const std::vector<uintptr_t> &before) {
     if (!settle_submitted()) throw nb::python_error();
     Copy copy;
-    if (!find_ends(dest.ptr(), source.ptr(), pe.ptr(), nelems.ptr(), is_put, copy)) return nb::none();
+    if (!find_addresses(dest.ptr(), source.ptr(), pe.ptr(), nelems.ptr(), is_put, copy)) return nb::none();
     void *events[MOST_BEFORE];
     size_t count = 0;
     if (before.size() > MOST_BEFORE) return nb::none();

@@ -2,7 +2,7 @@
 // support: see operations.hpp.
 #include <cstring>
 
-#include "python_help.hpp"
+#include "python_calls.hpp"
 #include "reach.hpp"
 #include "remote.hpp"
 
@@ -25,7 +25,7 @@ char *own(const View &view, size_t bytes, Access access, const char *remote, siz
 
 }  // namespace
 
-bool find_ends(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, Ends &ends) {
+bool find_addresses(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, CopyAddresses &ends) {
     const ArrayRange &far = is_put ? to : from, &near = is_put ? from : to;
     char *remote = heap().remote(far.view, far.bytes, pe);
     if (!remote) return false;
@@ -52,7 +52,7 @@ bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &co
     return count <= dest.count && count <= source.count;
 }
 
-bool read(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, Operands &t) {
+bool read_operands(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, Operands &t) {
     if (!view_of(dest, t.to, &t.to_shape) || !view_of(source, t.from, &t.from_shape) || !integer_of(pe, t.pe)) return false;
     return fit(t.to, t.from) && count_of(nelems, t.to, t.from, t.count);
 }
@@ -77,22 +77,22 @@ bool run(const Copy &copy, const Caller &caller) {
 
 }  // namespace
 
-Made move(const Operands &t, bool is_put, const Caller &caller) {
+CopyResult move(const Operands &t, bool is_put, const Caller &caller) {
     if (!are_contiguous(t.to, t.from)) return move_views(t, is_put, caller);
     const size_t bytes = t.count * t.to.item;
-    Ends ends;
-    if (!find_ends({t.to, bytes}, {t.from, bytes}, t.pe, is_put, bytes, 1, ends)) return Made::NotMade;
-    if (ends.by_copy_engine) return copy_by_engine(ends.to, ends.from, bytes, caller.local) ? Made::ByEngine : Made::NotMade;
-    return run({ends.to, ends.from, bytes, t.to.item}, caller) ? Made::ByHost : Made::NotMade;
+    CopyAddresses ends;
+    if (!find_addresses({t.to, bytes}, {t.from, bytes}, t.pe, is_put, bytes, 1, ends)) return CopyResult::NotMade;
+    if (ends.by_copy_engine) return copy_by_engine(ends.to, ends.from, bytes, caller.local) ? CopyResult::ByEngine : CopyResult::NotMade;
+    return run({ends.to, ends.from, bytes, t.to.item}, caller) ? CopyResult::ByHost : CopyResult::NotMade;
 }
 
-bool complete(Made made, bool nbi) { return made == Made::ByEngine && !nbi ? complete_engine() : made != Made::NotMade; }
+bool complete(CopyResult made, bool nbi) { return made == CopyResult::ByEngine && !nbi ? complete_engine() : made != CopyResult::NotMade; }
 
 namespace {
 
 Done move(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put, bool nbi) {
     Operands t;
-    if (!read(dest, source, pe, nelems, t)) return {false};
+    if (!read_operands(dest, source, pe, nelems, t)) return {false};
     const char *routine = is_put ? (nbi ? "put_nbi" : "put") : (nbi ? "get_nbi" : "get");
     return {complete(move(t, is_put, {is_put ? source : dest, nbi, routine}), nbi)};
 }

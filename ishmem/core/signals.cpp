@@ -1,6 +1,6 @@
 // put_signal on mapped memory; the other signal operations are atomics and waits.
 #include "late_delivery.hpp"
-#include "python_help.hpp"
+#include "python_calls.hpp"
 #include "reach.hpp"
 
 namespace ishmem {
@@ -32,12 +32,12 @@ Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
                 PyObject *nelems, PyObject *index) {
     Operands t;
     Signal s;
-    if (!signal_of(sig_addr, signal, sig_op, pe, index, s) || !read(dest, source, pe, nelems, t)) return {false};
+    if (!signal_of(sig_addr, signal, sig_op, pe, index, s) || !read_operands(dest, source, pe, nelems, t)) return {false};
     const int rmw = static_cast<int>(s.rmw);
     const Reach *reach = is_far(s.at) ? &reach_of(s.at) : nullptr;
     const uint64_t mark = reach ? reach->mark() : 0;
     const bool pending = nbi && reach;
-    const Made made = move(t, true, {source, pending, pending ? "put_nbi" : "put"});
+    const CopyResult made = move(t, true, {source, pending, pending ? "put_nbi" : "put"});
     if (!complete(made, false)) return {false};
     if (!host_updates(s.view, s.at, rmw, false)) {
         fence();
@@ -48,7 +48,7 @@ Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *
     }
     if (reach) return {reach->signal(s.at, rmw, s.view.item, s.value, mark)};
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (made == Made::ByEngine) read_back(s.at);
+    if (made == CopyResult::ByEngine) read_back(s.at);
     update_element(rmw, s.at, s.view.item, s.value, 0, nullptr);  // in vain when a PE is lost: the next wait tells
     return {true};
 }

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "bindings.hpp"
-#include "python_help.hpp"
+#include "python_calls.hpp"
 #include "reach.hpp"
 #include "remote.hpp"
 
@@ -117,7 +117,7 @@ void arrange(Box &box) {
 }
 
 // Divides the first `elements` along the axes into boxes: whole steps of the outermost axis, then what remains, in the
-// same way. Ends when `act` returns false.
+// same way. CopyAddresses when `act` returns false.
 template <class Act>
 bool each_box(const Axes &axes, size_t elements, Act act) {
     size_t volume = 1;
@@ -224,37 +224,37 @@ bool copy(const Box &box, char *at, const char *of, size_t item) {
     return true;
 }
 
-Made copy(const Operands &t, const Box &box, bool is_put, PyObject *local) {
+CopyResult copy(const Operands &t, const Box &box, bool is_put, PyObject *local) {
     const size_t item = t.to.item, bytes = static_cast<size_t>(box.block) * item;
     const Extent to = extent(box, box.to, &Axis::to), from = extent(box, box.from, &Axis::from);
     const View dest = from_element(t.to, to.low), source = from_element(t.from, from.low);
     const ArrayRange target = {dest, static_cast<size_t>(to.count) * item}, origin = {source, static_cast<size_t>(from.count) * item};
-    Ends ends;
-    if (!find_ends(target, origin, t.pe, is_put, bytes, static_cast<size_t>(box.count() / box.block), ends)) return Made::NotMade;
+    CopyAddresses ends;
+    if (!find_addresses(target, origin, t.pe, is_put, bytes, static_cast<size_t>(box.count() / box.block), ends)) return CopyResult::NotMade;
     char *at = ends.to + (box.to - to.low) * static_cast<Py_ssize_t>(item);
     const char *of = ends.from + (box.from - from.low) * static_cast<Py_ssize_t>(item);
-    if (ends.by_copy_engine) return copy_by_engine(box, at, of, item, local) ? Made::ByEngine : Made::NotMade;
-    return copy(box, at, of, item) ? Made::ByHost : Made::NotMade;
+    if (ends.by_copy_engine) return copy_by_engine(box, at, of, item, local) ? CopyResult::ByEngine : CopyResult::NotMade;
+    return copy(box, at, of, item) ? CopyResult::ByHost : CopyResult::NotMade;
 }
 
 // A copy of no elements: whether the symmetric array is one.
-Made copy_nothing(const Operands &t, bool is_put) {
-    return heap().remote(is_put ? t.to : t.from, 0, t.pe) ? Made::ByHost : Made::NotMade;
+CopyResult copy_nothing(const Operands &t, bool is_put) {
+    return heap().remote(is_put ? t.to : t.from, 0, t.pe) ? CopyResult::ByHost : CopyResult::NotMade;
 }
 
 }  // namespace
 
-Made move_views(const Operands &t, bool is_put, const Caller &caller) {
+CopyResult move_views(const Operands &t, bool is_put, const Caller &caller) {
     Axes axes;
-    Made all = Made::ByHost;
+    CopyResult all = CopyResult::ByHost;
     if (!t.count) return copy_nothing(t, is_put);
-    if (divide(t, axes)) return Made::NotMade;
+    if (divide(t, axes)) return CopyResult::NotMade;
     const bool good = each_box(axes, t.count, [&](const Box &box) {
-        const Made made = overlaps(box) ? Made::NotMade : copy(t, box, is_put, caller.local);
-        if (made == Made::ByEngine) all = made;
-        return made != Made::NotMade;
+        const CopyResult made = overlaps(box) ? CopyResult::NotMade : copy(t, box, is_put, caller.local);
+        if (made == CopyResult::ByEngine) all = made;
+        return made != CopyResult::NotMade;
     });
-    return good ? all : Made::NotMade;
+    return good ? all : CopyResult::NotMade;
 }
 
 bool Blocks::reach(Py_ssize_t step, size_t &elements) const {

@@ -7,7 +7,7 @@
 
 #include "polling.hpp"
 #include "proxy.hpp"
-#include "python_help.hpp"
+#include "python_calls.hpp"
 #include "remote.hpp"
 
 namespace ishmem {
@@ -57,7 +57,8 @@ PyObject *wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObjec
     double limit;
     if (!variable_of(ivar, compare, value, index, v) || !seconds_of(timeout, limit)) return not_implemented();
     const Outcome outcome = with_word(v.type, [&](auto zero) {
-        return poll([&] { return v.holds<decltype(zero)>(); }, [] { return heap().status.has_lost(); }, limit);
+        const auto holds = [&] { return v.holds<decltype(zero)>(); };
+        return holds() ? Satisfied : poll(holds, [] { return heap().status.has_lost(); }, limit);
     });
     if (outcome != Satisfied) return unsatisfied(outcome, {All, index, load_scalar(v.seen, v.type), compare, value, timeout});
     if (gives_value) return load_scalar(v.seen, v.type);

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "polling.hpp"
-#include "python_help.hpp"
-#include "submitted.hpp"
+#include "python_calls.hpp"
+#include "unfinished_work.hpp"
 
 namespace ishmem {
 namespace {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ishmem.runtime import job
-from ishmem.runtime.submitted import puts_on_queues
+from ishmem.runtime.unfinished_work import puts_on_queues
 from ishmem.teams import TEAM_NODE, TEAM_WORLD
 
 from .callers import Caller

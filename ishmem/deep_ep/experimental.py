@@ -10,7 +10,7 @@ from typing import Any, Callable
 from ishmem.common.errors import StateError
 from ishmem.kernel_calls import flat
 from ishmem.runtime import foreign
-from ishmem.runtime.submitted import puts_on_queues
+from ishmem.runtime.unfinished_work import puts_on_queues
 from ishmem.teams import Team
 
 from .callers import Caller

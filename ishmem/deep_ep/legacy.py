@@ -11,7 +11,7 @@ import numpy as np
 from ishmem import collectives, interop, memory, moe, teams
 from ishmem.common.errors import IshmemError
 from ishmem.runtime import job
-from ishmem.runtime.submitted import puts_on_queues
+from ishmem.runtime.unfinished_work import puts_on_queues
 
 from .callers import Caller
 from .events import EventHandle, EventOverlap

@@ -15,7 +15,7 @@ from ishmem import _core, memory, on_queue
 from ishmem.common.constants import CMP_GE, SIGNAL_ADD
 from ishmem.common.errors import StateError
 from ishmem.kernel_calls import KernelCalls, Results, flat
-from ishmem.runtime import submitted
+from ishmem.runtime import unfinished_work
 from ishmem.teams import Team
 
 from .exchange import aligned
@@ -39,7 +39,7 @@ class _OnQueue:
 
     def __init__(self, queue: dpctl.SyclQueue) -> None:
         self.queue = queue
-        self.after: list[dpctl.SyclEvent] = submitted.before(queue)
+        self.after: list[dpctl.SyclEvent] = unfinished_work.before(queue)
 
     def call(self, form: Callable[..., dpctl.SyclEvent], *arguments: Any, **named: Any) -> None:
         """Submit a call that follows all others."""
@@ -55,7 +55,7 @@ class _OnQueue:
     def finish(self) -> None:
         """Let what follows on the queue run after the calls."""
         for event in self.after:
-            submitted.put_before_dpnp(self.queue, event)
+            unfinished_work.put_before_dpnp(self.queue, event)
 
 
 class Engram(KernelCalls):

@@ -18,7 +18,7 @@ from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.layout import FEW_MEMBERS
 from ishmem.common.shared_numbers import Verdict
 from ishmem.common.team_shape import Shape
-from ishmem.host_collectives.collective_call import ROUTINES, Asked, Call, Given, Members, asked
+from ishmem.host_collectives.collective_call import ROUTINES, Asked, CheckedCall, Given, Members, asked
 from ishmem.runtime import agreement, check, job
 
 
@@ -67,7 +67,7 @@ def refuse(routine: str, dest: Any, source: Any, team: Members, given: Given) ->
     raise error
 
 
-def _check_first(routine: str, dest: Any, source: Any, team: Members, given: Given) -> Call:
+def _check_first(routine: str, dest: Any, source: Any, team: Members, given: Given) -> CheckedCall:
     """Check the arguments of a call; the other PEs raise too if they are wrong."""
     team.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
     try:
@@ -101,14 +101,14 @@ def with_counts(routine: str, dest: Any, source: Any, team: Members, lists: tupl
 
 def arrays_of(routine: str, dest: Any, source: Any, dtype: Any) -> tuple[check.View, check.View]:
     """Check the dtypes of the arrays of a call, and that ``dest`` is writable."""
-    types = COLLECTIVES[routine].types if dtype is None else check.held_types(dtype, ("bfloat16",))
+    types = COLLECTIVES[routine].types if dtype is None else check.stored_types(dtype, ("bfloat16",))
     to, origin = (check.view(array, name, types, routine) for array, name in ((dest, "dest"), (source, "source")))
     check.same_dtype(to, origin)
     check.writable(to)
     return to, origin
 
 
-def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -> Call:
+def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -> CheckedCall:
     """Check the arguments of a call.
 
     Raises:
@@ -126,14 +126,14 @@ def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -
     if given.lists:
         found = _lists(routine, to, origin, team.my_pe(), size, given.lists)
         _check_apart(routine, to, origin, to.count, origin.count, None)
-        return Call(0, lists=found)
+        return CheckedCall(0, lists=found)
     steps = _step(given.dst, "dst"), _step(given.sst, "sst")
     count = _count(routine, size, to, origin, given.nelems, steps)
     to_blocks, origin_blocks = traits.blocks(size)
     whole = to.count if routine in ("collect", "alltoalls") else to_blocks * count
     in_place = _in_place(traits, team.my_pe() * count * to.itemsize)
     _check_apart(routine, to, origin, whole, min(origin_blocks * count * steps[1], origin.count), in_place)
-    return Call(count, steps)
+    return CheckedCall(count, steps)
 
 
 def _in_place(traits: Collective, own: int) -> int | None:

@@ -32,7 +32,7 @@ class Members(Protocol):
 
 
 @dataclass(frozen=True)
-class Call:
+class CheckedCall:
     """What the core takes of a call, checked.
 
     Attributes:

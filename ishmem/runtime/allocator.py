@@ -52,7 +52,7 @@ class Allocator:
 
     @property
     def free_bytes(self) -> int:
-        """Free bytes, over all ranges, also those that wait."""
+        """Bytes of all free ranges, those that wait included."""
         return sum(end - start for start, end in self._free) + sum(each.reserved for each in self._waiting)
 
     @property

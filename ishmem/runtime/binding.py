@@ -146,7 +146,7 @@ _callbacks: list[Callable[[CompileOptions], None]] = []
 
 
 def when_bound(call: Callable[[CompileOptions], None]) -> None:
-    """Call a function with the options now, if they are bound, and whenever they are."""
+    """Call a function with the options now, if they are bound, and each time that they are bound later."""
     _callbacks.append(call)
     if _bound is not None:
         call(_bound[0])

@@ -1,4 +1,4 @@
-"""Argument checks of the slow path: they raise errors that explain, or return what another route needs.
+"""Argument checks of the slow path: they raise errors that name the argument, or return the checked values.
 
 The compiled core checks the same conditions on the fast path and declines calls that do not meet them.
 """
@@ -147,7 +147,7 @@ def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str
     return View(array, name, address, count, itemsize, order, writable, device, dtype)
 
 
-def held_types(dtype: str | None, types: tuple[str, ...]) -> tuple[str, ...]:
+def stored_types(dtype: str | None, types: tuple[str, ...]) -> tuple[str, ...]:
     """Return the dtypes of arrays that hold the bits of ``dtype``, one of ``types``; all of ``types`` if it is None.
 
     Raises:
@@ -293,7 +293,7 @@ def count(nelems: Any, dest: View, source: View) -> int:
     return number
 
 
-def again(routine: str, operation: Callable[..., Any], *arguments: Any) -> Any:
+def run_in_core(routine: str, operation: Callable[..., Any], *arguments: Any) -> Any:
     """Return the result of an operation of the core that has declined others than these arguments, which are checked.
 
     Raises:

@@ -68,7 +68,7 @@ class Completions:
             time.sleep(POLL)
 
     def poll(self) -> bool:
-        """Note what has completed; return whether anything is incomplete."""
+        """Record the time of each operation that has completed; return whether any is incomplete."""
         with self._lock:
             for number, waiting in self._open.items():
                 for item in list(waiting):
@@ -85,7 +85,7 @@ class Completions:
         self.done.append(Execution(call, queue, begin, end))
 
     def close(self) -> None:
-        """Stop; incomplete work gets no end."""
+        """Stop recording; incomplete operations have no time of completion."""
         self._closed = True
         self._more.set()
         if self._thread is not None:

@@ -242,7 +242,7 @@ class SymmetricHeap:
             if pe in self._mappings
         }
         own = peer_proof.Own(self.context, self.device, self.base, self._node.place)
-        self._proof = peer_proof.Proof(own, [offers[pe].pattern for pe in self.near], others)
+        self._proof = peer_proof.AccessProof(own, [offers[pe].pattern for pe in self.near], others)
         self._proof.run(seconds)
 
     def settle(self, links: Links) -> None:

@@ -46,7 +46,7 @@ def barrier_kind(routine: str) -> int:
     return next((kind for kind, names in enumerate(BARRIERS) if routine in names), 0)
 
 
-class Waits(Protocol):
+class WaitRecords(Protocol):
     """The part of ``ishmem.runtime.long_waits`` that a job uses; that module imports this one."""
 
     def begin(self) -> None:
@@ -101,7 +101,7 @@ class Job:
     registered: Any
     active_sets: Any
     board: StatusBoard
-    waits: Waits
+    waits: WaitRecords
     no_waits: str
 
     def __init__(

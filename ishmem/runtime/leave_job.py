@@ -16,7 +16,7 @@ from ishmem.common import callsite
 from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.common.shared_numbers import Kind
 from ishmem.common.status_board import PeState, Record, StatusBoard
-from ishmem.runtime import job, kernel_loading, long_waits, mpi_job, program_end, submitted
+from ishmem.runtime import job, kernel_loading, long_waits, mpi_job, program_end, unfinished_work
 from ishmem.runtime.membership import Membership
 
 _AFTER_ERROR = "it left after an error"
@@ -105,7 +105,7 @@ def _release(this: job.Job, state: PeState) -> None:
     for context in list(this.contexts):
         context.close()
     job.finish()
-    submitted.unwatch()
+    unfinished_work.unwatch()
     kernel_loading.stop()
     this.default_engine.close()
     this.losses.close()

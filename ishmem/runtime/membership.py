@@ -56,7 +56,7 @@ def find_membership(
     if process_group is not None:
         group = process_groups.Processes(process_group)
         _check_sizes(group, settings.npes if by_launcher else None, "process_group", "torchrun --nproc-per-node")
-        name, node = network.meet_on_one_node(group, settings.node)
+        name, node = network.gather_one_node(group, settings.node)
         return Membership(name, group.Get_rank(), group.Get_size(), node)
     if uid is not None:
         if rank is None or nranks is None or not 0 <= rank < nranks:
@@ -151,7 +151,7 @@ def _join_world(settings: Any) -> Membership:
 def _member_of(comm: Any, settings: Any) -> Membership:
     mpi = mpi_job.of(comm, bool(settings.hub and settings.on_loss == "continue"))
     try:
-        name, node, between = network.meet(comm, settings.node)
+        name, node, between = network.gather_nodes(comm, settings.node)
     except IshmemError:
         if mpi:
             mpi.leave()  # every PE raises, so none waits for this one

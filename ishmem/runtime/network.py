@@ -107,7 +107,7 @@ def identity(override: str | None) -> str:
 
 
 def record(name: str) -> bytes:
-    """Return what a PE sends in `meet`.
+    """Return what a PE sends in `gather_nodes`.
 
     That is a token, of which PE 0's names the job; a digest of its node's name; whether all threads may call MPI; and
     the host name, for messages.
@@ -124,7 +124,7 @@ def nodes_of(records: list[bytes]) -> list[int]:
     return [order[digest] for digest in digests]
 
 
-def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
+def gather_nodes(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
     """Return the job's name, this PE's node, and the network, which is None for a job on one node; collective.
 
     Raises:
@@ -146,7 +146,7 @@ def meet(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
     return f"{job}-{node.number}", node, Network(comm, node, nodes, hosts)
 
 
-def meet_on_one_node(comm: Any, override: str | None) -> tuple[str, Node]:
+def gather_one_node(comm: Any, override: str | None) -> tuple[str, Node]:
     """Return the job's name and the node of processes that have no MPI; collective.
 
     Raises:

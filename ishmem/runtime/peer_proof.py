@@ -117,7 +117,7 @@ class Batch:
         pyze.zeCommandQueueDestroy(self._queue)
 
 
-class Proof:
+class AccessProof:
     """This PE's part of the proof.
 
     Attributes:

@@ -31,7 +31,7 @@ from ishmem import _core
 from ishmem.common.errors import StateError, WaitTimeout
 from ishmem.environment import arrays
 from ishmem.ipc import native, pyze
-from ishmem.runtime import foreign, recording, submitted
+from ishmem.runtime import foreign, recording, unfinished_work
 
 if TYPE_CHECKING:
     from ishmem.runtime.heap import SymmetricHeap
@@ -137,7 +137,7 @@ class QueueWorker:
         self.closing = threading.Event()
 
     @contextlib.contextmanager
-    def together(self) -> Iterator[None]:
+    def as_one_operation(self) -> Iterator[None]:
         """Keep other threads from submitting between the operations of this thread, which end as one."""
         with self._lock:
             self._nested += 1
@@ -152,15 +152,17 @@ class QueueWorker:
     ) -> dpctl.SyclEvent:
         """Submit commands that start after ``depends`` and after the previous operation.
 
-        This method and ``step`` raise the error of an earlier step instead, except within a collective operation, for
-        which other PEs wait: its caller takes the error first and raises it at the end.
+        This method and ``run_on_host`` raise the error of an earlier step instead, except within a collective
+        operation, for which other PEs wait: its caller takes the error first and raises it at the end.
         """
         with self._lock, self._heap.naming_loss():
             if not collective:
                 self._raise_problem()
             return self._record(start(self._before(depends)), keep)
 
-    def beside(self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any) -> dpctl.SyclEvent:
+    def submit_elsewhere(
+        self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any
+    ) -> dpctl.SyclEvent:
         """Submit commands to another queue, as ``submit``; an in-order queue goes on after them."""
 
         def between(before: Events) -> dpctl.SyclEvent:
@@ -191,7 +193,7 @@ class QueueWorker:
                 raise
             return None if capsule is None else self._keep(capsule, (dest, source), None, at_once)
 
-    def step(
+    def run_on_host(
         self, depends: Events, action: Callable[[], object], result: Any = None, keep: Any = None,
         collective: bool = False,
     ) -> dpctl.SyclEvent:  # fmt: skip
@@ -258,7 +260,7 @@ class QueueWorker:
             return
         if not (self.queue.is_in_order or self._is_task):
             self._leave_task(last)
-        submitted.let_dpnp_wait(self._program_queue, last if self.queue.is_in_order else self._tasks[0])
+        unfinished_work.let_dpnp_wait(self._program_queue, last if self.queue.is_in_order else self._tasks[0])
 
     def _leave_task(self, last: QueueEvent) -> None:
         """Let the program's queue have a host task that ends after an operation.
@@ -364,7 +366,7 @@ class Recorder(QueueWorker):
         self.queue, self._recording, self._turns = queue, found, turns
 
     @contextlib.contextmanager
-    def together(self) -> Iterator[None]:
+    def as_one_operation(self) -> Iterator[None]:
         """Do nothing: no other thread records."""
         yield
 
@@ -378,7 +380,7 @@ class Recorder(QueueWorker):
     def copy(self, *_arguments: Any) -> None:
         """Return ``None``: recorded copies take the general path."""
 
-    def step(self, *_arguments: Any, **_keywords: Any) -> dpctl.SyclEvent:
+    def run_on_host(self, *_arguments: Any, **_keywords: Any) -> dpctl.SyclEvent:
         """Raise ``IshmemError``."""
         recording.refuse(self.queue, "this on-queue operation")
         raise AssertionError("the recording has ended")

@@ -28,7 +28,7 @@ from ishmem.runtime import (
     long_waits,
     mpi_job,
     network,
-    submitted,
+    unfinished_work,
 )
 from ishmem.runtime.global_exit import end_job, end_process, prepare as prepare_exit
 from ishmem.runtime.membership import Membership
@@ -134,7 +134,7 @@ def _run(this: job.Job, member: Membership) -> None:
         debug.log_start(this)
     this.heap.warn_of_troubles()
     extensions.call_first()
-    submitted.watch()
+    unfinished_work.watch()
     atexit.register(leave_job.at_exit)
 
 

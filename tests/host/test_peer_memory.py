@@ -12,7 +12,7 @@ from subprocesses import program, run_command, run_program
 from ishmem.runtime import peer_verdicts
 from ishmem.runtime.peer_device import PeerDevice
 from ishmem.runtime.peer_kernel import ITEMS
-from ishmem.runtime.peer_proof import LINE, Lines, Own, Peer, PeerFailure, Proof
+from ishmem.runtime.peer_proof import LINE, AccessProof, Lines, Own, Peer, PeerFailure
 from ishmem.runtime.peer_verdicts import PairFailure, Verdict
 from ishmem.runtime.routes import Route
 from ishmem.testing import nodes
@@ -127,10 +127,10 @@ PATTERNS = [bytes([pe + 1]) * LINE for pe in range(2)]
 
 
 @pytest.fixture
-def proof(monkeypatch: pytest.MonkeyPatch) -> Proof:
+def proof(monkeypatch: pytest.MonkeyPatch) -> AccessProof:
     """The part of PE 0 in a proof of two."""
     monkeypatch.setattr("ishmem.ipc.pyze.copy_group", lambda _device: 1)
-    return Proof(Own(0, 0, 0, 0), PATTERNS, {1: Peer(0, True)})
+    return AccessProof(Own(0, 0, 0, 0), PATTERNS, {1: Peer(0, True)})
 
 
 def right() -> bytearray:
@@ -148,13 +148,13 @@ def right() -> bytearray:
     return seen
 
 
-def test_what_is_right(proof: Proof) -> None:
+def test_what_is_right(proof: AccessProof) -> None:
     assert proof.check(bytes(right())) == {1: PeerFailure(0)}
 
 
 @pytest.mark.parametrize("way", [PeerFailure.LOADS, PeerFailure.COPIES, PeerFailure.ATOMICS])
 @pytest.mark.parametrize("written", [False, True])
-def test_one_wrong_byte(proof: Proof, way: PeerFailure, written: bool) -> None:
+def test_one_wrong_byte(proof: AccessProof, way: PeerFailure, written: bool) -> None:
     """Each way is told apart, in both directions."""
     lines, seen = Lines(2), right()
     seen[lines.written(way, 1) if written else lines.read(way, 1)] ^= 0x40

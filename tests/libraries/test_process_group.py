@@ -116,4 +116,4 @@ def test_processes_of_several_nodes_are_refused_without_mpi():
             return [record, network.record("another node")]
 
     with pytest.raises(IshmemError, match=r"the PEs are on several nodes \(.*\), which need MPI"):
-        network.meet_on_one_node(Comm(), None)
+        network.gather_one_node(Comm(), None)

@@ -1,7 +1,7 @@
 /* The collectives of the host: a ring of two slots on each PE, and the flags that end calls.
  *
  * publish, await_all, leave, raise, await: ishmem/core/collectives.cpp; the data of IN_SLOT calls: move_in_slot of
- * ishmem/core/movement.cpp, reduce_in_slot of reductions.cpp. MAPPED calls read the sources of others between await_all
+ * ishmem/core/collective_copies.cpp, reduce_in_slot of reductions.cpp. MAPPED calls read the sources of others between await_all
  * and leave; TREE calls read the parent's destination once it is filled (broadcast_tree).
  */
 #define CALLS 3

@@ -1,6 +1,6 @@
 // The functions of Python that the core calls: where the host's loads and stores do not serve, the copy engine, a mapping of
 // private memory, and an atomic by a kernel; and those that raise the errors of calls that have begun and cannot end. See
-// ishmem/runtime/core_help.py.
+// ishmem/runtime/called_by_core.py.
 #pragma once
 #include "operations.hpp"
 #include "private_memory.hpp"

@@ -1,4 +1,4 @@
-#include "submitted.hpp"
+#include "unfinished_work.hpp"
 
 #include <nanobind/nanobind.h>
 
@@ -23,7 +23,7 @@ bool wait_for_submitted() {
     return true;
 }
 
-void bind_submitted(nb::module_ &m) {
+void bind_unfinished_work(nb::module_ &m) {
     m.def("note_submitted", [] {
         work_submitted = true;
         ++submissions;

@@ -1,4 +1,4 @@
-"""The functions of Python that the core calls: see ``core/python_help.hpp``."""
+"""The functions of Python that the core calls: see ``core/python_calls.hpp``."""
 
 from __future__ import annotations
 

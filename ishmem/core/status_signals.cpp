@@ -86,7 +86,7 @@ Range code_around(uintptr_t address) {
 
 }  // namespace
 
-void bind_answer(nb::module_ &m) {
+void bind_status_signals(nb::module_ &m) {
     m.def("answer_on", [](int number, int to) {
         const int last = wake.exchange(to);
         if (last >= 0) close(last);

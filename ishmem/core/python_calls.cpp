@@ -1,4 +1,4 @@
-#include "python_help.hpp"
+#include "python_calls.hpp"
 
 #include "bindings.hpp"
 #include "routine.hpp"
@@ -50,7 +50,7 @@ PyObject *failed_collective(int verdict, unsigned routine, unsigned team) {
     return PyObject_CallFunction(help.failed_collective, "iII", verdict, routine, team);
 }
 
-void bind_help(nb::module_ &m) {
+void bind_python_calls(nb::module_ &m) {
     m.def("help_by", [](nb::object copy, nb::object complete, nb::object map, nb::object atomic, nb::object wait, nb::object barrier, nb::object collective) {
         help = {copy.release().ptr(), complete.release().ptr(), map.release().ptr(), atomic.release().ptr(),
                 wait.release().ptr(), barrier.release().ptr(), collective.release().ptr()};
