@@ -11,7 +11,7 @@ from ishmem.runtime import job
 def install(
     atomic: Callable[..., Any], unsatisfied: Callable[..., NoReturn], failed_collective: Callable[..., NoReturn]
 ) -> None:
-    """Give the core the functions that it calls.
+    """Pass the functions to the core that it calls.
 
     Args:
         atomic: ``ishmem.amo.by_kernel``.

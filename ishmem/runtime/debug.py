@@ -1,4 +1,4 @@
-"""What ``ISHMEM_DEBUG`` prints of a PE that has joined its job: its device, its heap and the routes to other PEs."""
+"""Messages of ``ISHMEM_DEBUG`` at the start of a PE: its device, its heap and the routes to other PEs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("ishmem")
 
 
 def log_start(this: Job) -> None:
-    """Log where this PE is and how it reaches the others, unless nobody reads that."""
+    """Log device, heap and routes of this PE, if a handler of the logger takes messages of that level."""
     if log.isEnabledFor(logging.INFO):
         for line in (_device(this), _heap(this), *_routes(this)):
             log.info("%s", line)

@@ -1,4 +1,4 @@
-"""Loads the compiler of the Level Zero driver while another compiler still makes the SPIR-V of a kernel.
+"""Loads the driver's compiler in a thread while the SPIR-V of a kernel is still generated.
 
 A driver loads it for the first module that a process builds, so this builds an empty one, in a thread.
 """

@@ -18,7 +18,7 @@ TYPE_NUMBERS.update((name, number) for number, name in enumerate(OPAQUE, 24))
 
 
 class Library(Protocol):
-    """What ishmem needs to know of the arrays of a library."""
+    """The functions by which ishmem uses the arrays of a library."""
 
     kind: type
 
@@ -36,7 +36,7 @@ class Library(Protocol):
         """Return the name of the dtype of an array."""
 
     def queue(self) -> Any:
-        """Return the queue to which the program gives work on these arrays now; None if there is none."""
+        """Return the queue on which the library orders work on its arrays now; None if there is none."""
 
     def element(self, value: Any, dtype: str) -> Any:
         """Return an array in host memory of one element, a number, of a dtype of `OPAQUE`."""
@@ -72,12 +72,12 @@ def is_tensor(array: Any) -> bool:
 
 
 def queue() -> Any:
-    """Return the queue to which the program gives work on arrays of the library now; None if there is none."""
+    """Return the queue on which the library orders work on its arrays now; None if there is none."""
     return None if _library is None else _library.queue()
 
 
 def current_stream_wait(event: Any) -> None:
-    """Let what follows on the queue of `queue` run after an event; wait for the event where there is none."""
+    """Make later work on the queue of `queue` wait for an event; without a queue, wait on the host."""
     current = queue()
     if current is None:
         event.wait()

@@ -37,13 +37,13 @@ class FreedMemory:
         self._freed: list[Freed] = []
 
     def add(self, allocation: Allocation, memory: Any) -> None:
-        """Note the memory object of a new allocation."""
+        """Record the memory object of a new allocation."""
         self._live[allocation.offset] = memory.reference_obj
         if self._freed:
             self._tell()
 
     def free(self, allocation: Allocation) -> None:
-        """Note that an allocation was freed."""
+        """Record that an allocation was freed."""
         if allocation.offset in self._live:
             self._freed.append(Freed(self._live.pop(allocation.offset), allocation, callsite.caller()))
             self._tell()
@@ -77,7 +77,7 @@ class FreedMemory:
         self._tell()
 
     def _tell(self) -> None:
-        """Tell the core the freed allocations that the program still references; drop the others."""
+        """Pass the freed allocations that the program still references to the core; drop the others."""
         self._freed = [each for each in self._freed if sys.getrefcount(each.origin) > _UNUSED]
         places = [each.allocation for each in self._freed]
         ends = [place.offset + place.reserved for place in places]

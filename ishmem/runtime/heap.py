@@ -58,7 +58,7 @@ QUARANTINED = 4
 
 
 class HeapExport(NamedTuple):
-    """What a PE of the node gives the others of its heap.
+    """The export of a PE's heap, for the other PEs of its node.
 
     Attributes:
         device: Its device.
@@ -177,7 +177,7 @@ class SymmetricHeap:
 
     @functools.cached_property
     def own_queue(self) -> dpctl.SyclQueue:
-        """The queue of what host calls run on the device: the program's may wait for the end of such a call."""
+        """The queue on which host calls run device work: the program's queues may wait for the end of such a call."""
         queue = dpctl.SyclQueue(self.queue.sycl_context, self.queue.sycl_device)
         _keep(queue)
         return queue
@@ -218,7 +218,7 @@ class SymmetricHeap:
         return peer_device.routes(devices, asked, p2p)
 
     def _set_routes(self, between: list[list[Route]]) -> None:
-        """Take the routes between the PEs of this node."""
+        """Set the routes between the PEs of this node."""
         self.between = between
         self.routes = [Route.STAGED] * self._n_pes
         for pe, route in zip(self.near, between[self._node.place]):
@@ -246,7 +246,7 @@ class SymmetricHeap:
         self._proof.run(seconds)
 
     def settle(self, links: Links) -> None:
-        """Learn which PEs do not reach each other's memory, and determine the routes; collective, after `open`."""
+        """Exchange which PEs do not reach each other's memory, and determine the routes; collective, after `open`."""
         parts = links.allgather(self._verdict().pack(), what="init")
         verdicts = [Verdict.unpack(part, len(self.near)) for part, _fds in parts]
         self.pair_failures = peer_verdicts.pair_failures(verdicts)
@@ -271,14 +271,14 @@ class SymmetricHeap:
         return Verdict(found, refusals)
 
     def warn_of_troubles(self) -> None:
-        """Warn, on each PE that has one, of memory that was not as the driver reports it, or of which nothing tells."""
+        """Warn on each PE whose device failed to access a peer's memory that the driver reports as accessible."""
         if self._is_untold and self._node.place == 0:
             callsite.warn(f"PE {self.pe}: {peer_device.UNTOLD}")
         if text := self.describe_troubles():
             callsite.warn(f"PE {self.pe}: {text}")
 
     def describe_troubles(self) -> str:
-        """Say which memory was not as the driver reports it, as this PE tells it; empty if it has nothing to tell."""
+        """Return which peers' memory this PE could not use as the driver reports it; empty if there is none."""
         devices = [device for device in self.devices if device]
         return peer_verdicts.describe(self.pair_failures, devices, self.near, self._node.place)
 
@@ -304,7 +304,7 @@ class SymmetricHeap:
         self._worst = Route(self._network.greatest(worst) if self._network else worst)
 
     def host_adds(self, pe: int) -> bool:
-        """Return whether the host updates a PE's device memory by itself in every way, or sends the update there."""
+        """Return whether all host atomics on a PE's memory use the mapping, or are sent to the PE's node."""
         return self._host_atomics or self.late or self.atomics_by_host[pe] or self._maps[pe] is None
 
     @property
@@ -438,7 +438,7 @@ class SymmetricHeap:
             self._leave_to_host(pe)
 
     def _open_far(self, pe: int) -> None:
-        """Take the heap of a PE of another node into the tables."""
+        """Enter the heap of a PE of another node in the tables."""
         self.locks.append(None)
         self._maps.append(None)
         self.peers.append(_core.far_address(pe, 0))
@@ -470,7 +470,7 @@ class SymmetricHeap:
 
     @contextlib.contextmanager
     def naming_loss(self) -> Iterator[None]:
-        """Raise ``LevelZeroError`` for a lost device, whatever SYCL, dpctl and dpnp do about it."""
+        """Raise ``LevelZeroError`` in place of the errors that SYCL, dpctl and dpnp raise when the device is lost."""
         try:
             yield
         except Exception:
@@ -577,7 +577,7 @@ def _offer(pe: int, packed: bytes, fds: list[int]) -> HeapExport:
 
 @contextlib.contextmanager
 def _naming_sender(pe: int) -> Iterator[None]:
-    """Say in an error which PE has sent what cannot be mapped."""
+    """Add the PE that has sent a handle to the error that the handle cannot be mapped."""
     try:
         yield
     except LevelZeroError:  # a refusal of the driver
@@ -587,7 +587,7 @@ def _naming_sender(pe: int) -> Iterator[None]:
 
 
 def configure_layout(layout: Layout) -> None:
-    """Tell the host core where the internal parts of a heap are."""
+    """Pass the offsets of the internal parts of a heap to the core."""
     _core.configure_parts(
         sync=layout.host_sync(0), sync_bytes=layout.sync_bytes, barriers_begun=layout.barriers_begun, begun=layout.begun
     )

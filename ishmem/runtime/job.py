@@ -59,16 +59,16 @@ class WaitRecords(Protocol):
         """Return the error of a kernel that the driver has given up because of ``ISHMEM_TIMEOUT``."""
 
     def report_wait(self, details: Callable[[], str] | None = None) -> None:
-        """Note that this thread still waits."""
+        """Record that this thread still waits."""
 
     def over(self) -> None:
-        """Note that this thread waits no more."""
+        """Record that this thread's wait has ended."""
 
     def submitted(self, name: str, event: Any) -> None:
-        """Note that a kernel has been submitted."""
+        """Record that a kernel has been submitted."""
 
     def for_kernel(self) -> AbstractContextManager[None]:
-        """Note that this thread waits for a kernel to end."""
+        """Record that this thread waits for a kernel to end."""
 
     def close(self) -> None:
         """Stop reporting waits."""

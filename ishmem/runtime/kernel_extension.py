@@ -1,4 +1,4 @@
-"""The part of ishmem in the compilation of kernels.
+"""The functions that ishmem adds to the compiler of kernels.
 
 A kernel that is in the cache is launched by what is here. numba, and ``ishmem.kernels`` with it, are imported when a
 kernel is compiled.
@@ -38,7 +38,7 @@ class BuildError(KernelBuildError, IshmemError):
 
 
 def kernel_factory(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function make a kernel once for the same arguments, which stand for its code in the key of the cache.
+    """Cache the kernels that a function makes by its arguments, which also identify them in keys of the cache.
 
     The code is to depend only on the arguments, which are strings or numbers, and on the sources of ishmem.
     """
@@ -86,7 +86,7 @@ class Ishmem(Extension):
         return None if spirv.has_constant(code, here[1].heap, here[1].end) else code
 
     def key_parts(self, lines: Sequence[Any]) -> Any:
-        """Return the options of the job, and the places of functions, which the reports of waits name."""
+        """Return the options of the job, and file and line of functions, which are in the reports of waits."""
         here = binding.bound()
         if here is None:
             raise NoKeyError(binding.OUTSIDE)
@@ -107,7 +107,7 @@ class Ishmem(Extension):
         return self._loaded.intrinsics.origins.get(function)  # type: ignore[no-any-return]
 
     def looks_at_empty_arrays(self) -> bool:
-        """Return whether ``ISHMEM_CHECK`` or the proxy does so."""
+        """Return whether kernels may read empty arrays: with ``ISHMEM_CHECK`` or the proxy."""
         bound = binding.bound()
         return bound is not None and (bound[0].check or bound[0].proxied)
 
@@ -135,7 +135,7 @@ class Ishmem(Extension):
             driver_compiler.load()
 
     def compile_error(self, name: str, file: str, line: int, text: str) -> Exception:
-        """Return an error in few words."""
+        """Return the error of a kernel that does not compile, without numba's traceback."""
         return self._loaded.compile_errors.explain(name, file, line, text)  # type: ignore[no-any-return]
 
     def build_error(self, name: str, queue: Any, code: bytes, flags: str = "") -> Exception | None:
@@ -179,12 +179,12 @@ class Ishmem(Extension):
             raise
 
     def submitted(self, name: str, event: Any) -> None:
-        """Tell the job of a kernel."""
+        """Record a kernel that has been submitted."""
         if this := job.peek():
             this.waits.submitted(name, event)
 
     def waiting(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context in which ``ISHMEM_TIMEOUT`` finds a kernel that does not end."""
+        """Return a context manager for a wait for a kernel, to which ``ISHMEM_TIMEOUT`` applies."""
         this = job.peek()
         return this.waits.for_kernel() if this else contextlib.nullcontext()
 

@@ -100,7 +100,7 @@ def refuse_restart() -> None:
 
 
 def look_for_regions() -> None:
-    """Have kernels look for registered memory from now on; those that cannot be built again do so from the start."""
+    """Make kernels search registered memory from now on; those that cannot be rebuilt always do."""
     global _has_regions
     if _has_regions:
         return

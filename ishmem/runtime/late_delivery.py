@@ -23,7 +23,7 @@ ADVICE = "operations came late or in another order (ISHMEM_SIM_ORDER); a fence, 
 
 
 def seed_of(setting: str | None) -> int | None:
-    """Return the seed of ``late`` or ``late:SEED``; None if nothing is held."""
+    """Return the seed of ``late`` or ``late:SEED``; None where delivery is not late."""
     return None if setting is None else int(setting.partition(":")[2] or 0)
 
 

@@ -195,7 +195,7 @@ class LongWaits:
                 this.lose(pe, f"MPI has failed with error {code}")
 
     def submitted(self, name: str, event: dpctl.SyclEvent) -> None:
-        """Remember a kernel, where a loss ends its waits, or on a device that may run one at a time."""
+        """Record a kernel, if a loss ends its waits, or the device may run one kernel at a time."""
         if self._this.losses.goes_on:
             self._this.losses.submitted(event)
         if self._one_engine:

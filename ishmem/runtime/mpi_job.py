@@ -1,4 +1,4 @@
-"""The end of a job over MPI: the monitor of each node, and what the job owes to MPI.
+"""The end of a job over MPI: the monitor of each node, and when MPI is finalised or aborted.
 
 A PE that fails ends all processes, and ishmem ends before MPI does. The first PE of each node starts the monitor
 (``ishmem.launch.monitor``), to which all PEs of the node speak by their links.
@@ -84,7 +84,7 @@ class MpiJob:
             self._mpi.Comm.Free_keyval(key)
 
     def end_later(self, status: int) -> None:
-        """End this process, whose program has failed, if threads or exit handlers keep it.
+        """End this process after some seconds if threads or exit handlers keep it after a failure.
 
         After ``finalize`` nothing else does: the monitor of the node watches it no more.
         """
@@ -174,7 +174,7 @@ class MonitorProcess:
         return [(host, port) for host, port in json.loads(line)]
 
     def connect(self, addresses: Addresses) -> None:
-        """Let it connect to the monitor of the node above, which listens at these addresses; node 0 gets none."""
+        """Pass the addresses of the monitor of the node above, to which it connects; none on node 0."""
         self._write(addresses)
 
     def close(self) -> None:

@@ -246,7 +246,7 @@ class Network:
         return answered - asked, told - (asked + answered) // 2
 
     def where(self, pe: int) -> str:
-        """Name the node of a PE."""
+        """Return the name of the node of a PE."""
         node = self.nodes[pe]
         return f"node {node} ({self.hosts[node]})"
 

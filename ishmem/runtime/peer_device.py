@@ -1,4 +1,4 @@
-"""The devices of the PEs of a node, as all of them know them: by unique ids, whatever each process sees."""
+"""The devices of the PEs of a node, identified by unique ids, since each process may see other devices."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PeerDevice:
 
     @classmethod
     def of(cls, device: int) -> PeerDevice:
-        """Return what this process knows of a device that it sees."""
+        """Return the record of a device that this process sees."""
         links = {uuid_of(other): reported(device, other) for other in pyze.gpus()}
         return cls(uuid_of(device), engines(device), shares_atomics(device), _name(device), _driver(device), links)
 
@@ -82,7 +82,7 @@ class PeerDevice:
         return cls(uuid, n_engines, coherent, *texts, links), data[end:]
 
     def route_to(self, other: PeerDevice) -> Route | None:
-        """Return the route that one of both processes was told; None where each hides the other's device."""
+        """Return the route that a driver has reported to either process; None where each hides the other's device."""
         if self == other:
             return Route.DIRECT
         return self.links.get(other.uuid, other.links.get(self.uuid))

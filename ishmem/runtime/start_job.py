@@ -148,7 +148,7 @@ def observe(this: job.Job, began: int) -> None:
 
 
 def _name_pes(this: job.Job, member: Membership) -> None:
-    """Let the status board, which counts the PEs of the node only, name them by their numbers in the job."""
+    """Set the numbers in the job of the PEs on the status board, which has those of the node only."""
     this.board.numbers = member.node.pes
     if member.network:
         this.board.node = f"node {member.node.number} ({socket.gethostname()})"
@@ -184,7 +184,7 @@ def _hub_of(this: job.Job, member: Membership, monitor: mpi_job.MonitorProcess |
 
 
 def _watch(this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: mpi_job.MonitorProcess | None) -> None:
-    """Let the monitor of the node watch this PE, and the monitors of the nodes connect to each other; collective."""
+    """Register this PE with the monitor of the node, and connect the monitors of the nodes; collective."""
     listening = _together(this, lambda: monitor.addresses if monitor else [])
     if monitor:
         monitor.connect(member.network.from_above(listening) if member.network else [])
@@ -196,7 +196,7 @@ def _watch(this: job.Job, member: Membership, mpi: mpi_job.MpiJob, monitor: mpi_
 
 
 def _close_failed_init(this: job.Job, monitor: mpi_job.MonitorProcess | None) -> None:
-    """Close what a failed ``init`` has opened; it is no loss, since every PE raises."""
+    """Close all that a failed ``init`` has opened; this is not a loss, since every PE raises."""
     if waits := getattr(this, "waits", None):
         waits.close()
     if links := getattr(this, "links", None):
