@@ -267,7 +267,7 @@ class Hub:
         _check_ahead(session, sequence, f"an abort of collective {sequence}")
         if sequence > min(session.latest.values()) and sequence not in session.aborted:
             session.aborted.add(sequence)
-            self._forward(session, message)  # also to the PE that asked for it
+            self._forward(session, message)  # also to the PE that has sent it
 
     def _end(self, session: _Session, pe: int) -> None:
         """Handle the end of a connection: the PE is lost unless it has left."""

@@ -39,8 +39,8 @@ FAILED_PROGRAM = SUPERVISOR.failing + SUPERVISOR.ending
 """Seconds in which threads, exit handlers and children of a program that has failed may go on, where nothing ends it
 before: in a job that goes on, after ``finalize`` over MPI, and for the children of a PE of ``ishmem run --hosts``."""
 REPORT = 3.0
-"""Seconds from the end of a PE's connection in which its process may end, and the hub hear of it: the supervisor first
-asks the other PEs where they are."""
+"""Seconds from the end of a PE's connection in which the hub may get a report of how its process ended: the supervisor
+first finds out where the other PEs are."""
 REPORT_OVER_MPI = 0.5
 """Seconds after a failure in which other PEs may report it, before MPI ends them."""
 FIRST_CAUSE = 0.5
