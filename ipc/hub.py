@@ -115,11 +115,6 @@ class Hub:
             self._thread.start()
 
     @property
-    def is_running(self) -> bool:
-        """Whether PEs can still join."""
-        return not self._closed
-
-    @property
     def has_begun(self) -> bool:
         """Whether all PEs have completed ``init``, in a job on several nodes that goes on after a loss."""
         return min(self._session.latest.values()) >= _INIT
@@ -461,7 +456,7 @@ def start(job: str, n_pes: int, numbers: Sequence[int] = ()) -> Hub:
     """Return the hub of a job in this process, started if there is none; it ends with the last connection."""
     for hub in list(_alive):
         if hub.job == job:
-            if hub.is_running:
+            if not hub._closed:  # PEs can still join
                 return hub
             hub.wait()
     return Hub(job, n_pes, numbers, None)

@@ -26,9 +26,6 @@ MAX_PES = 1 << 16
 SEND_TIMEOUT = 10
 """Seconds after which a PE that does not read its messages counts as lost."""
 
-CONNECT = 3.0
-"""Seconds for a connection by TCP."""
-
 _HEADER = struct.Struct("<" + "".join(MESSAGE_HEADER.values()))
 _HELLO = struct.Struct("<32sI")
 _CREDENTIALS = struct.Struct("iII")
@@ -369,7 +366,7 @@ def connect_tcp(hosts: Iterable[str], port: int) -> socket.socket:
     problem: OSError | str = "it has no address"
     for host in hosts:
         try:
-            found = socket.create_connection((host, port), CONNECT)
+            found = socket.create_connection((host, port), timeout=3.0)
         except OSError as error:
             problem = error
             continue

@@ -193,13 +193,16 @@ class JobEnd(Ending, abc.ABC):
         return min(filter(None, (super().due_at, self._timeout_at)), default=None)
 
     def act(self, now: float) -> None:
-        """Send the signal that is due, and end the job if it has taken too long."""
+        """Send the signal that is due, and end the job after its time-out, unless something else has ended it."""
         if number := self.pop_due(now):
             if self.had_grace and number == signal.SIGTERM and (names := self.names()):
                 self.report(f"not ended within {SUPERVISOR.failing:g} s: PE {names}; ending it")
             self.send(number)
-        if self.times_out(now):
-            self.report(f"timed out after {self.timeout:g} s; ending PE {self.names()}", *self.places())
+        if self._timeout_at and now >= self._timeout_at:
+            self._timeout_at = None
+            if self.status is None:
+                self.end(Cause.TIMED_OUT)
+                self.report(f"timed out after {self.timeout:g} s; ending PE {self.names()}", *self.places())
 
     def forward(self, number: int) -> None:
         """Pass a signal of the user on to the PEs, which SIGKILL follows."""
@@ -208,16 +211,6 @@ class JobEnd(Ending, abc.ABC):
             self.report(*self.places())
         self.send(number)
         self.kill_after_signal(number, time.monotonic())
-
-    def times_out(self, now: float) -> bool:
-        """End the job if it has taken too long and nothing else has ended it; return true once."""
-        if self._timeout_at is None or now < self._timeout_at:
-            return False
-        self._timeout_at = None
-        if self.status is not None:
-            return False
-        self.end(Cause.TIMED_OUT)
-        return True
 
     def end(self, cause: Cause, status: int | None = None, since: float | None = None, grace: bool = True) -> None:
         """End the job; the first cause with an exit status sets that of the job.
