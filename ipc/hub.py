@@ -115,11 +115,6 @@ class Hub:
             self._thread.start()
 
     @property
-    def is_running(self) -> bool:
-        """Whether PEs can still join."""
-        return not self._closed
-
-    @property
     def has_begun(self) -> bool:
         """Whether all PEs have completed ``init``, in a job on several nodes that goes on after a loss."""
         return min(self._session.latest.values()) >= _INIT
@@ -267,7 +262,7 @@ class Hub:
         _check_ahead(session, sequence, f"an abort of collective {sequence}")
         if sequence > min(session.latest.values()) and sequence not in session.aborted:
             session.aborted.add(sequence)
-            self._forward(session, message)  # also to the PE that asked for it
+            self._forward(session, message)  # also to the PE that has sent it
 
     def _end(self, session: _Session, pe: int) -> None:
         """Handle the end of a connection: the PE is lost unless it has left."""
@@ -461,7 +456,7 @@ def start(job: str, n_pes: int, numbers: Sequence[int] = ()) -> Hub:
     """Return the hub of a job in this process, started if there is none; it ends with the last connection."""
     for hub in list(_alive):
         if hub.job == job:
-            if hub.is_running:
+            if not hub._closed:  # PEs can still join
                 return hub
             hub.wait()
     return Hub(job, n_pes, numbers, None)

@@ -26,9 +26,6 @@ MAX_PES = 1 << 16
 SEND_TIMEOUT = 10
 """Seconds after which a PE that does not read its messages counts as lost."""
 
-CONNECT = 3.0
-"""Seconds for a connection by TCP."""
-
 _HEADER = struct.Struct("<" + "".join(MESSAGE_HEADER.values()))
 _HELLO = struct.Struct("<32sI")
 _CREDENTIALS = struct.Struct("iII")
@@ -51,13 +48,13 @@ class Message(NamedTuple):
 
 
 class Census(NamedTuple):
-    """The members of a team, as a PE asks for those that are left, and those that are, as the hub tells them.
+    """The members of a team that shrinks, from a PE to the hub; the survivors of the team, from the hub to a PE.
 
     Attributes:
-        free: The team handles that are free on the PE, a bit mask; on all that are left.
-        highest: A number of calls of teams; the highest one of those that are left.
-        heap: A digest of what is allocated, not 0; 0 if those that are left have different ones.
-        pes: The members.
+        free: The team handles that are free on the PE, a bit mask; on all survivors.
+        highest: A number of calls of teams; the highest one of the survivors.
+        heap: A digest of what is allocated, not 0; 0 if the survivors have different ones.
+        pes: The members, or the survivors.
     """
 
     free: int
@@ -112,7 +109,7 @@ def hello(job: str, pe: int, n_pes: int) -> Message:
 
 
 def welcome(job: str, pe: int) -> Message:
-    """Return the hub's answer to an admitted PE; it proves that the hub knows the job's name."""
+    """Return the hub's first message to an admitted PE; it proves that the hub has the job's name."""
     return Message(Kind.WELCOME, pe, 0, _digest("welcome", job))
 
 
@@ -135,13 +132,13 @@ def check_hello(message: Message, job: str, n_pes: int, pes: Sequence[int] = ())
 
 
 class Place(NamedTuple):
-    """Where the hub of a job on several nodes listens, which the job's name tells.
+    """Where the hub of a job on several nodes listens; the job's name contains it.
 
     Attributes:
         hosts: The names and addresses of its host.
         port: Its port; 0 before the hub listens: one that is free.
         silence: Seconds without an answer after which a connection counts as ended; 0: never.
-        secret: What only the PEs know.
+        secret: A secret of the PEs.
     """
 
     hosts: list[str]
@@ -151,7 +148,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, job: str) -> Place | None:
-        """Return the place that a job's name tells; None for a job on one node."""
+        """Return the place in a job's name; None for a job on one node."""
         return cls(**json.loads(job)) if job.startswith("{") else None
 
     def name(self) -> str:
@@ -369,7 +366,7 @@ def connect_tcp(hosts: Iterable[str], port: int) -> socket.socket:
     problem: OSError | str = "it has no address"
     for host in hosts:
         try:
-            found = socket.create_connection((host, port), CONNECT)
+            found = socket.create_connection((host, port), timeout=3.0)
         except OSError as error:
             problem = error
             continue

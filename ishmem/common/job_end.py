@@ -39,8 +39,8 @@ FAILED_PROGRAM = SUPERVISOR.failing + SUPERVISOR.ending
 """Seconds in which threads, exit handlers and children of a program that has failed may go on, where nothing ends it
 before: in a job that goes on, after ``finalize`` over MPI, and for the children of a PE of ``ishmem run --hosts``."""
 REPORT = 3.0
-"""Seconds from the end of a PE's connection in which its process may end, and the hub hear of it: the supervisor first
-asks the other PEs where they are."""
+"""Seconds from the end of a PE's connection in which the hub may get a report of how its process ended: the supervisor
+first finds out where the other PEs are."""
 REPORT_OVER_MPI = 0.5
 """Seconds after a failure in which other PEs may report it, before MPI ends them."""
 FIRST_CAUSE = 0.5
@@ -193,13 +193,16 @@ class JobEnd(Ending, abc.ABC):
         return min(filter(None, (super().due_at, self._timeout_at)), default=None)
 
     def act(self, now: float) -> None:
-        """Send the signal that is due, and end the job if it has taken too long."""
+        """Send the signal that is due, and end the job after its time-out, unless something else has ended it."""
         if number := self.pop_due(now):
             if self.had_grace and number == signal.SIGTERM and (names := self.names()):
                 self.report(f"not ended within {SUPERVISOR.failing:g} s: PE {names}; ending it")
             self.send(number)
-        if self.times_out(now):
-            self.report(f"timed out after {self.timeout:g} s; ending PE {self.names()}", *self.places())
+        if self._timeout_at and now >= self._timeout_at:
+            self._timeout_at = None
+            if self.status is None:
+                self.end(Cause.TIMED_OUT)
+                self.report(f"timed out after {self.timeout:g} s; ending PE {self.names()}", *self.places())
 
     def forward(self, number: int) -> None:
         """Pass a signal of the user on to the PEs, which SIGKILL follows."""
@@ -208,16 +211,6 @@ class JobEnd(Ending, abc.ABC):
             self.report(*self.places())
         self.send(number)
         self.kill_after_signal(number, time.monotonic())
-
-    def times_out(self, now: float) -> bool:
-        """End the job if it has taken too long and nothing else has ended it; return true once."""
-        if self._timeout_at is None or now < self._timeout_at:
-            return False
-        self._timeout_at = None
-        if self.status is not None:
-            return False
-        self.end(Cause.TIMED_OUT)
-        return True
 
     def end(self, cause: Cause, status: int | None = None, since: float | None = None, grace: bool = True) -> None:
         """End the job; the first cause with an exit status sets that of the job.

@@ -148,7 +148,7 @@ def settle() -> None:
 
 
 def keep_ends_of_children() -> None:
-    """Let `os.waitpid` tell how children have ended, although SIGCHLD is ignored: a disposition that exec keeps."""
+    """Let `os.waitpid` return how children have ended: where SIGCHLD is ignored, which exec keeps, it does not."""
     with contextlib.suppress(ValueError):  # only the main thread can
         if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)

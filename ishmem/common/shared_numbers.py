@@ -117,7 +117,7 @@ class Kind(IntEnum):
     EXIT = 8
     """This PE ends the job (sequence: the exit status)."""
     SHRINK = 9
-    """This PE asks who of a team is left, or is told (sequence: of its question; payload: a `Census`)."""
+    """Which PEs of a team are left: a question, or the hub's reply (sequence: of the question; payload: a `Census`)."""
     FAILED = 10
     """The program of this PE has failed, and threads may keep its process (sequence: the exit status; payload: how)."""
     WATCH = 11

@@ -36,7 +36,7 @@ INSIST = signal.SIGRTMAX - 5
 
 _PAGE = 4096
 _TRACE = 1 << 16  # bytes for the tracebacks of a PE; unwritten pages occupy no memory
-_REASON = 256  # bytes, as the simulated driver tells
+_REASON = 256  # bytes, from the simulated driver
 IN_TURN = 512
 """Bytes of the names of kernels that may run one after the other, with what that means."""
 
@@ -236,8 +236,8 @@ class StatusBoard:
         faulthandler.register(INSIST, file=fd, all_threads=False)
         handlers.insist_on(INSIST, fd, self._trace(pe))
         handlers.answer_on(TELL, pipe)
-        answer = functools.partial(_write_tracebacks, requests, fd, self._trace(pe))
-        threading.Thread(target=answer, name="ishmem-answer", daemon=True).start()
+        write = functools.partial(_write_tracebacks, requests, fd, self._trace(pe))
+        threading.Thread(target=write, name="ishmem-answer", daemon=True).start()
         record.text, record.since = text, time.monotonic()
         record.pid, record.trace, record.state = int(os.readlink("/proc/self")), fd, PeState.JOINING
 
@@ -252,10 +252,10 @@ class StatusBoard:
         since = f", for {now - record.since:.1f} s" if now is not None else ""
         return record.text + since
 
-    def ask(self, pes: Iterable[int], patience: float = 0.7) -> dict[int, str]:
+    def find_places(self, pes: Iterable[int], patience: float = 0.7) -> dict[int, str]:
         """Return where PEs are, by tracebacks that they write on request; some are late when kernels hold all cores."""
         silent = {pe for pe in pes if self._request(pe)}
-        answers: dict[int, str] = {}
+        places: dict[int, str] = {}
         now = time.monotonic()
         deadline, insist_at = now + patience, now + _INSIST_AFTER
         while silent and time.monotonic() < deadline:
@@ -266,15 +266,15 @@ class StatusBoard:
                     self._send(pe, INSIST)
             for pe in [pe for pe in silent if self._dump(pe)]:
                 time.sleep(_STEP)  # until the traceback is complete
-                answers[pe] = callsite.describe(callsite.of_dump(self._dump(pe).decode(errors="replace")))
+                places[pe] = callsite.describe(callsite.of_dump(self._dump(pe).decode(errors="replace")))
                 silent.remove(pe)
-        return answers
+        return places
 
     def table(self, pes: Iterable[int]) -> list[str]:
         """Return a line for each PE with where it is: from its record, else from its traceback."""
         pes, now = list(pes), time.monotonic()
-        answers = self.ask(pe for pe in pes if not self[pe].ended and self[pe].is_inside)
-        return [f"PE {self.numbers[pe]}: {self._line(pe, answers.get(pe), now)}" for pe in pes]
+        places = self.find_places(pe for pe in pes if not self[pe].ended and self[pe].is_inside)
+        return [f"PE {self.numbers[pe]}: {self._line(pe, places.get(pe), now)}" for pe in pes]
 
     def announce(self, timeout: float) -> None:
         """Publish that a PE has waited too long, and where each PE is."""
@@ -305,7 +305,7 @@ class StatusBoard:
         words = f"a wait has lasted for {limit:g} s (ISHMEM_WAIT_NOTICE) and goes on"
         return f"ishmem: {words}; the PEs{which} are: {places}"
 
-    def _line(self, pe: int, answer: str | None, now: float) -> str:
+    def _line(self, pe: int, place: str | None, now: float) -> str:
         record = self[pe]
         end = f" ({record.how()})" if record.ended or record.code else ""
         n_pes = kernel_wait.MANY if self.node else self.n_pes
@@ -320,7 +320,7 @@ class StatusBoard:
         if end or not record.is_inside:
             return _WORDS[record.state] + end
         held = f", for {still:.1f} s in a kernel or other compiled code" if still > 1 else ""
-        return f"{answer}{held}{details}" if answer else "does not answer"
+        return f"{place}{held}{details}" if place else "does not answer"
 
     def _request(self, pe: int) -> bool:
         """Remove the last traceback of a PE and request one; return whether the PE exists."""
@@ -339,7 +339,7 @@ class StatusBoard:
         """Send a signal to a PE; return whether it exists.
 
         To its main thread: while a timer's signal waits for that one, as under load, a process's goes to a thread of
-        the OpenCL runtime, which has no Python code to tell of.
+        the OpenCL runtime, which runs no Python code.
         """
         pid = self.process(pe)
         return pid is not None and bool(ctypes.CDLL(None).tgkill(pid, pid, number) == 0)

@@ -1,4 +1,4 @@
-// What PEs tell when they leave, and while they wait for long: which barriers and collectives they have begun.
+// What PEs publish when they leave, and while they wait for long: which barriers and collectives they have begun.
 #include "operations.hpp"
 #include "remote.hpp"
 
@@ -26,8 +26,8 @@ void set_left(int pe) {
     h.status.any_left = true;
 }
 
-// Publishes which barriers this PE has entered. PEs on this node read the record after they learn that this PE has
-// left; PEs on other nodes receive it here.
+// Publishes which barriers this PE has entered. PEs on this node read the record once the hub has
+// reported that this PE has left; PEs on other nodes receive it here.
 void publish_barriers_begun(bool lost) {
     Heap &h = heap();
     uint64_t words[WORDS];
@@ -63,7 +63,7 @@ uint64_t collectives_begun(int pe, unsigned team) { return departure_of(pe)[MAX_
 void note_departure(int pe) {
     Heap &h = heap();
     if (departure_of(pe)[MAX_TEAMS] == LeftWell) set_left(pe);
-    else if (!h.status.goes_on) h.status.lost = pe;  // else the hub tells it
+    else if (!h.status.goes_on) h.status.lost = pe;  // else the hub reports it
 }
 
 }  // namespace ishmem

@@ -1,4 +1,4 @@
-// Tells this PE's kernels of lost PEs, where a job goes on: a thread without the interpreter's lock does, since a call
+// Shows lost PEs to this PE's kernels, where a job goes on: a thread without the interpreter's lock does, since a call
 // that waits behind a kernel may hold that lock, and the kernel may wait for the lost PE. See ishmem/runtime/losses.py.
 #include <nanobind/nanobind.h>
 
@@ -44,7 +44,7 @@ class LossNotifier {
         thread_.join();
     }
 
-    // Takes note that Python has heard of the loss of a PE, and whether there is news; -1: of none.
+    // Records that Python has recorded the loss of a PE, -1: of none, and whether `shrink` has still to count a loss.
     void heard(int pe, bool news) {
         std::lock_guard<std::mutex> lock(mutex_);
         if (pe >= 0) heard_.insert(pe);
@@ -53,7 +53,7 @@ class LossNotifier {
         tell();
     }
 
-    // Whether there is a loss of which Python has not heard.
+    // Whether there is a loss that Python has not recorded.
     bool leads() {
         std::lock_guard<std::mutex> lock(mutex_);
         return is_ahead();

@@ -126,13 +126,13 @@ class MpiexecJob(JobEnd):
             launcher: The mpiexec.
             places: The hosts, with their numbers of PEs.
             prefix: Whether lines get the numbers of their PEs.
-            survive: Whether the job may go on after a loss, which the hub in this process tells the PEs.
+            survive: Whether the job may go on after a loss; then the hub of the PEs is in this process.
             timeout: Seconds after which the job is ended.
         """
         super().__init__(timeout)
         self._launcher, self._hosts, self._prefix = launcher, places, prefix
         self._running = dict(enumerate(place.host for place in places for _ in range(place.pes)))
-        self._ended_by_mpiexec = 0  # the exit status of the first PE that mpiexec told to end
+        self._ended_by_mpiexec = 0  # the exit status of the first PE that mpiexec has ended
         self._is_interrupted = self._is_over = False
         self._changed = threading.Condition()  # guards how the job ends
         self._hub = _start_hub(len(self._running)) if survive else None

@@ -283,7 +283,7 @@ class Monitor(hub.Hub):
         """Send heartbeats, detect nodes without any, and end PEs that do not end by themselves."""
         now = time.monotonic()
         late, self._looked = now - self._looked > 4 * BEAT, now
-        # A message of another node wakes this one, so an answer to each would keep both busy.
+        # A message of another node wakes this one, so a message after each would keep both busy.
         if now >= self._next_beat:
             self._next_beat = now + BEAT
             self._send_to_nodes(Message(Kind.ALIVE, self._config.node))

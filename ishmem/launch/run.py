@@ -85,7 +85,7 @@ def _use_card(options: argparse.Namespace) -> None:
 
 
 def _check_inside(this: Launched, options: argparse.Namespace) -> None:
-    """Check that a process of an MPI job is not asked to start PEs: each process would start as many."""
+    """Check that a process of an MPI job does not get options that start PEs: each process would start as many."""
     for option in ("n", "hosts", "hostfile", "ppn", "timeout"):
         if getattr(options, option) is not None:
             name = f"-{option}" if option == "n" else f"--{option}"

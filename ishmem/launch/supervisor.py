@@ -282,7 +282,7 @@ class _Supervisor(JobEnd):
         board, first = self._job.board, self.status is None
         if -code in self.sent and board[pe].gave_up:
             code = board[pe].status
-        cause = self._find_cause(pe)  # before the other PEs learn of it and fail too
+        cause = self._find_cause(pe)  # before the other PEs fail too
         deserted = bool(board[pe].is_inside and not board.head.closing)
         board[pe].code = code
         is_silent = self.sent or self.goes_on or board.head.hang or board.head.closing

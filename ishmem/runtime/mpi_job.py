@@ -1,7 +1,7 @@
 """The end of a job over MPI: the monitor of each node, and when MPI is finalised or aborted.
 
 A PE that fails ends all processes, and ishmem ends before MPI does. The first PE of each node starts the monitor
-(``ishmem.launch.monitor``), to which all PEs of the node speak by their links.
+(``ishmem.launch.monitor``), to which all PEs of the node are connected by their links.
 """
 
 from __future__ import annotations

@@ -142,46 +142,35 @@ def test_a_signal_of_the_user() -> None:
     assert sent(ending) == [(2.0, signal.SIGKILL)]
 
 
-AFTER_A_LOSS = [(0.0, signal.SIGTERM), (ENDING, signal.SIGKILL)]
-
-
-@pytest.mark.parametrize(
-    ("interrupted", "cause", "since", "signals"),
-    [
-        (1.0, Cause.HANG, 2.0, [(2.0 + SUPERVISOR.failing + at, number) for at, number in AFTER_A_LOSS]),
-        (1.0, Cause.HANG, AFTER_SIGNAL, [(1.0 + AFTER_SIGNAL, signal.SIGKILL)]),
-        (1.0, Cause.FAILED, 0.0, [(SUPERVISOR.failing + at, number) for at, number in AFTER_A_LOSS]),
-    ],
-)
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_signal_of_the_user_and_a_loss(
-    interrupted: float, cause: Cause, since: float, signals: list[tuple[float, signal.Signals]], order: int
-) -> None:
+@pytest.mark.parametrize("since", [0.0, 2.0, AFTER_SIGNAL])
+def test_a_signal_of_the_user_and_a_hang(since: float, order: int) -> None:
     """Neither puts off the SIGKILL that is due because of the other."""
     ending = Job()
-    steps = [
-        lambda: ending.kill_after_signal(signal.SIGINT, interrupted),
-        lambda: ending.end(cause, 124, since=since),
-    ]
+    steps = [lambda: ending.kill_after_signal(signal.SIGINT, 1.0), lambda: ending.end(Cause.HANG, since=since)]
     for step in steps[::order]:
         step()
+    at, kill = since + SUPERVISOR.failing, (1.0 + AFTER_SIGNAL, signal.SIGKILL)
     assert ending.result() == 124
-    assert sent(ending) == signals
+    assert sent(ending) == ([(at, signal.SIGTERM), (at + ENDING, signal.SIGKILL)] if at < kill[0] else [kill])
 
 
 def test_a_time_out_after_a_failure_is_none() -> None:
     ending = Job(timeout=1e3)
     ending.end(Cause.FAILED, 3)
-    assert not ending.times_out(time.monotonic() + 1e4)
-    assert ending.result() == 3
+    ending.act(time.monotonic() + 1e4)
+    assert ending.result() == 3 and not [each for each in ending.actions if str(each).startswith("timed out")]
 
 
 def test_a_time_out_does_not_wait() -> None:
     ending, now = Job(timeout=1e3), time.monotonic()
     assert ending.due_at and now < ending.due_at
-    assert not ending.times_out(now)
+    ending.act(now)
+    assert ending.status is None
     ending.kill_after_signal(signal.SIGINT, now)
-    assert ending.times_out(now + 1e4) and not ending.times_out(now + 1e4)
+    ending.act(now + 9)
+    assert ending.status is None
+    ending.act(now + 2e3)
     assert ending.result() == 124
     assert ending.due_at <= time.monotonic()
 

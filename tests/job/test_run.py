@@ -166,16 +166,16 @@ def test_program_that_does_not_start(tmp_path):
     assert done.stderr.startswith(f"ishmem run: cannot start {program}: ")
 
 
-def test_failing_pe_ends_the_rest(mark):
-    done = run("print('up'); time.sleep(0.2); sys.exit(3) if pe == 1 else time.sleep(600)", 3)
-    assert done.returncode == 3
-    assert done.stderr == "ishmem run: PE 1 exited with status 3; ending the other PEs\n"
-
-
-def test_pe_ended_by_a_signal(mark):
-    done = run("os.kill(os.getpid(), signal.SIGSEGV) if pe == 0 else time.sleep(60)", 2)
-    assert done.returncode == 128 + signal.SIGSEGV
-    assert "PE 0 was ended by SIGSEGV" in done.stderr
+@pytest.mark.parametrize(
+    ("fails", "status", "how"),
+    [
+        ("print('up'); time.sleep(0.2); sys.exit(3)", 3, "exited with status 3"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", 128 + signal.SIGSEGV, "was ended by SIGSEGV"),
+    ],
+)
+def test_failing_pe_ends_the_rest(mark, fails, status, how):
+    done = run(f"if pe != 1: time.sleep(600)\n{fails}", 3)
+    assert (done.returncode, done.stderr) == (status, f"ishmem run: PE 1 {how}; ending the other PEs\n")
 
 
 def test_pe_that_ignores_sigterm_is_killed(mark):

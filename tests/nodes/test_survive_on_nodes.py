@@ -56,7 +56,8 @@ def test_threads_of_a_failed_program_do_not_keep_the_job(
 
 def test_a_signal_of_the_user_ends_the_job(login: Login, trial: trials.Trial) -> None:
     done = run(login, trial, "lost_node", signal=signal.SIGINT, after="begun")
-    assert done.returncode == 1 and "SIGINT passed on to the PEs" in done.stderr, done
+    # 3: a PE has lost another one, which the signal had ended, before it got the signal itself.
+    assert done.returncode in (1, 3) and "SIGINT passed on to the PEs" in done.stderr, done
 
 
 def serve(login: Login, trial: trials.Trial, victim: int, delay: float, rule: str) -> None:

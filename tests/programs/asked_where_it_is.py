@@ -37,9 +37,9 @@ if me == VICTIM:
 else:
     places = set()
     for _ in range(300):
-        places |= {board.ask([VICTIM]).get(VICTIM)}
+        places |= {board.find_places([VICTIM]).get(VICTIM)}
     ishmem.p(done, 1, VICTIM)
     ishmem.barrier_all()
     time.sleep(0.2)
-    print(len(places - {None}), board.ask([VICTIM]), flush=True)
+    print(len(places - {None}), board.find_places([VICTIM]), flush=True)
 ishmem.finalize()
