@@ -9,42 +9,22 @@ On today's stack it is imported when the first kernel is compiled: kernels in th
 
 from __future__ import annotations
 
-from . import (
-    amo,
-    call_arguments,
-    call_sites,
-    collectives,
-    compile_errors,
-    front_end,
-    group_arguments,
-    indexed,
-    inference,
-    intrinsics,
-    locks,
-    memory,
-    order,
-    query,
-    reductions,
-    rma,
-    runtime_checks,
-    signals,
-    spec_constants,
-    strided,
-    teams,
-    vcollectives,
-    wait,
-    wait_sets,
-    work_groups,
-)
+import importlib
+
+from . import compile_errors, front_end, intrinsics, runtime_checks
 from .forms import refuse_host_functions
 
-__all__ = [
-    "amo", "call_arguments", "call_sites", "collectives", "compile_errors", "front_end",
-    "group_arguments", "indexed", "inference", "intrinsics", "locks", "memory", "order", "query", "reductions", "rma",
-    "runtime_checks", "signals", "spec_constants", "strided", "teams", "vcollectives", "wait", "wait_sets",
-    "work_groups",
-]  # fmt: skip
+__all__ = ["compile_errors", "front_end", "intrinsics", "runtime_checks"]
 
+CHAPTERS = (
+    "amo", "call_arguments", "call_sites", "collectives", "group_arguments", "indexed", "inference", "locks", "memory",
+    "order", "query", "reductions", "rma", "signals", "strided", "teams", "vcollectives", "wait", "wait_sets",
+    "work_groups",
+)  # fmt: skip
+"""The modules that register device forms, checks of calls, and rewrites."""
+
+for _name in CHAPTERS:
+    importlib.import_module(f"{__name__}.{_name}")
 refuse_host_functions()
 front_end.install()
 intrinsics.end_registration()

@@ -26,7 +26,7 @@ from .options import CHECK
 from .rewrites import CallRewrite, arguments_of, constant_of, with_arguments
 
 LEAST = {"pe": 0, "root": 0, "index": 0, "nelems": 0, "dst": 1, "sst": 1}
-"""The arguments that have a least value."""
+"""The least values of arguments."""
 
 ARRAYS = {
     "value": ("dest",), "cond": ("dest",), "source": ("dest",), "signal": ("sig_addr",),

@@ -270,7 +270,7 @@ def id_of(call, count, size):
 
 @compiled
 def enter(call, group):
-    """Check and enter a collective call.
+    """Check the arguments of a call, and enter it by a rendezvous, which carries small blocks.
 
     Returns:
         A status and the number of elements of a block. The status is 1, or 0 if the PEs disagree and no data may be

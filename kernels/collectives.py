@@ -8,6 +8,8 @@ another node, each of them fetches one part and copies it to the others.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ishmem import collectives
 from ishmem.common.call_id import NO_DTYPE, pack
 from ishmem.common.collective_table import COLLECTIVES, Combines
@@ -62,11 +64,20 @@ def synchronize(team, call_site):
         team_barrier(team, members_of(team), call_site)
 
 
-def _sync_all(group, call_site=None):
-    group_sync(group)
-    if rank_in(group) == 0:
-        synchronize(WORLD, call_site)
-    group_sync(group)
+def _make_barrier(completes: bool) -> Any:
+    """Make the body of ``barrier_all``, which completes the operations of this PE, or of ``sync_all``."""
+
+    def body(group, call_site=None):
+        group_sync(group)
+        if rank_in(group) == 0:
+            if completes:
+                complete_held()
+                complete_host_puts()
+                complete_before_flag()
+            synchronize(WORLD, call_site)
+        group_sync(group)
+
+    return body
 
 
 def _team_sync(team, group, call_site=None):
@@ -78,18 +89,8 @@ def _team_sync(team, group, call_site=None):
     return result
 
 
-def _barrier_all(group, call_site=None):
-    group_sync(group)
-    if rank_in(group) == 0:
-        complete_held()
-        complete_host_puts()
-        complete_before_flag()
-        synchronize(WORLD, call_site)
-    group_sync(group)
-
-
-forms(collectives, "sync_all", no_check, _sync_all)
-forms(collectives, "barrier_all", no_check, _barrier_all)
+forms(collectives, "sync_all", no_check, _make_barrier(False))
+forms(collectives, "barrier_all", no_check, _make_barrier(True))
 forms(collectives, "team_sync", integers, _team_sync)
 
 
@@ -141,7 +142,7 @@ def move_large(entered, group):
 
 @compiled
 def copy_from_slots(entered, group):
-    """Copy small blocks from slots into ``dest``.
+    """Copy the small blocks of a call from the slots into ``dest``.
 
     Model: tests/models/rendezvous.pml.
     """
@@ -274,7 +275,7 @@ def spread_share(nodes, to, nbytes, turn, group):
 
 @compiled
 def broadcast_by_nodes(entered, group):
-    """Broadcast a large block from the root."""
+    """Broadcast a large block: the members on each node get it in shares, and copy their shares to each other."""
     call, members, _slots, count = entered
     nodes, nbytes, root = nodes_of(call.team), count * call.itemsize, pe_of(members, call.root)
     fetch_share(nodes, root, call.dest, call.source, nbytes, 0, group)
@@ -292,7 +293,10 @@ def put_near(nodes, to, origin, nbytes, group):
 
 @compiled
 def large_block(entered, member):
-    """Return the bytes of a member's block, twice; the first are 0 if the block came with the rendezvous."""
+    """Return how many bytes of a member's block are still to be moved, and its size.
+
+    They are 0 if the block came with the rendezvous.
+    """
     count = entered.count
     if count < 0:
         count = load_word(header_at(entered.slots, member) + SHARE)
@@ -302,7 +306,7 @@ def large_block(entered, member):
 
 @compiled
 def collect_by_nodes(entered, group):
-    """Concatenate the large blocks of the members."""
+    """Concatenate the large blocks of the members, those of other nodes in shares as `broadcast_by_nodes` does."""
     call, members, _slots, _count = entered
     nodes, to = nodes_of(call.team), call.dest
     for member in range(members.size):

@@ -75,17 +75,17 @@ def _is_half(dtype: Any) -> bool:
 
 
 def _wide(like: Any) -> Any:
-    """Return the type of elements as they are combined."""
+    """Return the type in which a tuple of elements is combined: float32 for floats of 16 bits."""
     return types.UniTuple(types.float32, like.count) if _is_half(like.dtype) else like
 
 
 def _widened(code: IntrinsicCode, dtype: Any, value: Any) -> Any:
-    """Return a loaded element as it is combined."""
+    """Return a loaded element in the type in which elements are combined."""
     return code.context.cast(code.builder, value, dtype, types.float32) if _is_half(dtype) else value
 
 
 def _narrowed(code: IntrinsicCode, dtype: Any, value: Any) -> Any:
-    """Return a combined element as it is stored; a bfloat16 is a float32 until then."""
+    """Return a combined element in the type in which it is stored; a bfloat16 stays a float32 here."""
     return code.context.cast(code.builder, value, types.float32, dtype) if dtype == types.float16 else value
 
 
@@ -207,7 +207,7 @@ class Reduction(NamedTuple):
 
 
 class MemberBlocks(NamedTuple):
-    """One block of each of some members of a team.
+    """The blocks of consecutive members of a team, one of each.
 
     Attributes:
         at: Address of the block of member 0.

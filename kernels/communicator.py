@@ -265,7 +265,7 @@ def kernel_of(name: str, dtype: str) -> Any:
 
 
 class Forms(NamedTuple):
-    """What kernels do with the words of a message of a dtype; messages are given by addresses.
+    """The device functions for messages of a dtype, which are given by addresses.
 
     Attributes:
         words: The dtype's words.
@@ -283,7 +283,7 @@ class Forms(NamedTuple):
     @classmethod
     @functools.cache
     def of(cls, dtype: str) -> Forms:
-        """Return the forms of a dtype of `DTYPES`."""
+        """Return the device functions for a dtype of `float_words.DTYPES`."""
         words = float_words(dtype)
         lanes, load, store, numbers = words.lanes, words.load, words.store, words.numbers
 

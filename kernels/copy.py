@@ -9,7 +9,7 @@ import numpy as np
 from .intrinsics import compiled, device_function, move, move_block, rank_in, size_of
 from .options import PROXIED
 from .peers import on_peer
-from .proxy import Move, reachable, start_by_proxy
+from .proxy import Move, itemsize, reachable, start_by_proxy
 from .work_division import work_item_share, workers_of
 
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
@@ -140,17 +140,17 @@ def copy_elements(like, to, origin, count, rank, size):
 
     The two address ranges must be disjoint or identical.
     """
-    itemsize = getattr(like.dtype, "bitwidth", 8) // 8  # numba's bool has no such attribute
-    copy, word, unit = _copiers[itemsize], _words[itemsize], min(itemsize, 8)
-    units = itemsize // unit
+    size_of_item = itemsize(like)
+    copy, word, unit = _copiers[size_of_item], _words[size_of_item], min(size_of_item, 8)
+    units = size_of_item // unit
 
     def copy_share(like, to, origin, count, rank, size):
         if count == 1:
             if rank == 0:
-                for part in range(0, itemsize, unit):  # as integers: an Arc has no float64
+                for part in range(0, size_of_item, unit):  # as integers: an Arc has no float64
                     move(word, to + part, origin + part)
         elif rank < count * units:  # of a large group with a short copy, most work-items have nothing to do
-            copy(to, origin, count * itemsize, rank, size)
+            copy(to, origin, count * size_of_item, rank, size)
 
     return copy_share
 

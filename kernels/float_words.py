@@ -20,7 +20,7 @@ UNIT_BYTES = 16
 
 
 class FloatWords(NamedTuple):
-    """How kernels read a dtype.
+    """The device functions by which kernels read and write words of a dtype.
 
     Attributes:
         lanes: Elements in a word.
@@ -157,7 +157,7 @@ def _store(kind: Any, lanes: int) -> Any:
 
 
 def float_words(dtype: str) -> FloatWords:
-    """Return how kernels read a dtype of `DTYPES`."""
+    """Return the device functions for words of a dtype of `DTYPES`."""
     widen, narrow = _CONVERSIONS[dtype]
     kind, lanes = (I32, 1) if dtype == "float32" else (I16, 2)
     return FloatWords(lanes, _load(kind, lanes), _store(kind, lanes), _numbers(kind, lanes, widen), _word(kind, narrow))

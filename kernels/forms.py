@@ -77,6 +77,12 @@ def integers(routine: str, **kinds: Any) -> None:
         type_checks.integer(routine, name, kind)
 
 
+def array_and_integers(routine: str, a: Any, **kinds: Any) -> None:
+    """Require an array ``a``, and that all other arguments are integers."""
+    type_checks.array(routine, "a", a)
+    integers(routine, **kinds)
+
+
 _run = functools.cache(compiled)
 
 

@@ -41,7 +41,7 @@ def _integer(value):
 
 @device_intrinsic
 def _bits(value):
-    """Return the bits of a float as an int64."""
+    """Return the bits of a float, zero-extended to an int64."""
 
     def emit(code: IntrinsicCode, number):
         width = {ir.HalfType(): 16, ir.FloatType(): 32}.get(number.type, 64)

@@ -21,7 +21,7 @@ PUT, GET = map(number, ("ixput", "ixget"))
 
 @device_function
 def is_chosen(mask, i):
-    """Return whether element ``i`` moves."""
+    """Return whether a mask includes element ``i``; None includes all."""
     if type_checks.absent(mask):
         return lambda: True
     return lambda mask, i: mask[i] != 0
@@ -29,28 +29,10 @@ def is_chosen(mask, i):
 
 @device_function
 def has_room(routine, mask, count):
-    """Return whether a mask has ``count`` elements."""
+    """Return whether a mask has ``count`` elements; report a violation if not. True for None."""
     if type_checks.absent(mask):
         return lambda: True
     return lambda routine, mask, count: fits(routine, mask, -1, count)
-
-
-@compiled
-def put_elements(dest, source, indices, pe, mask, workers):
-    """Put the elements of one of the workers, in turn."""
-    if fits(PUT, source, -1, indices.size) and has_room(PUT, mask, indices.size):
-        for i in range(workers.rank, indices.size, workers.width):
-            if is_chosen(mask, i) and allowed(PUT, dest, pe, indices[i], 1):
-                rma.p(dest, source[i], pe, indices[i])
-
-
-@compiled
-def get_elements(dest, source, indices, pe, mask, workers):
-    """Get the elements of one of the workers, in turn."""
-    if fits(GET, dest, -1, indices.size) and has_room(GET, mask, indices.size):
-        for i in range(workers.rank, indices.size, workers.width):
-            if is_chosen(mask, i) and allowed(GET, source, pe, indices[i], 1):
-                dest[i] = rma.g(source, pe, indices[i])
 
 
 def _check(routine: str, dest: Any, source: Any, indices: Any, pe: Any, mask: Any) -> None:
@@ -66,17 +48,29 @@ def _check(routine: str, dest: Any, source: Any, indices: Any, pe: Any, mask: An
         require(isinstance(kind, types.Array) and kind.ndim == 1, f"{routine}: {name} has one dimension, got {kind}")
 
 
-def _ixput(dest, source, indices, pe, group, mask=None):
-    group_barrier(group)
-    put_elements(as_words(dest), as_words(source), indices, pe, mask, workers_of(group))
-    group_barrier(group)
+def _make_body(put: int) -> Any:
+    """Make the body of ``ixput`` (``put`` is 1) or ``ixget`` (0)."""
+    routine = PUT if put else GET
+
+    @compiled
+    def move_elements(dest, source, indices, pe, mask, workers):
+        """Move the elements of one of the workers, in turn."""
+        local, remote = (source, dest) if put else (dest, source)
+        if fits(routine, local, -1, indices.size) and has_room(routine, mask, indices.size):
+            for i in range(workers.rank, indices.size, workers.width):
+                if is_chosen(mask, i) and allowed(routine, remote, pe, indices[i], 1):
+                    if put:
+                        rma.p(dest, source[i], pe, indices[i])
+                    else:
+                        dest[i] = rma.g(source, pe, indices[i])
+
+    def body(dest, source, indices, pe, group, mask=None):
+        group_barrier(group)
+        move_elements(as_words(dest), as_words(source), indices, pe, mask, workers_of(group))
+        group_barrier(group)
+
+    return body
 
 
-def _ixget(dest, source, indices, pe, group, mask=None):
-    group_barrier(group)
-    get_elements(as_words(dest), as_words(source), indices, pe, mask, workers_of(group))
-    group_barrier(group)
-
-
-forms(indexed, "ixput", _check, _ixput)
-forms(indexed, "ixget", _check, _ixget)
+forms(indexed, "ixput", _check, _make_body(1))
+forms(indexed, "ixget", _check, _make_body(0))

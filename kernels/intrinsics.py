@@ -55,7 +55,7 @@ class IntrinsicCode(NamedTuple):
         return made(self.context, self.builder) if value is None else made(self.context, self.builder, value)
 
     def tuple_of(self, values: Any) -> Any:
-        """Emit the tuple that the intrinsic returns."""
+        """Emit the tuple of the values, in the type that the intrinsic returns."""
         return self.context.make_tuple(self.builder, self.signature.return_type, values)
 
     def zero(self) -> Any:
@@ -552,28 +552,25 @@ def work_item():
     return types.int64(), lambda code: work_item_number(code.builder)
 
 
-@device_intrinsic
-def rank_in(group):
-    """Return the linear id of this work-item in ``group``, a work-group or a sub-group; 0 if ``group`` is None."""
+def _place_in_group(part: int, emit_place: Callable[..., Any], alone: int) -> Any:
+    """Make the intrinsic of a part of what `sub_group_place` emits, for work-groups, and for no group: ``alone``."""
 
-    def emit(code: IntrinsicCode, _group):
-        if isinstance(group, SubGroupType):
-            return sub_group_place(code.builder)[0]
-        return _rank(code.builder, group.ndim) if hasattr(group, "ndim") else I64(0)
+    def typing(group: Any) -> Any:
+        def emit(code: IntrinsicCode, _group):
+            if isinstance(group, SubGroupType):
+                return sub_group_place(code.builder)[part]
+            return emit_place(code.builder, group.ndim) if hasattr(group, "ndim") else I64(alone)
 
-    return types.int64(group), emit
+        return types.int64(group), emit
+
+    return device_intrinsic(typing)
 
 
-@device_intrinsic
-def size_of(group):
-    """Return the number of work-items in ``group``, a work-group or a sub-group; 1 if ``group`` is None."""
+rank_in = _place_in_group(0, _rank, 0)
+"""Return the linear id of this work-item in a group, a work-group or a sub-group; 0 if it is None."""
 
-    def emit(code: IntrinsicCode, _group):
-        if isinstance(group, SubGroupType):
-            return sub_group_place(code.builder)[1]
-        return _size(code.builder, group.ndim) if hasattr(group, "ndim") else I64(1)
-
-    return types.int64(group), emit
+size_of = _place_in_group(1, _size, 1)
+"""Return the number of work-items in a group, a work-group or a sub-group; 1 if it is None."""
 
 
 def _summed(builder: Any, group: Any, name: str, kind: Any, number: Any, operation: int = REDUCE) -> Any:

@@ -145,7 +145,7 @@ def clear_wait_record():
 
 @device_function
 def record_variable_wait(ivar, element, seen, cmp, wanted, call_site, recorded):
-    """Record a wait for a variable."""
+    """Record a wait for element ``element`` of a variable; return whether this work-item has the record."""
     unsigned = int(not ivar.dtype.signed)
 
     def record_if_free(ivar, element, seen, cmp, wanted, call_site, recorded):
@@ -159,13 +159,13 @@ def record_variable_wait(ivar, element, seen, cmp, wanted, call_site, recorded):
 
 @compiled
 def record_set_wait(size, call_site, recorded):
-    """Record a wait for any of ``size`` variables."""
+    """Record a wait for any of ``size`` variables; return as `record_variable_wait`."""
     return may_record_wait(recorded) and record_wait(NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(call_site))
 
 
 @compiled
 def record_lock_wait(holder, index, call_site, recorded):
-    """Record a wait for a lock that PE ``holder`` holds; -1 if no PE holds it at the moment."""
+    """Record a wait for a lock that PE ``holder`` holds, or none if it is -1; return as `record_variable_wait`."""
     return may_record_wait(recorded) and record_wait(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(call_site))
 
 

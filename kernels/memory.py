@@ -16,7 +16,7 @@ from ishmem.common.violations import ALIGN, number
 from ishmem.dpex.front_end import COMPILER
 
 from . import type_checks
-from .forms import form
+from .forms import array_and_integers, form
 from .front_end import TARGET
 from .intrinsics import (
     IntrinsicCode,
@@ -46,11 +46,6 @@ def is_aligned(a, size):
     return False
 
 
-def _check_ptr(routine: str, a: Any, pe: Any) -> None:
-    type_checks.array(routine, "a", a)
-    type_checks.integer(routine, "pe", pe)
-
-
 # A kernel has no type for an array or None: an array without elements and memory stands for None (`_is_nothing`).
 def _ptr(a, pe):
     if allowed(PTR, a, pe, 0, 0) and is_mapped(pe):
@@ -58,7 +53,7 @@ def _ptr(a, pe):
     return without_elements(a)
 
 
-form(memory.ptr, _check_ptr, _ptr)
+form(memory.ptr, array_and_integers, _ptr)
 
 
 @device_intrinsic

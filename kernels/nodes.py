@@ -18,7 +18,7 @@ STEP = 48  # bytes of a `NodeStep` before its runs
 
 
 class TeamNodes(NamedTuple):
-    """The nodes of a team.
+    """The nodes of a team that spans several, as a member on one of them has them.
 
     Attributes:
         near: Address of the list of members on this node, as PEs.
@@ -123,7 +123,7 @@ def run_at(runs, number):
 
 @compiled
 def pe_in(pes, place):
-    """Return the PE at a place of a list."""
+    """Return the PE at a place of a list, which is given by its address."""
     return load_word(pes + 8 * place)
 
 

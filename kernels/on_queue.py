@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from ishmem.common.collective_table import COLLECTIVES
 from ishmem.environment import arrays
 
 from .front_end import NdRange, Range, call_kernel_async, kernel, kernel_api as kapi
+from .intrinsics import written
 
 SMALL = 1 << 12
 """Bytes up to which few work-items move the data of a recorded collective."""
@@ -48,43 +50,30 @@ def _kernel(name: str) -> Any:
     return kernel(bodies[name])
 
 
+_LISTS = ["dest_counts", "dest_displs", "source_counts", "source_displs"]
+
+
 @functools.cache
 def _collective_kernel(name: str, dtype: str | None, counted: bool) -> Any:
-    """Return the kernel of one work-group that calls a collective routine, of tiles if elements are not counted."""
+    """Return the kernel of one work-group that calls a collective routine, of tiles if elements are not counted.
+
+    Its arguments are ``dest, source, team``, then those that the routine has of ``nelems, dst, sst``, of the lists, and
+    of ``root``. With a ``dtype``, bfloat16, the arrays have the bits of its elements.
+    """
     traits, routine = COLLECTIVES[name], getattr(ishmem, f"{name}_work_group")
-
-    def tiles(item: kapi.NdItem, dest, source, team):
-        routine(dest, source, item.get_group(), team)
-
-    def tiles_of_bits(item: kapi.NdItem, dest, source, team):
-        routine(dest.view(kapi.bfloat16), source.view(kapi.bfloat16), item.get_group(), team)
-
-    def rooted_tiles(item: kapi.NdItem, dest, source, team, root):
-        routine(dest, source, root, item.get_group(), team)
-
-    def plain(item: kapi.NdItem, dest, source, team, nelems):
-        routine(dest, source, item.get_group(), team, nelems)
-
-    def of_bits(item: kapi.NdItem, dest, source, team, nelems):
-        routine(dest.view(kapi.bfloat16), source.view(kapi.bfloat16), item.get_group(), team, nelems)
-
-    def rooted(item: kapi.NdItem, dest, source, team, nelems, root):
-        routine(dest, source, root, item.get_group(), team, nelems)
-
-    def strided(item: kapi.NdItem, dest, source, team, nelems, dst, sst):
-        routine(dest, source, dst, sst, nelems, item.get_group(), team)
-
-    def rooted_lists(item: kapi.NdItem, dest, source, team, counts, displs, root):
-        routine(dest, source, counts, root, item.get_group(), displs, team)
-
-    def two_lists(item: kapi.NdItem, dest, source, team, dest_counts, dest_displs, source_counts, source_displs):
-        routine(dest, source, dest_counts, source_counts, item.get_group(), dest_displs, source_displs, team)
-
+    names = ["team"]
     if traits.counted:
-        return kernel(rooted_lists if traits.has_root else two_lists)
-    if not counted:
-        return kernel(tiles_of_bits if dtype else rooted_tiles if traits.has_root else tiles)
-    return kernel(of_bits if dtype else strided if traits.strided else rooted if traits.has_root else plain)
+        names += ["counts", "displs"] if traits.has_root else _LISTS
+    elif counted:
+        names.append("nelems")
+    names += ["dst", "sst"] if traits.strided else ["root"] if traits.has_root else []
+    view = f".view({dtype})" if dtype else ""
+    passed = [f"dest{view}, source{view}", *(f"{each}={each}" for each in names), "group=item.get_group()"]
+    parameters = [
+        inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in ("item", "dest", "source", *names)
+    ]
+    scope = {"routine": routine, "bfloat16": kapi.bfloat16} if dtype else {"routine": routine}
+    return kernel(written(routine, parameters, [f"routine({', '.join(passed)})"], scope))
 
 
 def submit(

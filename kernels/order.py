@@ -23,24 +23,16 @@ from .runtime_checks import are_pes
 PE_QUIET = number("pe_quiet")
 
 
-# Model: tests/models/signal.pml, and work_group.pml for groups.
-def _fence(group):
-    group_sync(group)
-    order_stores()
-    group_barrier(group)
+# Models: tests/models/signal.pml and quiet.pml, and work_group.pml for groups.
+def _make_body(operation: Any) -> Any:
+    """Make the body of a routine whose operation one work-item does, or each work-item of a group."""
 
+    def body(group):
+        group_sync(group)
+        operation()
+        group_barrier(group)
 
-# Model: tests/models/quiet.pml, and work_group.pml for groups.
-def _quiet(group):
-    group_sync(group)
-    complete()
-    group_barrier(group)
-
-
-def _flush(group):
-    group_sync(group)
-    complete_locally()
-    group_barrier(group)
+    return body
 
 
 def _check_pes(routine: str, target_pes: Any) -> None:
@@ -56,7 +48,6 @@ def _pe_quiet(target_pes):
         complete()
 
 
-forms(order, "fence", no_check, _fence)
-forms(order, "quiet", no_check, _quiet)
-forms(order, "flush", no_check, _flush)
+for _name, _operation in (("fence", order_stores), ("quiet", complete), ("flush", complete_locally)):
+    forms(order, _name, no_check, _make_body(_operation))
 form(order.pe_quiet, _check_pes, _pe_quiet)

@@ -46,7 +46,7 @@ stores_in_order, all_in_order, before_flush, before_flag = map(memory_fence, (FE
 
 
 class Move(NamedTuple):
-    """Blocks to move.
+    """Blocks of the same length to copy, put or get.
 
     Attributes:
         to, origin: Addresses of the first block; a remote one is the symmetric address on this PE.

@@ -9,10 +9,9 @@ from __future__ import annotations
 from ishmem.common.layout import LINE, PROXY_RING_SLOTS
 from ishmem.common.shared_numbers import REQUEST_WORDS, RING_HEADER
 
-from . import type_checks
 from .atomic_instructions import atomic_add_word, memory_fence
 from .front_end import device_func
-from .intrinsics import compiled, device_function, load_volatile, opaque, store, store_volatile
+from .intrinsics import compiled, load_volatile, opaque, store, store_volatile
 from .long_waits import SPINS, clear_wait_record, record_proxy_wait
 from .memory_orders import POST, RING_SEEN
 from .options import PROXIED
@@ -103,7 +102,7 @@ def take_ticket():
     return atomic_add_word(ticket_counter(), 1)
 
 
-@device_function
+@compiled
 def submit(what, pe, offset, like, value, other):
     """Wait for a free slot, post a request and return its ticket.
 
@@ -111,29 +110,24 @@ def submit(what, pe, offset, like, value, other):
 
     ``value`` is an operand of the dtype of ``like``, ``other`` an int64 or None.
     """
-    alone = type_checks.absent(other)
-
-    def post_in_turn(what, pe, offset, like, value, other):
-        ticket, posted, spins, recorded = take_ticket(), 0, 0, False
-        slot = slot_of(ring_address(), ticket)
-        # Work-items in lockstep leave a loop together. A work-item with a free slot must post inside the loop: the slot
-        # for which its neighbour waits may become free only after that.
-        while not posted:
-            if is_free(slot, ticket):
-                store(slot + OPERAND, like, value)
-                if not alone:
-                    store_volatile(slot + OTHER, other)
-                post(slot, ticket, what, pe, offset)
-                posted = 1
-            spins += 1
-            if spins & SPINS == 0:
-                recorded = record_proxy_wait(load_volatile(ring_address()), ticket - SLOTS, recorded)
-            posted = opaque(posted)
-        if recorded:
-            clear_wait_record()
-        return ticket
-
-    return post_in_turn
+    ticket, posted, spins, recorded = take_ticket(), 0, 0, False
+    slot = slot_of(ring_address(), ticket)
+    # Work-items in lockstep leave a loop together. A work-item with a free slot must post inside the loop: the slot for
+    # which its neighbour waits may become free only after that.
+    while not posted:
+        if is_free(slot, ticket):
+            store(slot + OPERAND, like, value)
+            if other is not None:
+                store_volatile(slot + OTHER, other)
+            post(slot, ticket, what, pe, offset)
+            posted = 1
+        spins += 1
+        if spins & SPINS == 0:
+            recorded = record_proxy_wait(load_volatile(ring_address()), ticket - SLOTS, recorded)
+        posted = opaque(posted)
+    if recorded:
+        clear_wait_record()
+    return ticket
 
 
 @compiled

@@ -52,7 +52,7 @@ AT_ONCE = 15
 
 @compiled
 def combine_two(sample, to, first, second, nbytes, members, group):
-    """Combine two blocks on this PE."""
+    """Combine two blocks of ``nbytes`` bytes on this PE into a third one, by the work-items of a group."""
     both, one = MemberBlocks(first, second - first, 0, 0, 2), MemberBlocks(to, 0, 0, 0, 1)
     reduce_blocks(sample, both, one, nbytes, workers_of(group), members)
 
@@ -205,7 +205,7 @@ def combine_between_nodes(reduction, nodes, group):
 
 @compiled
 def reduce_large(reduction, group):
-    """Reduce large arrays of a team that spans nodes."""
+    """Reduce large arrays: on each node, between the nodes by parts, then to all members of each node."""
     sample, dest, _source, nbytes, team, _members = reduction
     nodes, workers, item = nodes_of(team), workers_of(group), bytes_of(zero_units(sample, ELEMENT))
     first, end = part_of(nbytes, nodes.n_near, nodes.index)

@@ -82,7 +82,7 @@ def _header_bytes() -> int:
 
 @device_intrinsic
 def header_at(slots, member):
-    """Return the address of a member's header."""
+    """Return the address of the header of a member's slot in the slots that begin at an address."""
 
     def emit(code: IntrinsicCode, start, index):
         distance = code.builder.mul(code.cast(index, 1, types.int64), I64(_header_bytes()))
@@ -262,7 +262,7 @@ class Carried(NamedTuple):
 
 
 class BegunRendezvous(NamedTuple):
-    """A rendezvous.
+    """A rendezvous of a team that spans nodes, which this PE has begun.
 
     Attributes:
         slots: Address of this PE's slots.

@@ -45,7 +45,7 @@ class AssignmentRewrite(Rewrite):  # type: ignore[misc]
         return bool(self._made)
 
     def apply(self) -> Any:
-        """Return the block with the replacements."""
+        """Return a copy of the block in which the assignments are replaced."""
         block = self._block.copy()
         block.body = [each for statement in block.body for each in self._made.get(statement, [statement])]
         self._done.update(*self._made.values())

@@ -74,37 +74,25 @@ def _is_one_element(count):
     return not CHECK and count == 1
 
 
-@compiled
-def _fit(dest, source, count):
-    """Return whether both arrays have ``count`` elements, without a report; False if other checks are needed."""
-    return False if CHECK else both_fit(dest, source, count)
+def _make_checks(put: int) -> tuple[Any, Any]:
+    """Make the functions for the size of the local array of a put or get, and for the check of its arguments."""
+    routine = PUT if put else GET
 
+    @compiled
+    def local_size(dest, source):
+        return source.size if put else dest.size
 
-@compiled
-def _put_allowed(dest, source, pe, count, problem):
-    fit = _is_one_element(count) or have_room(PUT, dest, source, pe, count, problem)
-    return fit and allowed(PUT, dest, pe, 0, 0)
+    @compiled
+    def is_allowed(dest, source, pe, count, problem):
+        fit = _is_one_element(count) or have_room(routine, dest, source, pe, count, problem)
+        return fit and allowed(routine, dest if put else source, pe, 0, 0)
 
-
-@compiled
-def _get_allowed(dest, source, pe, count, problem):
-    fit = _is_one_element(count) or have_room(GET, dest, source, pe, count, problem)
-    return fit and allowed(GET, source, pe, 0, 0)
-
-
-@compiled
-def _dest_size(dest, source):
-    return dest.size
-
-
-@compiled
-def _source_size(dest, source):
-    return source.size
+    return local_size, is_allowed
 
 
 def _make_transfer(put: int, nbi: bool) -> Any:
     """Make the put (``put`` is 1) or get (0) of one work-item (``group`` is None) or of a work-group."""
-    size_of_local, is_allowed = ((_dest_size, _get_allowed), (_source_size, _put_allowed))[put]
+    local_size, is_allowed = _make_checks(put)
 
     @device_function
     def transfer(dest, source, pe, nelems, group):
@@ -116,12 +104,13 @@ def _make_transfer(put: int, nbi: bool) -> Any:
         with_value = put and not LATE  # one element goes in the request: no wait for the proxy
 
         def transfer_elements(dest, source, pe, nelems, group):
-            count = size_of_local(dest, source) if whole else nelems
+            count = local_size(dest, source) if whole else nelems
             delta, to, origin = delta_if_reachable(pe), address_of(dest), address_of(source)
             away = delta + shift_of(to if put else origin, pe)
             there, here = (to + away, origin) if put else (to, origin + away)
             nbytes, rank, size = count * item_bytes(dest), rank_in(group), size_of(group)
-            if is_distance(delta) & _fit(dest, source, count) & is_wide(there, here, nbytes) & reachable(pe):
+            fit = is_distance(delta) & both_fit(dest, source, count) & is_wide(there, here, nbytes) & reachable(pe)
+            if not CHECK and fit:
                 if rank < nbytes // WIDEST:  # of a large group with a short copy, most work-items have nothing to do
                     copy_wide(there, here, nbytes, group)
             elif is_distance(delta) and is_allowed(dest, source, pe, count, problem):
@@ -142,11 +131,11 @@ def _make_transfer(put: int, nbi: bool) -> Any:
 
 def _make_view_transfer(put: int) -> Any:
     """Make the put or get of arrays of which at least one is not contiguous."""
-    size_of_local, is_allowed = ((_dest_size, _get_allowed), (_source_size, _put_allowed))[put]
+    local_size, is_allowed = _make_checks(put)
 
     @compiled
     def transfer(dest, source, pe, nelems, group):
-        count = size_of_local(dest, source)
+        count = local_size(dest, source)
         if is_allowed(dest, source, pe, count, SIZES):
             move_view(put, dest, source, pe, count, group)
 
@@ -189,10 +178,11 @@ _register("put", 1)
 _register("get", 0)
 
 
-def _check_p(routine: str, dest: Any, value: Any, pe: Any, index: Any) -> None:
-    type_checks.contiguous(routine, dest=dest)
+def _check_element(routine: str, pe: Any, index: Any, value: Any = None, **array: Any) -> None:
+    type_checks.contiguous(routine, **array)
     integers(routine, pe=pe, index=index)
-    type_checks.value(routine, "value", value, dest.dtype)
+    if value is not None:
+        type_checks.value(routine, "value", value, array["dest"].dtype)
 
 
 def _p(dest, value, pe, index=0):
@@ -203,11 +193,6 @@ def _p(dest, value, pe, index=0):
             store_by_proxy(dest, value, pe, address_of(dest) + index * item_bytes(dest))
 
 
-def _check_g(routine: str, source: Any, pe: Any, index: Any) -> None:
-    type_checks.contiguous(routine, source=source)
-    integers(routine, pe=pe, index=index)
-
-
 def _g(source, pe, index=0):
     if allowed(G, source, pe, index, 1):
         if reachable(pe):
@@ -216,5 +201,5 @@ def _g(source, pe, index=0):
     return zero_of(source)
 
 
-form(rma.p, _check_p, _p)
-form(rma.g, _check_g, _g)
+form(rma.p, _check_element, _p)
+form(rma.g, _check_element, _g)

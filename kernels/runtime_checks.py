@@ -45,7 +45,7 @@ from .spec_constants import pe_count, violation_record
 
 @device_function
 def is_less(a, b):
-    """Return whether ``a < b``."""
+    """Return whether one number is less than another, also where one is int64 and the other uint64."""
     if a == types.uint64 and _is_signed(b):
         return lambda a, b: (b >= 0) & (a < types.uint64(b))
     if b == types.uint64 and _is_signed(a):

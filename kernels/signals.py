@@ -102,12 +102,13 @@ def _signal_fetch(sig_addr, index=0):
     return zero_of(sig_addr)
 
 
-def _signal_add(sig_addr, signal, pe, index=0):
-    update(sig_addr, signal, SignalOp.ADD, pe, index)
+def _make_update(operation: SignalOp) -> Any:
+    """Make the body of ``signal_add`` or ``signal_set``."""
 
+    def body(sig_addr, signal, pe, index=0):
+        update(sig_addr, signal, operation, pe, index)
 
-def _signal_set(sig_addr, signal, pe, index=0):
-    update(sig_addr, signal, SignalOp.SET, pe, index)
+    return body
 
 
 def _signal_wait_until(sig_addr, cmp, cmp_value, group, index=0, call_site=None):
@@ -127,5 +128,5 @@ for _host in (getattr(signals, f"{_name}_work_group") for _name in ("put_signal"
     form(_host, _check_put, _put_signal_work_group)
 forms(signals, "signal_wait_until", _check_wait, _signal_wait_until)
 form(signals.signal_fetch, _check, _signal_fetch)
-form(signals.signal_add, _check, _signal_add)
-form(signals.signal_set, _check, _signal_set)
+form(signals.signal_add, _check, _make_update(SignalOp.ADD))
+form(signals.signal_set, _check, _make_update(SignalOp.SET))

@@ -68,20 +68,6 @@ def extent(stride, bsize, nblocks):
 
 
 @compiled
-def _put_fits(dest, source, move, pe):
-    to_count, from_count = _extents(move)
-    fit = _are_apart(PUT, move) and fits(PUT, dest, pe, to_count) and fits(PUT, source, -1, from_count)
-    return fit and allowed(PUT, dest, pe, 0, 0)
-
-
-@compiled
-def _get_fits(dest, source, move, pe):
-    to_count, from_count = _extents(move)
-    fit = _are_apart(GET, move) and fits(GET, dest, -1, to_count) and fits(GET, source, pe, from_count)
-    return fit and allowed(GET, source, pe, 0, 0)
-
-
-@compiled
 def _extents(move):
     """Return the numbers of elements that ``dest`` and ``source`` need."""
     return extent(move.to_step, move.length, move.count), extent(move.from_step, move.length, move.count)
@@ -105,14 +91,21 @@ def _check(routine: str, dest: Any, source: Any, **others: Any) -> None:
 
 def _register(name: str, put: int) -> None:
     """Register ``ib<name>``, ``i<name>`` and their work-group forms."""
-    fitting = (_get_fits, _put_fits)[put]
+    routine = PUT if put else GET
+
+    @compiled
+    def is_allowed(dest, source, move, pe):
+        to_count, from_count = _extents(move)
+        fit = _are_apart(routine, move) and fits(routine, dest, pe if put else -1, to_count)
+        fit = fit and fits(routine, source, -1 if put else pe, from_count)
+        return fit and allowed(routine, dest if put else source, pe, 0, 0)
 
     @compiled
     def transfer(dest, source, move, pe, group):
         """Put (``put`` is 1) or get (0) the blocks of a `Move` in elements."""
         group_barrier(group)
         delta = delta_if_reachable(pe)
-        if fitting(dest, source, move, pe):
+        if is_allowed(dest, source, move, pe):
             move_blocks(put, dest, move, pe, delta, workers_of(group))
         group_barrier(group)
 

@@ -17,9 +17,8 @@ from ishmem.common.layout import LINE, TWIN, TeamRecord
 from ishmem.common.violations import argument_number, number
 from ishmem.teams import Team
 
-from . import type_checks
 from .atomic_instructions import atomic_load_word
-from .forms import form, integers
+from .forms import array_and_integers, form, integers
 from .intrinsics import compiled, load_word, without_elements
 from .options import CHECK
 from .rewrites import AssignmentRewrite, constant_of
@@ -109,11 +108,6 @@ def _team_translate_pe(src_team, src_pe, dest_team):
     return member_of(dest_team, members_of(dest_team), world_pe(src_team, source, src_pe))
 
 
-def _check_ptr(routine: str, team: Any, a: Any, pe: Any) -> None:
-    integers(routine, team=team, pe=pe)
-    type_checks.array(routine, "a", a)
-
-
 def _team_ptr(team, a, pe):
     if is_team(team):
         members = members_of(team)
@@ -125,7 +119,7 @@ def _team_ptr(team, a, pe):
 form(teams.team_my_pe, integers, _team_my_pe)
 form(teams.team_n_pes, integers, _team_n_pes)
 form(teams.team_translate_pe, integers, _team_translate_pe)
-form(teams.team_ptr, _check_ptr, _team_ptr)
+form(teams.team_ptr, array_and_integers, _team_ptr)
 
 
 # ---- teams as handles

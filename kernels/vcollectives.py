@@ -152,13 +152,11 @@ def rooted_arguments_allowed(call, blocks, gathers, members):
     if not lists_allowed(routine, ROOTED, blocks, size):
         return False
     count = count_of(blocks, members.me)
+    whole, length, part, part_length = call.source, call.source_size, call.dest, call.dest_size
     if gathers:
-        return blocks_fit(routine, blocks, size, call.dest, call.dest_size, item) and own_array_fits(
-            routine, call.source, call.source_size, item, count
-        )
-    return blocks_fit(routine, blocks, size, call.source, call.source_size, item) and own_array_fits(
-        routine, call.dest, call.dest_size, item, count
-    )
+        whole, length, part, part_length = part, part_length, whole, length
+    fit = blocks_fit(routine, blocks, size, whole, length, item)
+    return fit and own_array_fits(routine, part, part_length, item, count)
 
 
 @compiled
@@ -195,7 +193,7 @@ def counts_match(routine, team, members, slots, to_blocks, from_blocks):
 
 @compiled
 def exchange_rooted(call, blocks, gathers, group):
-    """Run ``gatherv`` (``gathers`` is 1) or ``scatterv`` (0)."""
+    """Run ``gatherv`` (``gathers`` is 1) or ``scatterv`` (0); return 0, or -1 when this PE is not in the team."""
     if not is_member(call):
         return -1
     members, agreed = members_of(call.team), True
@@ -229,7 +227,7 @@ def transfer_own_block(members, call, blocks, gathers, group):
 
 @compiled
 def exchange_all(call, to_blocks, from_blocks, group):
-    """Run ``alltoallv``."""
+    """Run ``alltoallv``; return 0, or -1 when this PE is not in the team."""
     if not is_member(call):
         return -1
     members, agreed = members_of(call.team), True
@@ -262,7 +260,7 @@ def publish_and_meet(call, members, to_blocks, from_blocks):
 
 @compiled
 def published_at(team, slots, member):
-    """Return where a member publishes its fields."""
+    """Return the address at which a member publishes its fields to this PE."""
     return blocks_at(team, slots) + member * block_step(SENT + 8)
 
 

@@ -28,7 +28,7 @@ wait_fence = memory_fence(WAIT)
 
 @compiled
 def compare(seen, cmp, wanted):
-    """Return whether ``seen cmp wanted`` holds."""
+    """Return whether the comparison ``cmp`` of a value with a wanted one holds."""
     # Without branches: a chain of them on a 64-bit ``cmp`` becomes a switch, which crashes the OpenCL CPU runtime.
     less, greater = is_less(seen, wanted), is_less(wanted, seen)
     equal = not (less | greater)

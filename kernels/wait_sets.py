@@ -45,7 +45,7 @@ def wanted_at(ivars, i, wanted):
 
 @compiled
 def variable(ivars, i):
-    """Return variable ``i``."""
+    """Load variable ``i`` of a set by an atomic load; return it."""
     return atomic_load(address_of(ivars) + i * ivars.strides[0], ivars)
 
 

@@ -116,7 +116,7 @@ def next_ticket(counter, group):
 def end_launch(ticket, ended, number, step, group):
     """Let the last work-group that ends reset the tickets and add ``step`` to the number of the call, by addresses.
 
-    The number lives on the device, so that a launch that is recorded in a graph has another one in each replay.
+    The number is in device memory, so each replay of a launch that is recorded in a graph has another one.
     """
     groups = groups_of(group)
     publish_fence()

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Callable
 
 import numpy as np
 import pytest
@@ -45,34 +44,38 @@ def barrier(order: Order) -> tuple[str, Order]:
 
 
 EMITTED: dict[str, list[tuple[str, Order]]] = {
-    "p": [],
-    "g": [],
-    "put": [],
-    "get": [],
-    "atomic_fetch": [("AtomicLoad", AMO)],
-    "atomic_set": [("AtomicExchange", AMO)],
-    "atomic_add": [("AtomicIAdd", AMO)],
-    "atomic_fetch_add": [("AtomicIAdd", AMO)],
-    "atomic_min": [("AtomicSMin", AMO)],
-    "atomic_compare_swap": [("AtomicCompareExchange", AMO)],
-    "atomic_add with release": [barrier(FENCE), ("AtomicIAdd", AMO)],
-    "atomic_fetch with acquire": [("AtomicLoad", AMO), barrier(WAIT)],
-    "atomic_compare_swap with both": [barrier(FENCE), ("AtomicCompareExchange", AMO), barrier(WAIT)],
-    "fence": [barrier(FENCE)],
-    "quiet": [barrier(QUIET)],
-    "put_signal": [barrier(SIGNAL), ("AtomicExchange", AMO)],
-    "signal_add": [("AtomicIAdd", AMO)],
-    "signal_fetch": [("AtomicLoad", AMO), barrier(WAIT)],
-    "signal_wait_until": [("AtomicLoad", AMO), barrier(WAIT)],
-    "wait_until": [("AtomicLoad", AMO), barrier(WAIT)],
-    "test": [("AtomicLoad", AMO), barrier(WAIT)],
-    "set_lock": [("AtomicIAdd", AMO), ("AtomicLoad", AMO), ("AtomicIAdd", AMO), barrier(LOCKED)],
-    "test_lock": [("AtomicLoad", AMO), ("AtomicCompareExchange", AMO), barrier(LOCKED)],
-    "clear_lock": [("AtomicLoad", AMO), barrier(QUIET), ("AtomicIAdd", AMO)],
-    "barrier_all": [("AtomicStore", FLAG), ("AtomicLoad", AMO), barrier(FLAG_SEEN)],
-    "sync_all": [("AtomicStore", FLAG), ("AtomicLoad", AMO), barrier(FLAG_SEEN)],
+    "ishmem.p(words, 1, pe)": [],
+    "words[1] = ishmem.g(words, pe)": [],
+    "ishmem.put(words, words[1:2], pe, 1)": [],
+    "ishmem.get(words[1:2], words, pe, 1)": [],
+    "words[1] = ishmem.atomic_fetch(words, pe)": [("AtomicLoad", AMO)],
+    "ishmem.atomic_set(words, 1, pe)": [("AtomicExchange", AMO)],
+    "ishmem.atomic_add(words, 1, pe)": [("AtomicIAdd", AMO)],
+    "words[1] = ishmem.atomic_fetch_add(words, 1, pe)": [("AtomicIAdd", AMO)],
+    "ishmem.atomic_min(words, 1, pe)": [("AtomicSMin", AMO)],
+    "words[1] = ishmem.atomic_compare_swap(words, 0, 1, pe)": [("AtomicCompareExchange", AMO)],
+    "ishmem.atomic_add(words, 1, pe, order=ishmem.ORDER_RELEASE)": [barrier(FENCE), ("AtomicIAdd", AMO)],
+    "words[1] = ishmem.atomic_fetch(words, pe, order=ishmem.ORDER_ACQUIRE)": [("AtomicLoad", AMO), barrier(WAIT)],
+    "words[1] = ishmem.atomic_compare_swap(words, 0, 1, pe, 0, ishmem.ORDER_ACQ_REL)": [
+        barrier(FENCE), ("AtomicCompareExchange", AMO), barrier(WAIT),
+    ],
+    "ishmem.fence()": [barrier(FENCE)],
+    "ishmem.quiet()": [barrier(QUIET)],
+    "ishmem.put_signal(words, words[1:2], signal, 1, ishmem.SIGNAL_SET, pe, 1)": [
+        barrier(SIGNAL), ("AtomicExchange", AMO),
+    ],
+    "ishmem.signal_add(signal, 1, pe)": [("AtomicIAdd", AMO)],
+    "signal[1] = ishmem.signal_fetch(signal)": [("AtomicLoad", AMO), barrier(WAIT)],
+    "signal[1] = ishmem.signal_wait_until(signal, ishmem.CMP_EQ, 1)": [("AtomicLoad", AMO), barrier(WAIT)],
+    "ishmem.wait_until(words, ishmem.CMP_EQ, 1)": [("AtomicLoad", AMO), barrier(WAIT)],
+    "words[1] = ishmem.test(words, ishmem.CMP_EQ, 1)": [("AtomicLoad", AMO), barrier(WAIT)],
+    "ishmem.set_lock(words)": [("AtomicIAdd", AMO), ("AtomicLoad", AMO), ("AtomicIAdd", AMO), barrier(LOCKED)],
+    "words[1] = ishmem.test_lock(words)": [("AtomicLoad", AMO), ("AtomicCompareExchange", AMO), barrier(LOCKED)],
+    "ishmem.clear_lock(words)": [("AtomicLoad", AMO), barrier(QUIET), ("AtomicIAdd", AMO)],
+    "ishmem.barrier_all()": [("AtomicStore", FLAG), ("AtomicLoad", AMO), barrier(FLAG_SEEN)],
+    "ishmem.sync_all()": [("AtomicStore", FLAG), ("AtomicLoad", AMO), barrier(FLAG_SEEN)],
 }
-"""Memory instructions of one call of each operation, if all PEs are reachable and ``ISHMEM_CHECK`` is not set."""
+"""Memory instructions of calls of the operations, if all PEs are reachable and ``ISHMEM_CHECK`` is not set."""
 
 
 def instructions(code: bytes) -> Iterator[tuple[int, list[int]]]:
@@ -99,40 +102,11 @@ def emitted(code: bytes) -> Found:
     return [one for one, _same in groupby(found)]
 
 
-def kernel_of(name: str) -> Callable[..., Any]:
-    """Make the kernel that calls an operation once."""
-    calls = {
-        "p": "ishmem.p(words, 1, pe)",
-        "g": "words[1] = ishmem.g(words, pe)",
-        "put": "ishmem.put(words, words[1:2], pe, 1)",
-        "get": "ishmem.get(words[1:2], words, pe, 1)",
-        "atomic_fetch": "words[1] = ishmem.atomic_fetch(words, pe)",
-        "atomic_set": "ishmem.atomic_set(words, 1, pe)",
-        "atomic_add": "ishmem.atomic_add(words, 1, pe)",
-        "atomic_fetch_add": "words[1] = ishmem.atomic_fetch_add(words, 1, pe)",
-        "atomic_min": "ishmem.atomic_min(words, 1, pe)",
-        "atomic_compare_swap": "words[1] = ishmem.atomic_compare_swap(words, 0, 1, pe)",
-        "atomic_add with release": "ishmem.atomic_add(words, 1, pe, order=ishmem.ORDER_RELEASE)",
-        "atomic_fetch with acquire": "words[1] = ishmem.atomic_fetch(words, pe, order=ishmem.ORDER_ACQUIRE)",
-        "atomic_compare_swap with both":
-            "words[1] = ishmem.atomic_compare_swap(words, 0, 1, pe, 0, ishmem.ORDER_ACQ_REL)",
-        "put_signal": "ishmem.put_signal(words, words[1:2], signal, 1, ishmem.SIGNAL_SET, pe, 1)",
-        "signal_add": "ishmem.signal_add(signal, 1, pe)",
-        "signal_fetch": "signal[1] = ishmem.signal_fetch(signal)",
-        "signal_wait_until": "signal[1] = ishmem.signal_wait_until(signal, ishmem.CMP_EQ, 1)",
-        "wait_until": "ishmem.wait_until(words, ishmem.CMP_EQ, 1)",
-        "test": "words[1] = ishmem.test(words, ishmem.CMP_EQ, 1)",
-        "set_lock": "ishmem.set_lock(words)",
-        "test_lock": "words[1] = ishmem.test_lock(words)",
-        "clear_lock": "ishmem.clear_lock(words)",
-    }
-    return dpex.kernel(one_line(calls.get(name, f"ishmem.{name}()"), "words", "signal", "pe"))  # type: ignore
-
-
-def compiled(name: str) -> bytes:
-    """Return the SPIR-V of a call of an operation."""
+def compiled(call: str) -> bytes:
+    """Return the SPIR-V of a kernel that calls an operation once."""
+    kernel = dpex.kernel(one_line(call, "words", "signal", "pe"))
     words, signal = typeof(dpnp.zeros(2, dtype="int64")), typeof(dpnp.zeros(2, dtype="uint64"))
-    return front_end.compiled(kernel_of(name), (front_end.ItemType(1), words, signal, types.int64))
+    return front_end.compiled(kernel, (front_end.ItemType(1), words, signal, types.int64))
 
 
 @dpex.kernel
@@ -140,16 +114,16 @@ def nothing(item: kapi.Item, words):  # type: ignore
     words[0] = 0
 
 
-def find(names: list[str]) -> dict[str, Found]:
+def find(calls: list[str]) -> dict[str, Found]:
     dpex.call_kernel(nothing, kapi.Range(1), ishmem.zeros(1, dtype="int64"))  # numba-dpex sets itself up
-    return {name: emitted(compiled(name)) for name in names}
+    return {call: emitted(compiled(call)) for call in calls}
 
 
 @pytest.mark.ishmem(1)
 def test_emitted_orders(pes: Pes) -> None:
     (found,) = pes.run(find, list(EMITTED))
-    for name, expected in EMITTED.items():
-        assert found[name] == expected, name
+    for call, expected in EMITTED.items():
+        assert found[call] == expected, call
 
 
 def test_the_documented_orders() -> None:
