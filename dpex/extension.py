@@ -23,7 +23,7 @@ class Origin(NamedTuple):
     named: dict[str, Any]
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of the program.
 
     Attributes:
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     line: int
 
 
-class Failure(NamedTuple):
+class KernelFailure(NamedTuple):
     """An error in a kernel.
 
     Attributes:
@@ -49,7 +49,7 @@ class Failure(NamedTuple):
         shape: For an index, the extents of the array in LLVM, each an int64.
     """
 
-    place: Place
+    place: SourceLine
     error: type[BaseException]
     text: str
     index: Any = None
@@ -118,7 +118,7 @@ class Extension:
         """Return whether failures of device functions in a file are reported; then their array accesses are checked."""
         return False
 
-    def report(self, context: Any, builder: Any, failure: Failure) -> None:
+    def report(self, context: Any, builder: Any, failure: KernelFailure) -> None:
         """Emit the report of a failure in a function that is watched.
 
         Args:
@@ -127,7 +127,7 @@ class Extension:
             failure: What happens.
         """
 
-    def record_place(self, context: Any, builder: Any, place: Place) -> None:
+    def record_place(self, context: Any, builder: Any, place: SourceLine) -> None:
         """Emit a note of where a function was called that may have reported a failure in a library's code.
 
         Args:

@@ -40,16 +40,13 @@ class DeviceTypeInference(FunctionPass):  # type: ignore[misc]
         """
         name = state.func_id.func_name
         try:
-            self._infer(state, name)
+            with fallback_context(state, f'Function "{name}" failed type inference'):
+                state.typemap, state.return_type, state.calltypes, state.typing_errors = _inferred(state)
+                _require_returnable(name, state.return_type)
         except Exception as error:
             _note_place(error)
             raise
         return True
-
-    def _infer(self, state: Any, name: str) -> None:
-        with fallback_context(state, f'Function "{name}" failed type inference'):
-            state.typemap, state.return_type, state.calltypes, state.typing_errors = _inferred(state)
-            _require_returnable(name, state.return_type)
 
 
 def _note_place(error: Exception) -> None:

@@ -10,7 +10,7 @@ from importlib.machinery import PathFinder
 from typing import NamedTuple
 
 
-class Compiler(NamedTuple):
+class FrontEnd(NamedTuple):
     """A compiler of kernels.
 
     Attributes:
@@ -36,12 +36,12 @@ class Compiler(NamedTuple):
     leaves_devices: bool
 
 
-_OWN = Compiler(
+_OWN = FrontEnd(
     "ishmem.dpex", "ishmem.dpex", "ishmem.dpex.decorators", is_own=True, asks_extension=True, builds_again=True,
     compiles_ahead=True, has_views=True, leaves_devices=True,
 )  # fmt: skip
 
-_NUMBA_DPEX = Compiler(
+_NUMBA_DPEX = FrontEnd(
     "numba-dpex", "numba_dpex", "numba_dpex", is_own=False, asks_extension=False, builds_again=False,
     compiles_ahead=False, has_views=False, leaves_devices=False,
 )  # fmt: skip
