@@ -1,4 +1,4 @@
-"""What a library that adds functions to kernels asks of the compiler."""
+"""The interface of a library that adds functions to kernels: what the compiler calls."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class Extension:
         return argument
 
     def check(self, name: str, arguments: Sequence[Any]) -> None:
-        """Raise if the library knows that an argument of a launch is not to be used.
+        """Check the arguments of a launch; raise if one must not be used.
 
         Args:
             name: The name of the kernel.
@@ -184,10 +184,10 @@ class Extension:
         """
 
     def raise_problems(self) -> None:
-        """Raise what the library knows about a device that takes no kernel; SYCL does not say."""
+        """Raise the error of a device that accepts no kernel, if the library has its cause; SYCL gives none."""
 
     def submitted(self, name: str, event: Any) -> None:
-        """Take the name and the event of a kernel that has been submitted."""
+        """Note the name and the event of a kernel that has been submitted."""
 
     def waiting(self) -> contextlib.AbstractContextManager[None]:
         """Return a context for a wait of SYCL's for kernels."""

@@ -62,5 +62,5 @@ class CallConvention(MinimalCallConv):  # type: ignore[misc]
     def return_dynamic_user_exc(
         self, builder: Any, exc: Any, _exc_args: Any, _kinds: Any, loc: Any = None, func_name: Any = None
     ) -> None:
-        """Emit the end of a function by an exception whose arguments only the run knows; they are dropped."""
+        """Emit the end of a function by an exception whose arguments are known at run time only; they are dropped."""
         self.return_user_exc(builder, exc, None, loc, func_name)

@@ -58,7 +58,7 @@ def _note_place(error: Exception) -> None:
 
 
 class _OperatorCall(IntrinsicCallConstraint):  # type: ignore[misc]
-    """An operator; where its types do not tell the type of the result, what defines its operands may."""
+    """An operator; where the types of its operands do not determine its result, their definitions may."""
 
     def resolve(self, typeinfer: Any, typevars: Any, fnty: Any) -> None:
         try:

@@ -231,7 +231,7 @@ Kind = TypeVar("Kind", bound=USMNdArray)
 
 
 def register_arrays() -> None:
-    """Let numba know arrays, if the program has imported dpnp: its import takes long."""
+    """Register the types of arrays with numba if the program has imported dpnp, whose import takes long."""
     if "dpnp" in sys.modules:
         _register()
 

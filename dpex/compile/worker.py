@@ -19,7 +19,7 @@ from typing import Any, Callable, NoReturn
 
 IDLE = 5.0  # seconds
 _SERVED, _FAILED, _IDLE = range(3)
-"""What the status of a child of the worker tells."""
+"""Exit statuses of a child of the worker: it has returned a result, has failed, or has got no call."""
 
 
 class WorkerError(Exception):
