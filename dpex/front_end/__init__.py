@@ -1,7 +1,7 @@
 """The compiler of kernels and what it can: numba-dpex where it is installed, else that of `ishmem.dpex`.
 
-No other module of the library depends on numba-dpex: it reads `COMPILER`. `ishmem.kernels` speaks to the compiler by the names
-of `dpex.front_end.adapter`. The folder ``numba_dpex`` replaces what numba-dpex does wrong or slowly.
+No other module of the library depends on numba-dpex: it reads `COMPILER`. `ishmem.kernels` uses the compiler by the
+names of `dpex.front_end.adapter`. The folder ``numba_dpex`` replaces what numba-dpex does wrong or slowly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class FrontEnd(NamedTuple):
         package: The package of the language, from which programs take its names.
         module: The module whose import loads it.
         is_own: Whether it is that of `ishmem.dpex`. The rest says what it can.
-        asks_extension: It calls the `Extension` before it compiles; another has to be extended when it is loaded.
+        asks_extension: It calls the `Extension` before it compiles; another is extended when it is loaded.
         builds_again: Kernels can be built with the addresses of another job.
         compiles_ahead: It compiles device functions before a program needs them.
         has_views: Kernels may call ``a.view(dtype)``.
