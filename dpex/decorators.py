@@ -20,7 +20,6 @@ from .cache import kernel_cache, key
 from .cache.kernel_cache import Code
 from .errors import call_refused
 from .extension import installed
-from .launch import call_arguments
 
 HINT = "vec_type_hint"
 """The option of a kernel that numba does not know."""
@@ -107,7 +106,7 @@ class Kernel(DeviceFunction):
         super().__init__(py_func, targetoptions)
         self.hint: str = self.targetoptions.get(HINT, "")
         self.parameters = py_func.__code__.co_argcount + py_func.__code__.co_kwonlyargcount
-        self.has_options = call_arguments.has_options(py_func)
+        self.has_options = bool(py_func.__defaults__ or py_func.__code__.co_kwonlyargcount)
         self.codes: dict[tuple[Any, ...], Code] = {}
         self.programs: dict[Any, Any] = {}
         _kernels.add(self)

@@ -1,4 +1,4 @@
-"""What a library that adds functions to kernels asks of the compiler."""
+"""The interface of a library that adds functions to kernels: what the compiler calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Origin(NamedTuple):
     named: dict[str, Any]
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of the program.
 
     Attributes:
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     line: int
 
 
-class Failure(NamedTuple):
+class KernelFailure(NamedTuple):
     """An error in a kernel.
 
     Attributes:
@@ -49,7 +49,7 @@ class Failure(NamedTuple):
         shape: For an index, the extents of the array in LLVM, each an int64.
     """
 
-    place: Place
+    place: SourceLine
     error: type[BaseException]
     text: str
     index: Any = None
@@ -118,7 +118,7 @@ class Extension:
         """Return whether failures of device functions in a file are reported; then their array accesses are checked."""
         return False
 
-    def report(self, context: Any, builder: Any, failure: Failure) -> None:
+    def report(self, context: Any, builder: Any, failure: KernelFailure) -> None:
         """Emit the report of a failure in a function that is watched.
 
         Args:
@@ -127,7 +127,7 @@ class Extension:
             failure: What happens.
         """
 
-    def record_place(self, context: Any, builder: Any, place: Place) -> None:
+    def record_place(self, context: Any, builder: Any, place: SourceLine) -> None:
         """Emit a note of where a function was called that may have reported a failure in a library's code.
 
         Args:
@@ -176,7 +176,7 @@ class Extension:
         return argument
 
     def check(self, name: str, arguments: Sequence[Any]) -> None:
-        """Raise if the library knows that an argument of a launch is not to be used.
+        """Check the arguments of a launch; raise if one must not be used.
 
         Args:
             name: The name of the kernel.
@@ -184,10 +184,10 @@ class Extension:
         """
 
     def raise_problems(self) -> None:
-        """Raise what the library knows about a device that takes no kernel; SYCL does not say."""
+        """Raise the error of a device that accepts no kernel, if the library has its cause; SYCL gives none."""
 
     def submitted(self, name: str, event: Any) -> None:
-        """Take the name and the event of a kernel that has been submitted."""
+        """Note the name and the event of a kernel that has been submitted."""
 
     def waiting(self) -> contextlib.AbstractContextManager[None]:
         """Return a context for a wait of SYCL's for kernels."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 MAGIC = 0x07230203
 HEADER = 5  # words
@@ -44,16 +45,17 @@ def bound_of(code: bytes) -> int:
 
 def kernel_module(instructions: Sequence[tuple[int, ...]], bound: int) -> bytes:
     """Return SPIR-V 1.0 of instructions, each its opcode and operands; all ids are below ``bound``."""
-    words = [MAGIC, 0x10000, 0, bound, 0]
-    for op, *operands in instructions:
-        words += [(len(operands) + 1) << 16 | op, *operands]
-    return struct.pack(f"<{len(words)}I", *words)
+    return _encoded([MAGIC, 0x10000, 0, bound, 0], ((op, operands) for op, *operands in instructions))
 
 
 def assembled(code: bytes, module: list[Instruction], bound: int) -> bytes:
     """Return the instructions as SPIR-V with the header of ``code`` and a new id bound."""
-    words = [*struct.unpack("<5I", code[: 4 * HEADER])]
-    words[3] = bound
+    magic, version, generator, _, schema = struct.unpack("<5I", code[: 4 * HEADER])
+    return _encoded([magic, version, generator, bound, schema], module)
+
+
+def _encoded(words: list[int], module: Iterable[tuple[int, Sequence[int]]]) -> bytes:
+    """Return a header and instructions as bytes."""
     for op, operands in module:
         words += [(len(operands) + 1) << 16 | op, *operands]
     return struct.pack(f"<{len(words)}I", *words)
@@ -61,10 +63,7 @@ def assembled(code: bytes, module: list[Instruction], bound: int) -> bytes:
 
 def _declarations(code: bytes) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     """Yield word offset, opcode and operands of the instructions before the first function."""
-    for at, op, operands in _placed(code):
-        if op == FUNCTION:
-            return
-        yield at, op, operands
+    return itertools.takewhile(lambda each: each[1] != FUNCTION, _placed(code))
 
 
 def instructions(code: bytes) -> Iterator[Instruction]:

@@ -31,7 +31,7 @@ from ishmem.common.violations import (
     RAISED,
     Violation,
 )
-from ishmem.dpex.extension import Failure, Place
+from ishmem.dpex.extension import KernelFailure, SourceLine
 
 from . import memory_orders, spec_constants, type_checks
 from .atomic_instructions import atomic_exchange_word, atomic_store_flag, atomic_store_word, spirv_atomic
@@ -229,7 +229,7 @@ def report(routine, problem, pe, address, first, count, size):
 # ---- indices out of bounds, and exceptions
 
 
-def emit_record(context: Any, builder: Any, failure: Failure) -> None:
+def emit_record(context: Any, builder: Any, failure: KernelFailure) -> None:
     """Emit the record of a failure, unless one is recorded already or the job has ended."""
     address = spec_constants.emit(builder, "violation")
     with builder.if_then(builder.icmp_unsigned("!=", address, I64(0)), likely=False):
@@ -245,7 +245,7 @@ def emit_record(context: Any, builder: Any, failure: Failure) -> None:
             spirv_atomic(context, builder, "AtomicStore", types.int64, [memory_orders.FLAG], done)
 
 
-def emit_note_of(builder: Any, place: Place) -> None:
+def emit_note_of(builder: Any, place: SourceLine) -> None:
     """Emit `emit_note` for a line of the program; nothing for one of a library."""
     if CallSite(place.file, place.line, place.function).is_users:
         exists = builder.icmp_unsigned("!=", spec_constants.emit(builder, "violation"), I64(0))
@@ -271,14 +271,14 @@ def words_of(function: str, file: str, line: int) -> tuple[int, ...]:
     return Violation.words_of(f"{function}, {Path(file).name}:{line}")
 
 
-def _call(place: Place) -> dict[str, Any]:
+def _call(place: SourceLine) -> dict[str, Any]:
     """Return the words of a line of the program; lines of a library are noted by their callers."""
     if not CallSite(place.file, place.line, place.function).is_users:
         return {}
     return {f"call{number}": I64(word) for number, word in enumerate(words_of(*place))}
 
 
-def _fields(failure: Failure) -> dict[str, Any]:
+def _fields(failure: KernelFailure) -> dict[str, Any]:
     if failure.index is None:
         text = f"{failure.error.__name__}: {failure.text}" if failure.text else failure.error.__name__
         words = enumerate(Violation.detail_words(text))

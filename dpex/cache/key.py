@@ -114,7 +114,7 @@ def kernel_key(kernel: Any, kinds: tuple[Any, ...]) -> str:
         NoKeyError: The kernel has no key; the message gives the reason.
     """
     extension = installed()
-    walk = Walk(extension)
+    walk = KeyWalk(extension)
     parts = [walk.dispatcher(kernel), language.arguments(kinds), key_parts(), extension.sources]
     if walk.has_debug:
         parts.append(walk.lines)
@@ -189,7 +189,7 @@ def described(kind: Any) -> tuple[Any, ...]:
     return found
 
 
-class Walk:
+class KeyWalk:
     """One pass over a kernel and everything it refers to; a description is a nested tuple of plain values.
 
     Attributes:

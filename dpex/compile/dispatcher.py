@@ -25,10 +25,10 @@ from numba.core.typed_passes import (
 )
 from numba.core.untyped_passes import InlineClosureLikes, ReconstructSSA
 
-from ..language import everything  # noqa: F401  # what kernels may call
+from ..language import registrations  # noqa: F401  # what kernels may call
 from . import compile_errors, keyword_only
+from .codegen import LlvmTextCache
 from .duplicate_returns import share_ends
-from .library import DeviceFunctions
 from .lowering import DeviceLowering
 from .passes import ConstantAttributes, EmptyBlocks
 from .target import TARGET, TypingContext, target
@@ -137,7 +137,7 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
 
 
 _count = itertools.count()
-_functions = DeviceFunctions()
+_functions = LlvmTextCache()
 
 _of_host: weakref.WeakKeyDictionary[Dispatcher, DeviceDispatcher] = weakref.WeakKeyDictionary()
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from numba.core.callconv import MinimalCallConv
 
-from ..extension import Failure, Place, installed
+from ..extension import KernelFailure, SourceLine, installed
 
 
-def set_place(builder: Any, place: Place | None) -> None:
+def set_place(builder: Any, place: SourceLine | None) -> None:
     """Set the line of the program that a builder emits code for; ``None`` where failures are not reported."""
     builder.dpex_place = place
 
 
-def place_of(builder: Any) -> Place | None:
+def place_of(builder: Any) -> SourceLine | None:
     """Return the line of the program that a builder emits code for, or ``None`` if failures are not reported."""
     return getattr(builder, "dpex_place", None)
 
@@ -36,7 +36,7 @@ def report_index(context: Any, builder: Any, index: Any, axis: int, shape: tuple
     place = place_of(builder)
     if place:
         text = f"index is out of bounds for axis {axis}"
-        installed().report(context, builder, Failure(place, IndexError, text, index, axis, shape))
+        installed().report(context, builder, KernelFailure(place, IndexError, text, index, axis, shape))
 
 
 class CallConvention(MinimalCallConv):  # type: ignore[misc]
@@ -49,7 +49,7 @@ class CallConvention(MinimalCallConv):  # type: ignore[misc]
         place = place_of(builder)
         if place:
             text = ", ".join(map(str, exc_args or ()))
-            installed().report(self.context, builder, Failure(place, exc or RuntimeError, text))
+            installed().report(self.context, builder, KernelFailure(place, exc or RuntimeError, text))
         super().return_user_exc(builder, exc, exc_args, loc, func_name)
 
     def return_status_propagate(self, builder: Any, status: Any) -> None:
@@ -62,5 +62,5 @@ class CallConvention(MinimalCallConv):  # type: ignore[misc]
     def return_dynamic_user_exc(
         self, builder: Any, exc: Any, _exc_args: Any, _kinds: Any, loc: Any = None, func_name: Any = None
     ) -> None:
-        """Emit the end of a function by an exception whose arguments only the run knows; they are dropped."""
+        """Emit the end of a function by an exception whose arguments are known at run time only; they are dropped."""
         self.return_user_exc(builder, exc, None, loc, func_name)

@@ -11,7 +11,7 @@ from numba.core.ir_utils import get_definition, guard
 from numba.core.lowering import Lower
 from numba.core.typed_passes import BaseNativeLowering
 
-from ..extension import Place, installed
+from ..extension import SourceLine, installed
 from . import compile_errors, constructs, failures
 
 
@@ -27,7 +27,7 @@ class _Lower(Lower):  # type: ignore[misc]
     def lower_inst(self, inst: Any) -> None:
         if self._is_watched:
             name = self.func_ir.func_id.func_name
-            failures.set_place(self.builder, Place(name, inst.loc.filename, inst.loc.line))
+            failures.set_place(self.builder, SourceLine(name, inst.loc.filename, inst.loc.line))
         if isinstance(inst, (ir.SetItem, ir.StaticSetItem)):
             self._refuse_transposed(inst)
         try:

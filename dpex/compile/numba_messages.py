@@ -143,21 +143,25 @@ def _opcode(found: re.Match[str]) -> str:
     return constructs.of_opcode(found["name"]) or f"kernels have no {found['name'].lower().replace('_', ' ')}"
 
 
+def _of_numpy(found: re.Match[str]) -> str:
+    return f"kernels have no {found['name']}{_OF_NUMPY.get(found['name'], ', or not for these arguments')}"
+
+
 _CALL = r"\((?P<kinds>[^\n]*)\)"
-_RULES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-    (r"kernels have no [^\n]*", lambda found: found[0]),
+_RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"(?P<words>kernels have no [^\n]*)", "{words}"),
     (
         r"TypingError: (?P<words>(?:missing a required|too many positional|got an unexpected|multiple values)[^\n]*)",
-        lambda found: found["words"],
+        "{words}",
     ),
-    (r"^NameError: (?P<words>[^\n]*)", lambda found: found["words"]),
+    (r"^NameError: (?P<words>[^\n]*)", "{words}"),
     (
         r"Unsupported array index type (?P<kind>[^\n]+?) in ",
-        lambda found: f"an index of an array is an integer or a slice, got {named(found['kind'])}",
+        "an index of an array is an integer or a slice, got {kind}",
     ),
     (
         r"cannot index (?P<kind>[^\n]+) with (?P<count>\d+) indices",
-        lambda found: f"{named(found['kind'])} has fewer dimensions than {found['count']} indices name",
+        "{kind} has fewer dimensions than {count} indices name",
     ),
     (r"No implementation of function .*?>>> (?P<name>[\w.]+)" + _CALL, _no_implementation),
     (r"Invalid use of (?P<name>[^\n]+?) with parameters " + _CALL, _invalid_use),
@@ -165,56 +169,55 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"Unknown attribute '(?P<name>\w+)' of type (?P<kind>[^\n]+)", _attribute),
     (r"Use of unsupported opcode \((?P<name>\w+)\)", _opcode),
     (
-        r"[Cc]annot unify (?P<one>[^\n]+?) and (?P<other>[^\n]+?) for '(?P<name>[^']+)'",
-        lambda found: (
-            f"{_variable(found['name'])} is {_kind(found['one'])} on one way and {_kind(found['other'])} on another: "
-            "a variable of a kernel has one type"
-        ),
+        r"[Cc]annot unify (?P<one>[^\n]+?) and (?P<other>[^\n]+?) for '(?P<variable>[^']+)'",
+        "{variable} is {one} on one way and {other} on another: a variable of a kernel has one type",
     ),
     (
         r"The use of a (?P<kind>[^\n]+?) type, assigned to variable '(?P<name>\w+)' in globals",
-        lambda found: f"{found['name']} is {named(found['kind'])}, which kernels do not take: make it a tuple",
+        "{name} is {kind}, which kernels do not take: make it a tuple",
     ),
-    (
-        r"Use of unsupported NumPy function '(?P<name>[\w.]+)'",
-        lambda found: f"kernels have no {found['name']}{_OF_NUMPY.get(found['name'], ', or not for these arguments')}",
-    ),
-    (r"failed to unpack (?P<kind>[^\n]+)", lambda found: f"{named(found['kind'])} cannot be unpacked"),
+    (r"Use of unsupported NumPy function '(?P<name>[\w.]+)'", _of_numpy),
+    (r"failed to unpack (?P<kind>[^\n]+)", "{kind} cannot be unpacked"),
     (
         r"wrong tuple length for .*?expected (?P<wanted>\d+), got (?P<got>\d+)",
-        lambda found: f"a tuple of {found['got']} elements cannot be unpacked into {found['wanted']} names",
+        "a tuple of {got} elements cannot be unpacked into {wanted} names",
     ),
-    (r"Int value is too large: (?P<value>-?\d+)", lambda found: f"{found['value']} fits no integer type"),
+    (r"Int value is too large: (?P<value>-?\d+)", "{value} fits no integer type"),
     (
-        r"Type of variable '(?P<name>[^']+)' cannot be determined",
-        lambda found: f"{_variable(found['name'])} has no type: it is used where it may have no value yet",
+        r"Type of variable '(?P<variable>[^']+)' cannot be determined",
+        "{variable} has no type: it is used where it may have no value yet",
     ),
     (
         r"to signature '(?P<signature>[^\n]*?)' due to \"TypeError: (?P<words>[^\"\n]+)\"",
-        lambda found: f"the call does not fit {_ANNOTATION.sub('', found['signature'])}: {found['words']}",
+        "the call does not fit {signature}: {words}",
     ),
-    (r"float\(\) only support for numbers", lambda _found: "float() takes a number"),
+    (r"float\(\) only support for numbers", "float() takes a number"),
     (
         r"^\w+Error: (?:(?:not enough|too many) values to unpack|tuple index out of range)",
-        lambda _found: "a function on this line does not take these arguments",
+        "a function on this line does not take these arguments",
     ),
-    (r"Unicode(?:Iterator)?Type", lambda _found: constructs.STRINGS),
+    (r"Unicode(?:Iterator)?Type", constructs.STRINGS),
     (
         r"^AssertionError: ?$",
-        lambda _found: (
-            "a function inside the kernel is called in a way that kernels do not have: pass its arguments by position"
-        ),
+        "a function inside the kernel is called in a way that kernels do not have: pass its arguments by position",
     ),
     (
         r"Unsupported use of cell variable",
-        lambda _found: "a function inside a kernel cannot call itself: devices have no stack; write a loop",
+        "a function inside a kernel cannot call itself: devices have no stack; write a loop",
     ),
-    (r"use of yield in a closure", lambda _found: "kernels have no generators: write a for loop"),
+    (r"use of yield in a closure", constructs.GENERATORS),
     (
         r"NRT required|NRT_\w+|has no attribute '_?nrt|Unrecognized options",
-        lambda _found: "this needs memory at run time, which kernels do not have: use a tuple or a PrivateArray",
+        "this needs memory at run time, which kernels do not have: use a tuple or a PrivateArray",
     ),
 )
+"""Patterns in numba's texts, with the words of the program: with groups in them, or a function."""
+
+_GROUPS = {
+    "kind": named, "one": _kind, "other": _kind, "variable": _variable,
+    "signature": lambda text: _ANNOTATION.sub("", text),
+}  # fmt: skip
+"""How the groups of patterns are put into words; others stand as they are."""
 
 _PATTERNS = tuple((re.compile(pattern, re.DOTALL | re.MULTILINE), words) for pattern, words in _RULES)
 
@@ -223,7 +226,12 @@ _INTERNAL = re.compile(r"nopython|NRT|[Nn]umba|unify|Function\(|opcode|<class |\
 
 def translated(text: str) -> str | None:
     """Return a text of numba in the words of the program; ``None`` for a text without a translation."""
-    return next((words(match) for pattern, words in _PATTERNS if (match := pattern.search(text))), None)
+    for pattern, words in _PATTERNS:
+        if found := pattern.search(text):
+            if callable(words):
+                return words(found)
+            return words.format(**{name: _GROUPS.get(name, str)(its) for name, its in found.groupdict().items()})
+    return None
 
 
 def is_internal(text: str) -> bool:

@@ -9,15 +9,12 @@ import re
 from typing import Any
 
 import llvmlite.binding as llvm
-from llvmlite import ir
-from numba.core import types
 
 from ..cache.kernel_cache import Code
 from ..language import mathematics
 from . import line_tables, worker
-from .library import new_machine
-from .spirv_calls import SPIR_FUNC, SPIR_KERNEL
-from .target import target
+from .codegen import new_machine
+from .entry import entry_module
 
 EXTENSIONS = ("SPV_EXT_shader_atomic_float_add", "SPV_EXT_shader_atomic_float_min_max", "SPV_KHR_bfloat16")
 """Extensions of SPIR-V that kernels may use."""
@@ -49,13 +46,6 @@ class TranslationError(Exception):
     """LLVM ends or crashes while it makes the SPIR-V of a kernel; the message is what it printed."""
 
 
-_ELEMENTS = {
-    "char": ir.IntType(8), "short": ir.IntType(16), "int": ir.IntType(32), "long": ir.IntType(64),
-    "half": ir.HalfType(), "float": ir.FloatType(), "double": ir.DoubleType(),
-}  # fmt: skip
-"""The types of OpenCL C whose vectors have names such as ``int4``."""
-
-
 def start_worker() -> None:
     """Start the process that `translate` uses; it starts beside what comes before the translation."""
     worker.start(_spirv_of)
@@ -74,7 +64,7 @@ def translate(name: str, result: Any, *, hint: str = "", keep_llvm: bool = False
         TranslationError: LLVM fails.
         ValueError: ``hint`` is no vector type of OpenCL C.
     """
-    texts = [library.get_llvm_str() for library in result.library.whole()] + [str(_entry(name, result, hint))]
+    texts = [library.get_llvm_str() for library in result.library.whole()] + [str(entry_module(name, result, hint))]
     try:
         spirv, text = worker.call(_spirv_of, name, texts, keep_llvm)
     except worker.WorkerError as error:
@@ -114,32 +104,3 @@ def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> tuple[bytes, str]
 def _with_lines(machine: Any, text: str) -> bytes:
     marked, files = line_tables.marked(text)
     return line_tables.with_lines(machine.emit_object(llvm.parse_assembly(marked)), files)
-
-
-def _set_hint(function: Any, hint: str) -> None:
-    kind, lanes = hint.rstrip("0123456789"), hint.lstrip("abcdefghijklmnopqrstuvwxyz")
-    if kind not in _ELEMENTS or lanes not in ("2", "4", "8", "16"):
-        raise ValueError(f"vec_type_hint is {hint!r}; allowed are {', '.join(_ELEMENTS)} with 2, 4, 8 or 16 elements")
-    sample = ir.Constant(ir.VectorType(_ELEMENTS[kind], int(lanes)), ir.Undefined)
-    function.set_metadata("vec_type_hint", function.module.add_metadata([sample, ir.Constant(ir.IntType(32), 1)]))
-
-
-def _entry(name: str, result: Any, hint: str) -> Any:
-    """Return the module of the kernel: it builds the arrays from flat parameters and calls the compiled function."""
-    from ..launch import arguments
-
-    context, kinds = target.target_context, result.fndesc.argtypes
-    module = context.create_module("kernel")
-    inner = ir.Function(module, context.call_conv.get_function_type(types.none, kinds), result.fndesc.llvm_func_name)
-    inner.calling_convention = SPIR_FUNC
-    parameters = [each for kind in kinds for each in arguments.parameters(context, kind)]
-    outer = ir.Function(module, ir.FunctionType(ir.VoidType(), parameters), name)
-    outer.calling_convention = SPIR_KERNEL
-    if hint:
-        _set_hint(outer, hint)
-    builder = ir.IRBuilder(outer.append_basic_block())
-    given = iter(outer.args)
-    values = [arguments.value(context, builder, kind, given) for kind in kinds]
-    context.call_conv.call_function(builder, inner, types.none, kinds, values)
-    builder.ret_void()
-    return module

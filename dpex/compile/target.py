@@ -19,8 +19,8 @@ from numba.core.typing.templates import Registry as TypingRegistry
 from ..extension import is_of_library
 from ..language import integer_types
 from . import closures, compile_errors, numba_fixes
+from .codegen import DeviceCodegen
 from .failures import CallConvention
-from .library import DeviceCodegen
 from .spirv_calls import SPIR_FUNC
 from .types import device_models
 
@@ -40,11 +40,11 @@ numba_fixes.install()
 closures.install()
 
 
-class Device(GPU):  # type: ignore[misc]
+class SpirvDevice(GPU):  # type: ignore[misc]
     """The hardware of the target, in numba's registry of targets."""
 
 
-target_registry[TARGET] = Device
+target_registry[TARGET] = SpirvDevice
 
 
 class _Growing:
@@ -229,7 +229,7 @@ _DefaultOptions = include_default_options(
 )  # fmt: skip
 
 
-class Options(_DefaultOptions, TargetOptions):  # type: ignore[misc, valid-type]
+class DeviceOptions(_DefaultOptions, TargetOptions):  # type: ignore[misc, valid-type]
     """The options of kernels and device functions."""
 
     def finalize(self, flags: Any, options: dict[str, Any]) -> None:
@@ -239,13 +239,13 @@ class Options(_DefaultOptions, TargetOptions):  # type: ignore[misc, valid-type]
         flags.error_model = "numpy"
 
 
-class Target(TargetDescriptor):  # type: ignore[misc]
+class DeviceTarget(TargetDescriptor):  # type: ignore[misc]
     """Describe the SPIR-V target to numba: its options, typing context and target context."""
 
-    options = Options
+    options = DeviceOptions
     typing_context = TypingContext()
     target_context: Any = None
 
 
-Target.target_context = TargetContext(Target.typing_context)
-target = Target(TARGET)
+DeviceTarget.target_context = TargetContext(DeviceTarget.typing_context)
+target = DeviceTarget(TARGET)

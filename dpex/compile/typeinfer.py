@@ -40,16 +40,13 @@ class DeviceTypeInference(FunctionPass):  # type: ignore[misc]
         """
         name = state.func_id.func_name
         try:
-            self._infer(state, name)
+            with fallback_context(state, f'Function "{name}" failed type inference'):
+                state.typemap, state.return_type, state.calltypes, state.typing_errors = _inferred(state)
+                _require_returnable(name, state.return_type)
         except Exception as error:
             _note_place(error)
             raise
         return True
-
-    def _infer(self, state: Any, name: str) -> None:
-        with fallback_context(state, f'Function "{name}" failed type inference'):
-            state.typemap, state.return_type, state.calltypes, state.typing_errors = _inferred(state)
-            _require_returnable(name, state.return_type)
 
 
 def _note_place(error: Exception) -> None:
@@ -61,7 +58,7 @@ def _note_place(error: Exception) -> None:
 
 
 class _OperatorCall(IntrinsicCallConstraint):  # type: ignore[misc]
-    """An operator; where its types do not tell the type of the result, what defines its operands may."""
+    """An operator; where the types of its operands do not determine its result, their definitions may."""
 
     def resolve(self, typeinfer: Any, typevars: Any, fnty: Any) -> None:
         try:

@@ -22,11 +22,16 @@ class USMNdArray(types.Array):  # type: ignore[misc]
     """An array in the memory of a device: ``dpnp.ndarray`` or ``usm_ndarray``.
 
     Attributes:
+        space: The address space of the elements, by default.
         addrspace: The address space of the elements.
     """
 
-    def __init__(self, ndim: int, dtype: Any, layout: str = "C", addrspace: int = GLOBAL, readonly: bool = False):
-        self.addrspace = addrspace
+    space = GLOBAL
+
+    def __init__(
+        self, ndim: int, dtype: Any, layout: str = "C", addrspace: int | None = None, readonly: bool = False
+    ):
+        self.addrspace = addrspace = self.space if addrspace is None else addrspace
         name = f"{type(self).__name__}({dtype}, {ndim}d, {layout}, space {addrspace}{', readonly' if readonly else ''})"
         super().__init__(dtype, ndim, layout, readonly=readonly, name=name)
 
@@ -75,8 +80,7 @@ class DpnpNdArray(USMNdArray):
 class LocalAccessorType(USMNdArray):
     """Type of a `kernel_api.LocalAccessor`: an array in the local memory of a work-group."""
 
-    def __init__(self, ndim: int, dtype: Any, layout: str = "C", addrspace: int = LOCAL, readonly: bool = False):
-        super().__init__(ndim, dtype, layout, addrspace, readonly)
+    space = LOCAL
 
 
 class PrivateArrayType(USMNdArray):
@@ -86,12 +90,11 @@ class PrivateArrayType(USMNdArray):
         extents: Its shape; empty for a view of one, whose shape is not known when the kernel compiles.
     """
 
-    def __init__(
-        self, ndim: int, dtype: Any, layout: str = "C", addrspace: int = PRIVATE, readonly: bool = False,
-        extents: tuple[int, ...] = (),
-    ):  # fmt: skip
+    space = PRIVATE
+
+    def __init__(self, *given: Any, extents: tuple[int, ...] = (), **named: Any):
         self.extents = extents
-        super().__init__(ndim, dtype, layout, addrspace, readonly)
+        super().__init__(*given, **named)
 
     @property
     def key(self) -> Any:
@@ -215,7 +218,7 @@ def device_models() -> Any:
     """Return the manager of the data models of the device target."""
     manager = datamodel.default_manager.copy()
     manager.register(types.CPointer, _PointerModel)
-    for kind in (USMNdArray, DpnpNdArray, LocalAccessorType, PrivateArrayType):
+    for kind in ARRAYS:
         manager.register(kind, _ArrayModel)
     manager.register(types.NumpyFlatType, _flat_iterator)
     for space in (ItemType, NdItemType, GroupType, SubGroupType):
@@ -228,7 +231,7 @@ Kind = TypeVar("Kind", bound=USMNdArray)
 
 
 def register_arrays() -> None:
-    """Let numba know arrays, if the program has imported dpnp: its import takes long."""
+    """Register the types of arrays with numba if the program has imported dpnp, whose import takes long."""
     if "dpnp" in sys.modules:
         _register()
 

@@ -19,7 +19,7 @@ from typing import Any, Callable, NoReturn
 
 IDLE = 5.0  # seconds
 _SERVED, _FAILED, _IDLE = range(3)
-"""What the status of a child of the worker tells."""
+"""Exit statuses of a child of the worker: it has returned a result, has failed, or has got no call."""
 
 
 class WorkerError(Exception):
@@ -30,7 +30,7 @@ class EndedError(Exception):
     """The process has ended without an error."""
 
 
-class Worker:
+class ForkedWorker:
     """A forked process that calls a function.
 
     Args:
@@ -139,13 +139,13 @@ def _detach(calls: int, output: int) -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-_worker: Worker | None = None
+_worker: ForkedWorker | None = None
 
 
 def start(function: Callable[..., Any]) -> None:
     """Start the worker, unless it runs: it is then ready when its first call comes."""
     global _worker
-    _worker = _worker or Worker(function)
+    _worker = _worker or ForkedWorker(function)
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:

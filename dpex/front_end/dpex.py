@@ -20,7 +20,7 @@ from ..compile.types import (
     SubGroupType,
     USMNdArray as ArrayType,
 )
-from ..language import everything  # noqa: F401  # what kernels may call
+from ..language import registrations  # noqa: F401  # what kernels may call
 from ..language.sub_groups import emit_number
 
 __all__ = [

@@ -12,7 +12,7 @@ from ..compile.types import GENERIC, GLOBAL, LOCAL, AtomicRefType, USMNdArray
 from ..kernel_api import AddressSpace, AtomicRef
 from . import indexing
 from .barriers import ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, literal, order_of, scope_of
-from .routines import add_function, add_method
+from .extending import add_function, add_method
 
 _STORAGE = {
     GLOBAL: CROSS_WORKGROUP_MEMORY,
@@ -42,37 +42,46 @@ def semantics_of(ref: AtomicRefType, order: int | None = None) -> Any:
     return I32(order | _STORAGE[ref.address_space] if order else RELAXED)
 
 
-def _pointer(context: Any, builder: Any, kind: AtomicRefType, value: Any) -> Any:
-    return cgutils.create_struct_proxy(kind)(context, builder, value).ref
-
-
-def _word(dtype: Any) -> Any:
-    """Return the integer type of the width of a dtype: loads, stores and exchanges move bits."""
-    return types.int32 if dtype.bitwidth == 32 else types.int64
-
-
-def _moved(context: Any, builder: Any, kind: AtomicRefType, value: Any) -> tuple[Any, Any, Any]:
-    """Return the integer type of an element, its LLVM type, and the pointer to the element as one to an integer."""
-    integer = _word(kind.dtype)
-    word = context.get_value_type(integer)
-    return integer, word, builder.bitcast(_pointer(context, builder, kind, value), word.as_pointer(kind.address_space))
-
-
-def _pointer_type(kind: AtomicRefType, dtype: Any) -> Any:
-    return types.CPointer(dtype, addrspace=kind.address_space)
-
-
-def _signature(kind: AtomicRefType, dtype: Any, semantics: int, values: int) -> list[Any]:
-    """Return the parameter types of an atomic instruction: pointer, scope, semantics, values."""
-    return [_pointer_type(kind, dtype), *[types.int32] * (1 + semantics), *[dtype] * values]
-
-
 def _same_dtype(ref: AtomicRefType, val: Any, what: str) -> None:
     if val != ref.dtype and not (isinstance(val, types.IntegerLiteral) and isinstance(ref.dtype, types.Integer)):
         raise TypingError(
             f"Type of value to {what}: {val} does not match the type of the reference: {ref.dtype} stored in the "
             f"atomic ref; convert it, as in numpy.{ref.dtype}(value)"
         )
+
+
+class _Atomic:
+    """Emits an atomic instruction on the element of a reference.
+
+    Args:
+        context: The target context.
+        builder: The builder.
+        ref: The type of the reference.
+        value: The reference.
+        moves: Whether the instruction only moves bits, so that it takes an integer of the width of the element.
+    """
+
+    def __init__(self, context: Any, builder: Any, ref: AtomicRefType, value: Any, *, moves: bool = True) -> None:
+        self.context, self.builder, self.ref = context, builder, ref
+        self.kind = (types.int32 if ref.dtype.bitwidth == 32 else types.int64) if moves else ref.dtype
+        self.word = context.get_value_type(self.kind)
+        pointer = cgutils.create_struct_proxy(ref)(context, builder, value).ref
+        self.pointer = builder.bitcast(pointer, self.word.as_pointer(ref.address_space))
+
+    def bits(self, value: Any, kind: Any) -> Any:
+        """Emit the operand for a value of a type."""
+        return self.builder.bitcast(self.context.cast(self.builder, value, kind, self.ref.dtype), self.word)
+
+    def call(self, name: str, semantics: list[Any], *values: Any, result: Any = None) -> Any:
+        """Emit the instruction, with its memory semantics and its operands; it returns a word by default."""
+        kinds = [types.CPointer(self.kind, addrspace=self.ref.address_space), types.int32]
+        kinds += [types.int32] * len(semantics) + [self.kind] * len(values)
+        words = [self.pointer, I32(scope_of(self.ref.memory_scope)), *semantics, *values]
+        return call(self.builder, f"__spirv_{name}", result or self.word, kinds, words, convergent=True)
+
+    def element(self, bits: Any) -> Any:
+        """Emit the value of the element that a word holds."""
+        return self.builder.bitcast(bits, self.context.get_value_type(self.ref.dtype))
 
 
 def _update(method: str) -> Callable[..., Any]:
@@ -90,9 +99,7 @@ def _update(method: str) -> Callable[..., Any]:
             value = context.cast(builder, arguments[1], val, dtype)
             if method == "fetch_sub" and kind == _FLOATING:
                 value = builder.fneg(value)
-            words = [_pointer(context, builder, ref, arguments[0]), I32(scope_of(ref.memory_scope)), semantics_of(ref)]
-            kinds = _signature(ref, dtype, 1, 1)
-            return call(builder, f"__spirv_{name}", value.type, kinds, [*words, value], convergent=True)
+            return _Atomic(context, builder, ref, arguments[0], moves=False).call(name, [semantics_of(ref)], value)
 
         return dtype, emit
 
@@ -104,10 +111,8 @@ def _load(ref: Any) -> Any:
     order = {RELEASE: RELAXED, ACQUIRE_RELEASE: ACQUIRE}.get(order_of(ref.memory_order))
 
     def emit(context: Any, builder: Any, arguments: Any) -> Any:
-        integer, word, pointer = _moved(context, builder, ref, arguments[0])
-        words = [pointer, I32(scope_of(ref.memory_scope)), semantics_of(ref, order)]
-        bits = call(builder, "__spirv_AtomicLoad", word, _signature(ref, integer, 1, 0), words, convergent=True)
-        return builder.bitcast(bits, context.get_value_type(ref.dtype))
+        atomic = _Atomic(context, builder, ref, arguments[0])
+        return atomic.element(atomic.call("AtomicLoad", [semantics_of(ref, order)]))
 
     return ref.dtype, emit
 
@@ -118,10 +123,8 @@ def _store(ref: Any, val: Any) -> Any:
     order = {ACQUIRE: RELAXED, ACQUIRE_RELEASE: RELEASE}.get(order_of(ref.memory_order))
 
     def emit(context: Any, builder: Any, arguments: Any) -> None:
-        integer, word, pointer = _moved(context, builder, ref, arguments[0])
-        bits = builder.bitcast(context.cast(builder, arguments[1], val, ref.dtype), word)
-        words = [pointer, I32(scope_of(ref.memory_scope)), semantics_of(ref, order), bits]
-        call(builder, "__spirv_AtomicStore", VOID, _signature(ref, integer, 1, 1), words, convergent=True)
+        atomic = _Atomic(context, builder, ref, arguments[0])
+        atomic.call("AtomicStore", [semantics_of(ref, order)], atomic.bits(arguments[1], val), result=VOID)
 
     return types.void, emit
 
@@ -130,11 +133,8 @@ def _exchange(ref: Any, val: Any) -> Any:
     _same_dtype(ref, val, "exchange")
 
     def emit(context: Any, builder: Any, arguments: Any) -> Any:
-        integer, word, pointer = _moved(context, builder, ref, arguments[0])
-        bits = builder.bitcast(context.cast(builder, arguments[1], val, ref.dtype), word)
-        words = [pointer, I32(scope_of(ref.memory_scope)), semantics_of(ref), bits]
-        old = call(builder, "__spirv_AtomicExchange", word, _signature(ref, integer, 1, 1), words, convergent=True)
-        return builder.bitcast(old, context.get_value_type(ref.dtype))
+        atomic = _Atomic(context, builder, ref, arguments[0])
+        return atomic.element(atomic.call("AtomicExchange", [semantics_of(ref)], atomic.bits(arguments[1], val)))
 
     return ref.dtype, emit
 
@@ -152,7 +152,7 @@ def _compare_exchange(ref: Any, expected: Any, desired: Any, expected_idx: Any) 
         new = context.cast(builder, arguments[2], desired, ref.dtype)
 
         def exchange() -> Any:
-            return _exchanged_if_equal(context, builder, ref, arguments[0], new, place)
+            return _exchanged_if_equal(_Atomic(context, builder, ref, arguments[0]), new, place)
 
         checked = context.checks_bounds
         return indexing.value_if(context, builder, fits, types.boolean, exchange) if checked else exchange()
@@ -160,16 +160,14 @@ def _compare_exchange(ref: Any, expected: Any, desired: Any, expected_idx: Any) 
     return types.boolean, emit
 
 
-def _exchanged_if_equal(context: Any, builder: Any, ref: AtomicRefType, value: Any, new: Any, place: Any) -> Any:
+def _exchanged_if_equal(atomic: _Atomic, new: Any, place: Any) -> Any:
     """Emit the exchange of an element that equals the one at ``place``, and else the load of it to there."""
-    integer, word, pointer = _moved(context, builder, ref, value)
-    wanted = builder.bitcast(builder.load(place), word)
+    builder, ref = atomic.builder, atomic.ref
+    wanted = builder.bitcast(builder.load(place), atomic.word)
     order = order_of(ref.memory_order)
     failed = {RELEASE: RELAXED, ACQUIRE_RELEASE: ACQUIRE}.get(order, order)  # a failed exchange stores nothing
-    words = [pointer, I32(scope_of(ref.memory_scope)), semantics_of(ref), semantics_of(ref, failed)]
-    words += [builder.bitcast(new, word), wanted]
-    kinds = _signature(ref, integer, 2, 2)
-    old = call(builder, "__spirv_AtomicCompareExchange", word, kinds, words, convergent=True)
+    semantics = [semantics_of(ref), semantics_of(ref, failed)]
+    old = atomic.call("AtomicCompareExchange", semantics, builder.bitcast(new, atomic.word), wanted)
     swapped = builder.icmp_unsigned("==", old, wanted)
     with builder.if_then(builder.not_(swapped)):
         builder.store(builder.bitcast(old, place.type.pointee), place)

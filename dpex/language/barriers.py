@@ -21,7 +21,7 @@ from ..compile.spirv_calls import (
 )
 from ..compile.types import GroupType, SubGroupType
 from ..kernel_api import MemoryOrder, MemoryScope, atomic_fence, group_barrier
-from .routines import WrongConstantError, add_function
+from .extending import WrongConstantError, add_function
 
 ALL_MEMORY = SUBGROUP_MEMORY | WORKGROUP_MEMORY | CROSS_WORKGROUP_MEMORY
 RELAXED, ACQUIRE, RELEASE, ACQUIRE_RELEASE, SEQUENTIALLY_CONSISTENT = 0, 2, 4, 8, 16

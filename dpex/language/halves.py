@@ -34,14 +34,6 @@ def _absolute(_context: Any, builder: Any, _made: Any, arguments: Any) -> Any:
     return builder.bitcast(bits, ir.HalfType())
 
 
-def _negated(_context: Any, builder: Any, _made: Any, arguments: Any) -> Any:
-    return builder.fneg(arguments[0])
-
-
-def _divided(_context: Any, builder: Any, _made: Any, arguments: Any) -> Any:
-    return builder.fdiv(*arguments)
-
-
 def _through_float32(code: Any) -> Any:
     """Return the code of an operation that is computed in float32 and rounded, as numpy does."""
 
@@ -54,10 +46,14 @@ def _through_float32(code: Any) -> Any:
 
 
 _ARITHMETIC = {
-    "add": numbers.real_add_impl, "sub": numbers.real_sub_impl, "mul": numbers.real_mul_impl, "truediv": _divided,
+    "add": numbers.real_add_impl, "sub": numbers.real_sub_impl, "mul": numbers.real_mul_impl,
+    "truediv": lambda _context, builder, _made, arguments: builder.fdiv(*arguments),
     "floordiv": _through_float32(numbers.real_floordiv_impl), "mod": _through_float32(numbers.real_mod_impl),
 }  # fmt: skip
-_OF_ONE = {operator.neg: _negated, operator.pos: numbers.real_positive_impl, abs: _absolute}
+_OF_ONE = {
+    operator.neg: lambda _context, builder, _made, arguments: builder.fneg(*arguments),
+    operator.pos: numbers.real_positive_impl, abs: _absolute,
+}  # fmt: skip
 
 
 def _add(function: Any, made: Any, code: Any) -> None:

@@ -10,7 +10,7 @@ from numba.core.errors import TypingError
 from .. import kernel_api
 from ..compile.spirv_calls import I32, I64, built_in
 from ..compile.types import GroupType, ItemType, NdItemType
-from .routines import WrongConstantError, add_attribute, add_method
+from .extending import WrongConstantError, add_attribute, add_method
 
 GLOBAL_ID, GLOBAL_SIZE, LOCAL_ID = "get_global_id", "get_global_size", "get_local_id"
 LOCAL_SIZE, GROUP_ID, GROUPS = "get_local_size", "get_group_id", "get_num_groups"
@@ -28,22 +28,21 @@ _BY_DIMENSION = {
 }  # fmt: skip
 """Methods with a dimension as argument, and the variables that they read."""
 
-_NUMBERS = {
-    ItemType: {"get_linear_id": (GLOBAL_ID, GLOBAL_SIZE)},
-    NdItemType: {"get_global_linear_id": (GLOBAL_ID, GLOBAL_SIZE), "get_local_linear_id": (LOCAL_ID, LOCAL_SIZE)},
-    GroupType: {"get_group_linear_id": (GROUP_ID, GROUPS)},
-}
-"""Methods that return a number, from ids and sizes."""
+_OF_ALL_DIMENSIONS = {
+    ItemType: {"get_linear_id": (GLOBAL_ID, GLOBAL_SIZE), "get_linear_range": (GLOBAL_SIZE,)},
+    NdItemType: {
+        "get_global_linear_id": (GLOBAL_ID, GLOBAL_SIZE), "get_local_linear_id": (LOCAL_ID, LOCAL_SIZE),
+        "get_global_linear_range": (GLOBAL_SIZE,), "get_local_linear_range": (LOCAL_SIZE,),
+    },
+    GroupType: {
+        "get_group_linear_id": (GROUP_ID, GROUPS), "get_group_linear_range": (GROUPS,),
+        "get_local_linear_range": (LOCAL_SIZE,),
+    },
+}  # fmt: skip
+"""Methods that return a linear id, from ids and sizes, or the product of sizes."""
 
-_COUNTS = {
-    ItemType: {"get_linear_range": GLOBAL_SIZE},
-    NdItemType: {"get_global_linear_range": GLOBAL_SIZE, "get_local_linear_range": LOCAL_SIZE},
-    GroupType: {"get_group_linear_range": GROUPS, "get_local_linear_range": LOCAL_SIZE},
-}
-"""Methods that return the product of sizes."""
 
-
-def linear_id(builder: Any, ids: str, sizes: str, ndim: int) -> Any:
+def linear_id(builder: Any, ndim: int, ids: str, sizes: str) -> Any:
     """Emit the number of a work-item or group, the last dimension the fastest."""
     number = _component(builder, ids, ndim, 0)
     for dim in range(1, ndim):
@@ -52,7 +51,7 @@ def linear_id(builder: Any, ids: str, sizes: str, ndim: int) -> Any:
     return number
 
 
-def linear_size(builder: Any, sizes: str, ndim: int) -> Any:
+def linear_size(builder: Any, ndim: int, sizes: str) -> Any:
     """Emit the number of work-items or groups."""
     number = _component(builder, sizes, ndim, 0)
     for dim in range(1, ndim):
@@ -84,21 +83,14 @@ def _of_dimension(method: str, variable: str) -> Callable[..., Any]:
     return rule
 
 
-def _plain(result: Any, emit_for: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Return the rule of a method without arguments; ``emit_for`` takes the builder and the type of the receiver."""
+def _linear(*variables: str) -> Callable[..., Any]:
+    """Return the rule of a method without arguments: the linear id of ids and sizes, or the product of sizes."""
+    code: Callable[..., Any] = linear_id if len(variables) == 2 else linear_size
 
     def rule(space: Any) -> Any:
-        return result, lambda _context, builder, _arguments: emit_for(builder, space)
+        return types.int64, lambda _context, builder, _arguments: code(builder, space.ndim, *variables)
 
     return rule
-
-
-def _number(ids: str, sizes: str) -> Callable[[Any, Any], Any]:
-    return lambda builder, space: linear_id(builder, ids, sizes, space.ndim)
-
-
-def _count(sizes: str) -> Callable[[Any, Any], Any]:
-    return lambda builder, space: linear_size(builder, sizes, space.ndim)
 
 
 def _group_of(item: Any) -> Any:
@@ -107,19 +99,16 @@ def _group_of(item: Any) -> Any:
 
 
 def _leader(_context: Any, builder: Any, group: Any, _value: Any) -> Any:
-    return builder.icmp_unsigned("==", linear_id(builder, LOCAL_ID, LOCAL_SIZE, group.ndim), I64(0))
+    return builder.icmp_unsigned("==", linear_id(builder, group.ndim, LOCAL_ID, LOCAL_SIZE), I64(0))
 
 
 def _register() -> None:
     for kind, methods in _BY_DIMENSION.items():
         for name, variable in methods.items():
             add_method(kind, getattr(_CLASSES[kind], name), _of_dimension(name, variable))
-    for kind, numbers in _NUMBERS.items():
-        for name, pair in numbers.items():
-            add_method(kind, getattr(_CLASSES[kind], name), _plain(types.int64, _number(*pair)))
-    for kind, counts in _COUNTS.items():
-        for name, sizes in counts.items():
-            add_method(kind, getattr(_CLASSES[kind], name), _plain(types.int64, _count(sizes)))
+    for kind, linear in _OF_ALL_DIMENSIONS.items():
+        for name, variables in linear.items():
+            add_method(kind, getattr(_CLASSES[kind], name), _linear(*variables))
         add_attribute(kind, "dimensions", types.int64, lambda _context, _builder, space, _value: I64(space.ndim))
     add_method(NdItemType, kernel_api.NdItem.get_group, _group_of)
     add_attribute(GroupType, "leader", types.boolean, _leader)

@@ -12,6 +12,7 @@ from typing import Any
 from llvmlite.ir.instructions import InsertValue
 from numba.core import cgutils, types
 from numba.core.errors import NumbaTypeError
+from numba.core.imputils import impl_ret_borrowed
 from numba.np.arrayobj import (
     getitem_array_tuple,
     getitem_arraynd_intp,
@@ -19,15 +20,17 @@ from numba.np.arrayobj import (
     iternext_numpy_getitem_any,
     make_array,
     make_array_flat_cls,
+    make_view,
     normalize_indices,
     setitem_array,
 )
 
 from ..compile import failures
 from ..compile.spirv_calls import I1, I64
-from ..compile.target import overrides
+from ..compile.target import overrides, registry
 from ..compile.types import USMNdArray
 from . import assignments
+from .clipping import sliced
 
 
 @overrides.lower(operator.getitem, USMNdArray, types.Integer)  # type: ignore[untyped-decorator, unused-ignore]
@@ -38,6 +41,16 @@ def _element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 @overrides.lower(operator.getitem, USMNdArray, types.BaseTuple)  # type: ignore[untyped-decorator, unused-ignore]
 def _part(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return _loaded(getitem_array_tuple, context, builder, signature, arguments)
+
+
+@registry.lower(operator.getitem, USMNdArray, types.slice2_type)  # type: ignore[untyped-decorator, unused-ignore]
+def _slice(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Emit the view ``array[start:stop]``."""
+    kind = signature.args[0]
+    array = make_array(kind)(context, builder, arguments[0])
+    part = sliced(context, builder, signature, array, arguments[1])
+    view = make_view(context, builder, kind, array, signature.return_type, *part)
+    return impl_ret_borrowed(context, builder, signature.return_type, view._getvalue())
 
 
 @overrides.lower(operator.setitem, USMNdArray, types.Any, types.Any)  # type: ignore[untyped-decorator, unused-ignore]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from numba.core import cgutils
+
+Emit = Callable[[Any, Any, Any, Any], Any]
+"""Code of numba's: takes the target context, the builder, the signature and the values of the arguments."""
 
 
 def shifted(builder: Any, is_left: bool, is_signed: bool, value: Any, count: Any) -> Any:
@@ -17,6 +22,11 @@ def shifted(builder: Any, is_left: bool, is_signed: bool, value: Any, count: Any
         return builder.ashr(value, few)
     code = builder.shl if is_left else builder.lshr
     return builder.select(fits, code(value, few), value.type(0))
+
+
+def shift(is_left: bool) -> Emit:
+    """Return the code of a shift in the type of its result."""
+    return lambda _context, builder, made, arguments: shifted(builder, is_left, made.return_type.signed, *arguments)
 
 
 def divided(builder: Any, kinds: Sequence[Any], values: Sequence[Any]) -> tuple[Any, Any]:
@@ -39,6 +49,16 @@ def divided(builder: Any, kinds: Sequence[Any], values: Sequence[Any]) -> tuple[
         found = _mixed(builder, kinds, x, y)
     quotient, remainder = (builder.select(is_zero, zero, each) for each in found)
     return quotient, remainder
+
+
+def division(part: int) -> Emit:
+    """Return the code of a quotient, part 0, or of a remainder, part 1."""
+    return lambda _context, builder, made, arguments: divided(builder, made.args, arguments)[part]
+
+
+def quotient_and_remainder(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
+    """Emit ``divmod``."""
+    return cgutils.pack_array(builder, divided(builder, made.args, arguments))
 
 
 def _signed(builder: Any, x: Any, y: Any) -> tuple[Any, Any]:

@@ -18,7 +18,7 @@ class NoTypeError(NumbaTypeError):  # type: ignore[misc]
     """No type holds what an operator can give, or what a variable is assigned."""
 
 
-class Range(NamedTuple):
+class IntegerRange(NamedTuple):
     """The integers from ``low`` to ``high``."""
 
     low: int
@@ -34,13 +34,13 @@ class Range(NamedTuple):
         """Whether an int64 does not hold them, and an uint64 does."""
         return INT64.high < self.high and UINT64.holds(self)
 
-    def holds(self, other: Range) -> bool:
+    def holds(self, other: IntegerRange) -> bool:
         """Return whether all values of another range are in this one."""
         return self.low <= other.low and other.high <= self.high
 
 
-INT64, UINT64 = Range(-(1 << 63), (1 << 63) - 1), Range(0, (1 << 64) - 1)
-COUNTS = Range(0, 63)
+INT64, UINT64 = IntegerRange(-(1 << 63), (1 << 63) - 1), IntegerRange(0, (1 << 64) - 1)
+COUNTS = IntegerRange(0, 63)
 """Shifts by more give 0 or -1."""
 
 
@@ -51,87 +51,87 @@ class Natural(types.Integer):  # type: ignore[misc]
         super().__init__("int64 from 0 on", 64, signed=True)
 
 
-def range_of(kind: Any) -> Range | None:
+def range_of(kind: Any) -> IntegerRange | None:
     """Return the values that a type has, or ``None`` if it is no integer."""
     if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)):
-        return Range(int(kind.literal_value), int(kind.literal_value))
+        return IntegerRange(int(kind.literal_value), int(kind.literal_value))
     if isinstance(kind, types.Boolean):
-        return Range(0, 1)
+        return IntegerRange(0, 1)
     if isinstance(kind, Natural):
-        return Range(0, INT64.high)
+        return IntegerRange(0, INT64.high)
     if isinstance(kind, types.Integer):
-        return Range(int(kind.minval), int(kind.maxval))
+        return IntegerRange(int(kind.minval), int(kind.maxval))
     return None
 
 
-def _corners(function: Callable[[int, int], int]) -> Callable[[Range, Range], Range]:
-    def of(a: Range, b: Range) -> Range:
+def _corners(function: Callable[[int, int], int]) -> Callable[[IntegerRange, IntegerRange], IntegerRange]:
+    def of(a: IntegerRange, b: IntegerRange) -> IntegerRange:
         found = [function(x, y) for x in a for y in b]
-        return Range(min(found), max(found))
+        return IntegerRange(min(found), max(found))
 
     return of
 
 
-def _quotients(a: Range, b: Range) -> Range:
+def _quotients(a: IntegerRange, b: IntegerRange) -> IntegerRange:
     """Return the quotients; that by zero is zero."""
     divisors = [each for each in (*b, -1, 1) if each and b.low <= each <= b.high]
     found = [x // y for x in a for y in divisors] + [0] * (b.low <= 0 <= b.high)
-    return Range(min(found), max(found))
+    return IntegerRange(min(found), max(found))
 
 
-def _remainders(a: Range, b: Range) -> Range:
+def _remainders(a: IntegerRange, b: IntegerRange) -> IntegerRange:
     high = max(0, b.high - 1)
-    return Range(min(0, b.low + 1), min(high, a.high) if a.is_natural and b.is_natural else high)
+    return IntegerRange(min(0, b.low + 1), min(high, a.high) if a.is_natural and b.is_natural else high)
 
 
-def _bits(a: Range, b: Range) -> int:
+def _bits(a: IntegerRange, b: IntegerRange) -> int:
     """Return how many bits the values have, without the sign."""
     return max((x if x >= 0 else ~x).bit_length() for x in (*a, *b))
 
 
-def _and(a: Range, b: Range) -> Range:
+def _and(a: IntegerRange, b: IntegerRange) -> IntegerRange:
     naturals = [each.high for each in (a, b) if each.is_natural]
     if naturals:
-        return Range(0, min(naturals))
-    return Range(-1 << _bits(a, b), max(a.high, b.high, -1))
+        return IntegerRange(0, min(naturals))
+    return IntegerRange(-1 << _bits(a, b), max(a.high, b.high, -1))
 
 
-def _or(a: Range, b: Range) -> Range:
+def _or(a: IntegerRange, b: IntegerRange) -> IntegerRange:
     high = -1 if a.high < 0 or b.high < 0 else (1 << _bits(a, b)) - 1
-    return Range(max(each.low for each in (a, b) if each.high < 0) if high < 0 else min(a.low, b.low), high)
+    return IntegerRange(max(each.low for each in (a, b) if each.high < 0) if high < 0 else min(a.low, b.low), high)
 
 
-def _xor(a: Range, b: Range) -> Range:
+def _xor(a: IntegerRange, b: IntegerRange) -> IntegerRange:
     end = 1 << _bits(a, b)
     signs = {(x < 0) != (y < 0) for x in a for y in b}
-    return Range(-end if True in signs else 0, end - 1 if False in signs else -1)
+    return IntegerRange(-end if True in signs else 0, end - 1 if False in signs else -1)
 
 
-def _left(a: Range, b: Range) -> Range | None:
+def _left(a: IntegerRange, b: IntegerRange) -> IntegerRange | None:
     """Return the shifted values, or ``None`` if the count is not a constant."""
-    return Range(a.low << b.low, a.high << b.low) if b.low == b.high and COUNTS.holds(b) else None
+    return IntegerRange(a.low << b.low, a.high << b.low) if b.low == b.high and COUNTS.holds(b) else None
 
 
-def _right(a: Range, _b: Range) -> Range:
-    return Range(min(a.low, 0), max(a.high, -1 if a.high < 0 else 0))
+def _right(a: IntegerRange, _b: IntegerRange) -> IntegerRange:
+    return IntegerRange(min(a.low, 0), max(a.high, -1 if a.high < 0 else 0))
 
 
-def _powers(a: Range, b: Range) -> Range | None:
+def _powers(a: IntegerRange, b: IntegerRange) -> IntegerRange | None:
     """Return the powers by a constant that is not negative; ``None`` of others, and if they need many bits."""
     if b.low != b.high or b.low < 0 or b.low > UINT64.high.bit_length():
         return None
     found = [each**b.low for each in (*a, 0) if a.low <= each <= a.high]
-    return Range(min(found), max(found))
+    return IntegerRange(min(found), max(found))
 
 
-RANGES: dict[str, Callable[[Range, Range], Range | None]] = {
+RANGES: dict[str, Callable[[IntegerRange, IntegerRange], IntegerRange | None]] = {
     "add": _corners(lambda x, y: x + y),
-    "sub": lambda a, b: Range(a.low - b.high, a.high - b.low),
+    "sub": lambda a, b: IntegerRange(a.low - b.high, a.high - b.low),
     "mul": _corners(lambda x, y: x * y),
     "floordiv": _quotients, "mod": _remainders, "and_": _and, "or_": _or, "xor": _xor, "lshift": _left,
     "rshift": _right, "pow": _powers,
-    "max": lambda a, b: Range(max(a.low, b.low), max(a.high, b.high)),
-    "min": lambda a, b: Range(min(a.low, b.low), min(a.high, b.high)),
+    "max": lambda a, b: IntegerRange(max(a.low, b.low), max(a.high, b.high)),
+    "min": lambda a, b: IntegerRange(min(a.low, b.low), min(a.high, b.high)),
 }  # fmt: skip
 """What values each operator gives; ``None`` if no bounds are known."""
 
@@ -139,13 +139,13 @@ _OF_LEFT = "lshift", "rshift", "pow"
 """Operators whose second operand does not make the result an uint64."""
 
 
-def holding(values: Range, prefers_unsigned: bool) -> Any:
+def holding(values: IntegerRange, prefers_unsigned: bool) -> Any:
     """Return the type that holds these values, or ``None``."""
     order = [(UINT64, types.uint64), (INT64, types.int64)]
     return next((kind for its, kind in order[:: 1 if prefers_unsigned else -1] if its.holds(values)), None)
 
 
-def result(name: str, a: Range, b: Range) -> Any:
+def result(name: str, a: IntegerRange, b: IntegerRange) -> Any:
     """Return the type of an operator's result, or ``None`` if no type serves.
 
     Args:
@@ -160,7 +160,7 @@ def result(name: str, a: Range, b: Range) -> Any:
     return kind or _wrapping(name, operands, is_wide)
 
 
-def _wrapping(name: str, operands: tuple[Range, ...], is_wide: bool) -> Any:
+def _wrapping(name: str, operands: tuple[IntegerRange, ...], is_wide: bool) -> Any:
     """Return the type of a result that no type holds always, so that it wraps; ``None`` if no type serves."""
     if not is_wide:
         has_unsigned = any(each.low == 0 and 1 < each.high < INT64.high for each in operands)

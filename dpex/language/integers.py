@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.errors import NumbaTypeError
 from numba.core.typing import signature
 from numba.core.typing.templates import AbstractTemplate
@@ -22,7 +22,7 @@ from numba.cpython import numbers
 from ..compile.spirv_calls import I64
 from ..compile.target import overrides, registry, target, typing_registry
 from . import integer_code as code
-from .integer_types import NoTypeError, Range, conversions, named, range_of, result
+from .integer_types import IntegerRange, NoTypeError, conversions, named, range_of, result
 
 _SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%", "and_": "&", "or_": "|", "xor": "^",
@@ -36,13 +36,13 @@ def with_in_place(name: str) -> list[Any]:
     return [getattr(operator, each) for each in (name, f"i{name.rstrip('_')}")]
 
 
-def ranges(kinds: Sequence[Any]) -> list[Range] | None:
+def ranges(kinds: Sequence[Any]) -> list[IntegerRange] | None:
     """Return the values of each type, or ``None`` if one is no integer."""
     found = [range_of(each) for each in kinds]
     return None if None in found else found  # type: ignore[return-value]
 
 
-def _result(name: str, kinds: Sequence[Any], given: Sequence[Range]) -> Any:
+def _result(name: str, kinds: Sequence[Any], given: Sequence[IntegerRange]) -> Any:
     """Return the type of the result.
 
     Raises:
@@ -55,7 +55,7 @@ def _result(name: str, kinds: Sequence[Any], given: Sequence[Range]) -> Any:
     return kind
 
 
-def _parameters(given: Sequence[Range]) -> list[Any]:
+def _parameters(given: Sequence[IntegerRange]) -> list[Any]:
     """Return the types in which operands of both signs keep their values."""
     if any(each.is_wide for each in given) and all(each.is_natural for each in given):
         return [types.uint64] * len(given)
@@ -123,7 +123,7 @@ def integer_power(kinds: Any) -> Any:
     return signature(kind, kind, kinds[1] if is_constant else types.uint64)
 
 
-def _of_one(kind_of: Callable[[Range], Any]) -> Callable[[Any], Any]:
+def _of_one(kind_of: Callable[[IntegerRange], Any]) -> Callable[[Any], Any]:
     """Return the rule of an operation on one integer, which computes in the type of its result."""
 
     def rule(kinds: Any) -> Any:
@@ -136,7 +136,7 @@ def _of_one(kind_of: Callable[[Range], Any]) -> Callable[[Any], Any]:
     return rule
 
 
-def _widened(values: Range) -> Any:
+def _widened(values: IntegerRange) -> Any:
     return types.uint64 if values.is_wide else types.int64
 
 
@@ -213,27 +213,9 @@ def _emit_float(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
     return context.cast(builder, arguments[0], *made.args, made.return_type)
 
 
-def _emit_divmod(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-    return cgutils.pack_array(builder, code.divided(builder, made.args, arguments))
-
-
-def _emit_part(part: int) -> Any:
-    def emit(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-        return code.divided(builder, made.args, arguments)[part]
-
-    return emit
-
-
 def _emit_plain(name: str) -> Any:
     def emit(_context: Any, builder: ir.IRBuilder, _made: Any, arguments: Any) -> Any:
         return getattr(builder, name)(*arguments)
-
-    return emit
-
-
-def _emit_shift(is_left: bool) -> Any:
-    def emit(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-        return code.shifted(builder, is_left, made.return_type.signed, *arguments)
 
     return emit
 
@@ -270,12 +252,8 @@ def _register() -> None:
     rules |= {operator.neg: _of_one(lambda _: types.int64), int: _of_one(lambda _: types.int64)}
     rules |= {float: _of_boolean, divmod: _divmod, max: _extreme("max"), min: _extreme("min"), range: _range}
     emitted = {name: _emit_plain(name) for name in ("add", "sub", "mul")}
-    emitted |= {
-        "lshift": _emit_shift(True),
-        "rshift": _emit_shift(False),
-        "floordiv": _emit_part(0),
-        "mod": _emit_part(1),
-    }
+    emitted |= {"lshift": code.shift(True), "rshift": code.shift(False)}
+    emitted |= {"floordiv": code.division(0), "mod": code.division(1)}
     for name, emit in emitted.items():
         for function in with_in_place(name):
             for a in words:
@@ -285,7 +263,7 @@ def _register() -> None:
     for a in words:
         overrides.lower(int, a)(_first)
         for b in words:
-            overrides.lower(divmod, a, b)(_emit_divmod)
+            overrides.lower(divmod, a, b)(code.quotient_and_remainder)
     for function in (*with_in_place("pow"), pow):
         overrides.lower(function, types.Integer, types.uint64)(code.power)
         overrides.lower(function, types.Integer, types.IntegerLiteral)(code.constant_power)

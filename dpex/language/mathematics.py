@@ -17,7 +17,7 @@ from numba.extending import overload
 
 from ..compile.spirv_calls import call, mangle
 from ..compile.target import TARGET, target
-from .routines import add_function
+from .extending import add_function
 
 _UNARY = [
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "erf", "erfc", "exp", "exp2",

@@ -20,7 +20,7 @@ _DIGITS = {types.float16: 4, types.float32: 7, types.float64: 15}
 
 @overrides.lower_constant(types.unicode_type)  # type: ignore[untyped-decorator, unused-ignore]
 def _no_value(context: Any, _builder: Any, _kind: Any, _text: str) -> Any:
-    """Return nothing for a string: only its type is used, which tells its value."""
+    """Return nothing for a string: only its type is used, which holds its value."""
     return context.get_dummy_value()
 
 

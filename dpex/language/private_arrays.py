@@ -15,7 +15,7 @@ from numba.np.arrayobj import make_array, populate_array
 from ..compile.target import overrides
 from ..compile.types import PrivateArrayType
 from ..kernel_api import PrivateArray
-from .routines import add_function
+from .extending import add_function
 
 
 def _shape_of(kind: Any) -> tuple[int, ...]:

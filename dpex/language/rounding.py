@@ -13,9 +13,9 @@ from numba.core.typing import signature
 from numba.extending import register_jitable
 
 from ..compile.target import overrides, target
+from .extending import add_function
 from .integer_types import range_of
 from .mathematics import opencl
-from .routines import add_function
 
 _EXACT = 22
 """The last power of ten that a float64 has exactly."""

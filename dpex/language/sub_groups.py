@@ -10,7 +10,7 @@ from numba.core.errors import TypingError
 from ..compile.spirv_calls import I32, I64, call
 from ..compile.types import NdItemType, SubGroupType
 from ..kernel_api import NdItem, SubGroup
-from .routines import add_method
+from .extending import add_method
 
 _NUMBERS = {
     "get_local_id": "get_sub_group_local_id", "get_local_range": "get_sub_group_size",

@@ -1,4 +1,4 @@
-"""Elements of tuples by a number that the run tells, where the elements are tuples or complex numbers.
+"""Elements of tuples by an index that is no constant, where the elements are tuples or complex numbers.
 
 numba merges the elements by a phi, and LLVM's SPIR-V back end fails at a phi of constant structures. Where the element
 is a variable, LLVM merges its members.

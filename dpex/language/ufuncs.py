@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import numpy as np
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.errors import NumbaTypeError
 from numba.core.typing import signature
 from numba.cpython import numbers
@@ -39,24 +39,6 @@ def _sign_of_real(_context: Any, builder: Any, _made: Any, arguments: Any) -> An
     return builder.select(builder.fcmp_unordered("uno", value, value), value, found)
 
 
-def _shift(is_left: bool) -> Callable[..., Any]:
-    def emit(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-        return code.shifted(builder, is_left, made.return_type.signed, *arguments)
-
-    return emit
-
-
-def _divided(part: int) -> Callable[..., Any]:
-    def emit(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-        return code.divided(builder, made.args, arguments)[part]
-
-    return emit
-
-
-def _divmod(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-    return cgutils.pack_array(builder, code.divided(builder, made.args, arguments))
-
-
 def _reciprocal(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
     """Emit one by the value, rounded to zero, and zero of zero, without a float64."""
     value = arguments[0]
@@ -82,9 +64,9 @@ def _power(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
 
 
 _OF_INTEGERS = {
-    np.fmod: _fmod, np.sign: _sign, np.left_shift: _shift(True), np.right_shift: _shift(False),
-    np.floor_divide: _divided(0), np.remainder: _divided(1), np.divmod: _divmod, np.power: _power,
-    np.reciprocal: _reciprocal,
+    np.fmod: _fmod, np.sign: _sign, np.left_shift: code.shift(True), np.right_shift: code.shift(False),
+    np.floor_divide: code.division(0), np.remainder: code.division(1), np.divmod: code.quotient_and_remainder,
+    np.power: _power, np.reciprocal: _reciprocal,
 }  # fmt: skip
 _OF_REALS = {
     np.sign: _sign_of_real, np.floor_divide: numbers.real_floordiv_impl, np.remainder: numbers.real_mod_impl,

@@ -15,7 +15,7 @@ from numba.np.arrayobj import array_view, make_array, populate_array
 from ..compile.spirv_calls import I64
 from ..compile.target import overrides
 from ..compile.types import USMNdArray
-from .routines import add_method
+from .extending import add_method
 
 
 @overrides.lower("array.reshape", USMNdArray, types.BaseTuple)  # type: ignore[untyped-decorator, unused-ignore]

@@ -1,1 +1,1 @@
-"""Launches of kernels: the types and values of arguments, submission by dpctl, and waits for events."""
+"""Launches of kernels: the kinds of arguments, submission by dpctl, and waits for events."""

@@ -7,12 +7,6 @@ from inspect import Parameter, signature
 from typing import Any, Callable
 
 
-def has_options(function: Callable[..., Any]) -> bool:
-    """Return whether calls of a function may leave out arguments, or name them only."""
-    code: Any = function.__code__
-    return bool(function.__defaults__ or code.co_kwonlyargcount)
-
-
 def completed(name: str, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
     """Return the arguments of a launch by position, without the item.
 

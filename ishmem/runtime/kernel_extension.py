@@ -20,7 +20,7 @@ from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.dpex import spirv
 from ishmem.dpex.cache.key import NoKeyError, digest
 from ishmem.dpex.errors import KernelBuildError, UnsupportedKernelArgumentError
-from ishmem.dpex.extension import Extension, Failure, Origin, Place
+from ishmem.dpex.extension import Extension, KernelFailure, Origin, SourceLine
 
 from . import binding, driver_compiler, foreign, job, recording
 
@@ -116,11 +116,11 @@ class Ishmem(Extension):
         bound = binding.bound()
         return bound is not None and bound[0].check and not file.startswith(tuple(f"{each}/" for each in _kernels()))
 
-    def report(self, context: Any, builder: Any, failure: Failure) -> None:
+    def report(self, context: Any, builder: Any, failure: KernelFailure) -> None:
         """Emit code that records a failure in this PE's heap."""
         self._loaded.runtime_checks.emit_record(context, builder, failure)
 
-    def record_place(self, context: Any, builder: Any, place: Place) -> None:
+    def record_place(self, context: Any, builder: Any, place: SourceLine) -> None:
         """Emit code that writes the place of a call into the record of a failure, unless the record has a place."""
         self._loaded.runtime_checks.emit_note_of(builder, place)
 

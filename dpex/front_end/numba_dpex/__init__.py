@@ -1,4 +1,4 @@
-"""The compiler numba-dpex: all that knows it, which includes replacements of what it does wrong or slowly."""
+"""The compiler numba-dpex: all code that depends on it, and replacements of what it does wrong or slowly."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ ARRAYS = (USMNdArray, DpnpNdArray, LocalAccessorType)
 _SETTINGS = numba.core.config, numba_dpex.core.config
 
 
-class Language(key.Language):
+class NumbaDpexLanguage(key.Language):
     """What keys depend on in numba-dpex."""
 
     dispatcher = SPIRVKernelDispatcher
@@ -83,7 +83,7 @@ def _device(name: str) -> tuple[str, ...]:
     return str(device.backend), device.name, device.vendor, device.driver_version, str(aspects)
 
 
-class DeviceFunctions(FunctionCache):
+class BitcodeCache(FunctionCache):
     """The cache of device functions: LLVM bitcode that holds a function with all that it calls."""
 
     def code(self, result: Any, key: str) -> bytes:
@@ -99,7 +99,7 @@ class DeviceFunctions(FunctionCache):
         return target_context.codegen().unserialize_library((name, "bitcode", code))
 
 
-class Loaded(NamedTuple):
+class LoadedKernel(NamedTuple):
     """The part of a compiled kernel that numba-dpex needs to launch it."""
 
     kernel_device_ir_module: SPIRVKernelModule
@@ -107,14 +107,14 @@ class Loaded(NamedTuple):
 
 _IDENTIFIED = re.compile(r"_24\d{19}")
 """How numba encodes ``$`` and the number of a function, if the cache has made it."""
-_functions = DeviceFunctions()
-_loaded: weakref.WeakKeyDictionary[Any, dict[Any, Loaded]] = weakref.WeakKeyDictionary()
+_functions = BitcodeCache()
+_loaded: weakref.WeakKeyDictionary[Any, dict[Any, LoadedKernel]] = weakref.WeakKeyDictionary()
 _compile_kernel, _compile_function = SPIRVKernelDispatcher.get_compile_result, _SPIRVKernelCompiler._compile_core
 
 
 def install() -> None:
     """Replace the method that every launch calls for the compiled kernel, and the one that compiles a function."""
-    key.use(Language())
+    key.use(NumbaDpexLanguage())
     SPIRVKernelDispatcher.get_compile_result = _compiled_or_loaded
     _SPIRVKernelCompiler._compile_core = _function
 
@@ -129,7 +129,7 @@ def _compiled_or_loaded(kernel: SPIRVKernelDispatcher, sig: Any) -> Any:
         code = kernel_cache.code_of(kernel, arguments, lambda _: _made(kernel, sig))
         if arguments in kernel.overloads:
             return _compile_kernel(kernel, sig)  # which has the result of `_made`
-        known[arguments] = Loaded(SPIRVKernelModule(code.name, installed().transform(code.spirv)))
+        known[arguments] = LoadedKernel(SPIRVKernelModule(code.name, installed().transform(code.spirv)))
     return known[arguments]
 
 

@@ -28,7 +28,7 @@ def new_machine() -> Any:
 _LAYOUT = str(new_machine().target_data)
 
 
-class Library(CodeLibrary):  # type: ignore[misc]
+class DeviceLibrary(CodeLibrary):  # type: ignore[misc]
     """The LLVM module of a compiled function, and the libraries of the functions that it calls.
 
     Attributes:
@@ -41,11 +41,11 @@ class Library(CodeLibrary):  # type: ignore[misc]
         super().__init__(codegen, name)
         self.symbol = ""
         self.modules: list[Any] = []
-        self.callees: list[Library] = []
+        self.callees: list[DeviceLibrary] = []
         self._text: str | None = None
 
     @classmethod
-    def of_text(cls, codegen: Any, symbol: str, text: str) -> Library:
+    def of_text(cls, codegen: Any, symbol: str, text: str) -> DeviceLibrary:
         """Return the library of a function whose LLVM code is known."""
         library = cls(codegen, symbol)
         library.symbol, library._text = symbol, text
@@ -59,7 +59,7 @@ class Library(CodeLibrary):  # type: ignore[misc]
         """Add a module of llvmlite's builder."""
         self.modules.append(module)
 
-    def add_linking_library(self, library: Library) -> None:
+    def add_linking_library(self, library: DeviceLibrary) -> None:
         """Add the library of a function that this one calls."""
         if library not in self.callees:
             self.callees.append(library)
@@ -82,9 +82,9 @@ class Library(CodeLibrary):  # type: ignore[misc]
         """Return nothing: SPIR-V is made of whole kernels only."""
         return ""
 
-    def whole(self) -> list[Library]:
+    def whole(self) -> list[DeviceLibrary]:
         """Return this library and all that it needs, each once; a symbol stands for the same code in all libraries."""
-        found: dict[Any, Library] = {}
+        found: dict[Any, DeviceLibrary] = {}
         left = [self]
         while left:
             library = left.pop()
@@ -97,7 +97,7 @@ class Library(CodeLibrary):  # type: ignore[misc]
 class DeviceCodegen(Codegen):  # type: ignore[misc]
     """Makes libraries for the device."""
 
-    _library_class = Library
+    _library_class = DeviceLibrary
 
     def __init__(self) -> None:
         self._target_data = llvm.create_target_data(_LAYOUT)
@@ -123,7 +123,7 @@ Texts = list[tuple[str, str]]
 """Symbol and LLVM code of a function, then of each that it calls."""
 
 
-class DeviceFunctions(FunctionCache):
+class LlvmTextCache(FunctionCache):
     """The cache of device functions, with a text of LLVM for each."""
 
     def code(self, result: Any, key: str) -> Texts:
@@ -133,14 +133,14 @@ class DeviceFunctions(FunctionCache):
         _absorb(library)
         return [(each.symbol, each.get_llvm_str()) for each in library.whole()]
 
-    def library(self, target_context: Any, name: str, code: Texts) -> Library:
+    def library(self, target_context: Any, name: str, code: Texts) -> DeviceLibrary:
         """Return the library of code from the cache."""
-        library, *callees = (Library.of_text(target_context.codegen(), *each) for each in code)
+        library, *callees = (DeviceLibrary.of_text(target_context.codegen(), *each) for each in code)
         library.callees = callees
         return library
 
 
-def _absorb(library: Library) -> None:
+def _absorb(library: DeviceLibrary) -> None:
     """Move functions without a symbol of their own, as numba adds them, into the code of the one that calls them."""
     nameless = [each for each in library.whole() if not each.symbol]
     if not nameless:
