@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, Callable, NoReturn, overload
 
 SATISFIED: int
-TIMED_OUT: int
 LOST: int
 MIXED: int
 KINDS_BITS: int

@@ -39,7 +39,10 @@ class Mode(IntEnum):
 
 
 class SetCode(IntEnum):
-    """What the code of a routine on a set of variables has beside its `Mode`: it does not wait; a value for each."""
+    """Bits in the code of a routine on a set of variables, beside its `Mode`.
+
+    `TEST`: the routine does not wait; `VECTOR`: each variable is compared with a value of its own.
+    """
 
     TEST = 4
     VECTOR = 8

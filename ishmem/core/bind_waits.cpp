@@ -5,7 +5,6 @@ namespace ishmem {
 void bind_waits(nb::module_ &m) {
     m.def("on_wait", [](nb::handle call) { on_wait(call.ptr()); }, nb::arg().none());
     m.attr("SATISFIED") = static_cast<int>(Satisfied);
-    m.attr("TIMED_OUT") = static_cast<int>(TimedOut);
     m.attr("LOST") = static_cast<int>(Lost);
     m.attr("MIXED") = static_cast<int>(Mixed);
 }

@@ -1,6 +1,6 @@
-"""Argument checks of the slow path: they raise errors that name the argument, or return the checked values.
+"""Checks of arguments that the core has declined: they raise the error that explains, or return the checked values.
 
-The compiled core checks the same conditions on the fast path and declines calls that do not meet them.
+The core checks the same conditions first: see `ishmem.runtime.stubs.fast_path`.
 """
 
 from __future__ import annotations
@@ -294,7 +294,12 @@ def count(nelems: Any, dest: View, source: View) -> int:
 
 
 def run_in_core(routine: str, operation: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the result of an operation of the core that has declined others than these arguments, which are checked.
+    """Run an operation of the core with checked arguments; return its result.
+
+    Args:
+        routine: The name of the public routine, for errors.
+        operation: The function of the core, which has declined the arguments as the program has given them.
+        arguments: The same in a form that the core supports.
 
     Raises:
         PeerLost: A PE is lost.

@@ -38,10 +38,11 @@ _IN_KERNELS = {"Team": "int", "Sequence[int]": "ndarray", "Sequence[int] | None"
 
 
 def fast_path(core_function: Callable[..., Any]) -> Callable[[Routine], Routine]:
-    """Return a decorator for a routine with a fast path in the core.
+    """Return a decorator for a routine that has a function in the core, with the same parameters.
 
-    A call tries ``core_function`` first; the decorated function handles the arguments for which that returns
-    ``NotImplemented``. Both have the same parameters.
+    A call of the routine runs ``core_function`` first. If that returns ``NotImplemented``, the call runs the decorated
+    function, which raises the error of the arguments, or passes them in a form that the core supports to ``core``, the
+    method of the routine that runs ``core_function`` only: see `ishmem.runtime.check.run_in_core`.
     """
 
     def decorate(function: Routine) -> Routine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from common import COMPARE, dpex, dpnp, edges, kapi, same, symmetric
 
 import ishmem
+from ishmem.common import callsite
 from ishmem.common.constants import Cmp
 from ishmem.common.type_tables import WAIT_TYPES
 
@@ -318,3 +320,23 @@ def test_groups_wait_for_vectors_and_each_variable_in_turn() -> None:
     assert (counts == counts[0]).all()
     assert counts[0].sum() == 300
     assert ((counts[0] > 0) == (status.asnumpy() == 0)).all(), counts[0]
+
+
+@pytest.mark.ishmem([1])
+def test_core_only() -> None:
+    """Calls with arguments that the core supports run no function of ishmem in Python."""
+    a, at, eq = ishmem.zeros(4, dtype="i8"), np.zeros(4, "i8"), ishmem.CMP_EQ
+    calls = (
+        lambda: ishmem.wait_until(a, eq, 0, timeout=9.0), lambda: ishmem.signal_wait_until(a, eq, 0),
+        lambda: ishmem.signal_fetch(a), lambda: ishmem.wait_until_all(a, eq, 0), lambda: ishmem.test_any(a, eq, 0),
+        lambda: ishmem.wait_until_some_vector(a, at, eq, np.zeros(4, "i8"), np.zeros(4, bool)), ishmem.sync_all,
+        lambda: ishmem.broadcast(a, a, 0), lambda: ishmem.fcollect(a, a), lambda: ishmem.sum_reduce(a, a, dtype=None),
+        lambda: ishmem.sum_inscan(a, a),
+    )  # fmt: skip
+    ishmem.quiet()
+    files: list[str] = []
+    for call in calls:
+        sys.setprofile(lambda frame, event, _: files.append(frame.f_code.co_filename) if event == "call" else None)
+        call()
+        sys.setprofile(None)
+    assert not any(map(callsite.is_own, files)), files
