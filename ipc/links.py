@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import Callable
 
-from ishmem.common import refusals
+from ishmem.common import start_failures
 from ishmem.common.errors import IshmemError, PeerLost, StateError
 from ishmem.common.job_end import FIRST_CAUSE
 
@@ -75,7 +75,8 @@ class Links:
         self._is_watched = self._has_raised = False
         self._job = job
         self._closed = self._leaving = False
-        self._report_wait: Callable[[], None] | None = functools.partial(refusals.raise_if_refused, job, self.pe, n_pes)
+        refused = functools.partial(start_failures.raise_if_refused, job, self.pe, n_pes)
+        self._report_wait: Callable[[], None] | None = refused
         self._calling = threading.Lock()  # one collective at a time
         self._changed = threading.Condition()  # guards all below
         self._sequence = 0
@@ -125,7 +126,7 @@ class Links:
             links._gather(b"", (), "init", timeout, deadline)
         except BaseException:
             links.close("its init failed")
-            refusals.raise_if_refused(job, pe, n_pes)  # a PE that has looked before this one may be what is lost
+            start_failures.raise_if_refused(job, pe, n_pes)  # a PE that has looked before this one may be what is lost
             raise
         links._report_wait = None
         return links
@@ -482,7 +483,7 @@ class Links:
                 return connection
             if time.monotonic() > deadline:
                 raise IshmemError(f"{self._name(self._pes[:1])} did not arrive in init within {timeout:g} s")
-            refusals.raise_if_refused(self._job, self.pe, self.n_pes)
+            start_failures.raise_if_refused(self._job, self.pe, self.n_pes)
             time.sleep(hub.RETRY)
 
     def _name(self, pes: Iterable[int]) -> str:

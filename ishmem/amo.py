@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from ishmem import _core
 from ishmem.common import type_tables
 from ishmem.common.constants import MemoryOrder
+from ishmem.common.error_texts import no_member
 from ishmem.common.routines import exported
 from ishmem.common.shared_numbers import NO_RESULT
-from ishmem.common.words import no_member
 from ishmem.order import fence
 from ishmem.runtime import check, docstrings, job
 from ishmem.runtime.stubs import fast_path, named

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ishmem import _core, amo, rma
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.errors import StateError, SymmetryError
 from ishmem.common.routines import exported
 from ishmem.order import quiet
@@ -170,7 +170,7 @@ def is_possible(word: int, n_pes: int) -> bool:
 
 def _check(routine: str, word: int, index: Index, n_pes: int) -> None:
     if not is_possible(word, n_pes):
-        raise SymmetryError(f"{routine}: {words.no_lock(index, word, n_pes)}")
+        raise SymmetryError(f"{routine}: {error_texts.no_lock(index, word, n_pes)}")
 
 
 def find(routine: str, lock: ndarray, index: Index) -> tuple[job.Job, int, int]:

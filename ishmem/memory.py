@@ -18,7 +18,7 @@ import dpctl.memory
 import numpy as np
 
 from ishmem import _core
-from ishmem.common import callsite, words
+from ishmem.common import callsite, error_texts
 from ishmem.common.constants import Hint
 from ishmem.common.errors import HeapExhausted, SymmetryError
 from ishmem.common.routines import exported
@@ -504,7 +504,7 @@ def view(a: Any, dtype: Any) -> Any:
     """
     described, new = check.view(a, "a", routine="view"), np.dtype(dtype)
     if new.name not in RMA_TYPES:
-        raise TypeError(words.refusal("view", "dtype", new.name, RMA_TYPES))
+        raise TypeError(error_texts.refusal("view", "dtype", new.name, RMA_TYPES))
     shape = _viewed_shape(described, new.itemsize)
     check.writable(described)
     this = job.current()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ishmem import _core, amo, rma, wait
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.constants import SignalOp
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import ATOMICS, SIGNAL_TYPES
@@ -214,7 +214,7 @@ def check_signal(routine: str, signal: Signal, pe: Any) -> None:
     if sig_op in _ALLOWED and _core.host_signals(sig_addr, value, sig_op, pe, index):
         return
     if sig_op not in _ALLOWED:
-        raise ValueError(words.no_member("sig_op", SignalOp, sig_op))
+        raise ValueError(error_texts.no_member("sig_op", SignalOp, sig_op))
     check.pe(pe)
     _known(routine, sig_addr, value, index)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import ishmem
 from ishmem import memory
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.common.layout import FEW_MEMBERS, TWIN
 from ishmem.common.routines import exported
@@ -119,7 +119,7 @@ class Team:
         """
         shape, number = self.shape, check.integer(pe, name)
         if not 0 <= number < shape.size:
-            raise IndexError(words.no_pe(name, number, shape.size, repr(self)))
+            raise IndexError(error_texts.no_pe(name, number, shape.size, repr(self)))
         return shape.pe(number)
 
     def split_strided(self, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ishmem import _core, memory, order, rma
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.collective_table import COLLECTIVES, Combines
 from ishmem.common.errors import SymmetryError
 from ishmem.host_collectives import checks
@@ -84,13 +84,13 @@ def _checked(routine: str, dest: Any, source: Any, team: Members, given: Given) 
     traits = COLLECTIVES[routine]
     to, origin = checks.arrays_of(routine, dest, source, given.dtype)
     if given.nelems is not None:
-        raise ValueError(f"{routine}: {words.TILES_WITH_NELEMS}")
+        raise ValueError(f"{routine}: {error_texts.TILES_WITH_NELEMS}")
     place, whole = _tile(routine, to)
     part = _tile(routine, origin)[1]
     blocks = team.shape.size if traits.dest_blocks else 1
     if to.shape != (blocks * origin.shape[0], origin.shape[1]):
         raise ValueError(
-            f"{routine}: dest has the shape {to.shape} and source {origin.shape}; {words.tile_rows(blocks)}"
+            f"{routine}: dest has the shape {to.shape} and source {origin.shape}; {error_texts.tile_rows(blocks)}"
         )
     if traits.has_root:
         team.world_pe(check.integer(given.root, "root"), "root")

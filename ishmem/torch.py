@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from ishmem import interop, memory
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.type_tables import OPAQUE, RMA_TYPES
 from ishmem.environment import arrays
 from ishmem.ipc import native
@@ -228,7 +228,7 @@ def _storage(dtype: torch.dtype) -> str:
     """Return the dtype of numpy that holds elements of one of torch."""
     name = _name(dtype)
     if name not in (*RMA_TYPES, *OPAQUE):
-        raise TypeError(words.refusal("allocation", "the tensor", name, (*RMA_TYPES, *OPAQUE)))
+        raise TypeError(error_texts.refusal("allocation", "the tensor", name, (*RMA_TYPES, *OPAQUE)))
     return OPAQUE.get(name, name)
 
 
@@ -353,7 +353,7 @@ class _Tensors:
     def element(self, value: Any, dtype: str) -> torch.Tensor:
         """Return a tensor of one number."""
         if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
-            raise TypeError(words.other_kind("value", f"{value!r} ({type(value).__name__})", dtype))
+            raise TypeError(error_texts.other_kind("value", f"{value!r} ({type(value).__name__})", dtype))
         rounded = torch.tensor([float(value)], dtype=getattr(torch, dtype))
         if math.isfinite(value) and not rounded.float().isfinite().all():
             raise ValueError(f"value is {value!r}, which does not fit dtype {dtype}")
@@ -372,7 +372,7 @@ def _check(tensor: torch.Tensor) -> None:
     if tensor.is_conj() or tensor.is_neg():
         raise TypeError("a conjugate view of a tensor; tensor.resolve_conj().resolve_neg() has the elements in memory")
     if tensor.dtype not in _NUMBERS:
-        raise TypeError(words.refusal("ishmem", "a tensor", _name(tensor.dtype), tuple(foreign.TYPE_NUMBERS)))
+        raise TypeError(error_texts.refusal("ishmem", "a tensor", _name(tensor.dtype), tuple(foreign.TYPE_NUMBERS)))
 
 
 def _is_fortran(tensor: torch.Tensor) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ishmem import _core
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.constants import SYMBOLS, Cmp
 from ishmem.common.errors import WaitTimeout
 from ishmem.common.routines import exported
@@ -100,7 +100,7 @@ def check_cmp(cmp: Any) -> None:
         ValueError: ``cmp`` is none of the comparisons.
     """
     if cmp not in list(Cmp):
-        raise ValueError(words.no_member("cmp", Cmp, cmp))
+        raise ValueError(error_texts.no_member("cmp", Cmp, cmp))
 
 
 def run_in_core(

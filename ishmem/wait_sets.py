@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from ishmem import _core, wait
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.routines import exported
 from ishmem.common.shared_numbers import Mode, SetCode
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
@@ -194,7 +194,7 @@ def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> Any:
         return check.as_element(ivars, wanted)[0].item()
     given = check.view(wanted, "cmp_values", WAIT_TYPES, routine)
     if given.dtype != array.dtype:
-        raise TypeError(words.unlike_dtypes("ivars", array.dtype, "cmp_values", given.dtype))
+        raise TypeError(error_texts.unlike_dtypes("ivars", array.dtype, "cmp_values", given.dtype))
     if given.count != array.count:
         raise ValueError(f"ivars has {array.count} elements and cmp_values has {given.count}; the counts must be equal")
     return np.ascontiguousarray(host_copies.to_host(wanted)).ravel()

@@ -18,7 +18,7 @@ from numba.core import cgutils, ir, types
 from numba.core.errors import TypingError
 from numba.core.rewrites import register_rewrite
 
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.violations import OPTIONS
 
 from .intrinsics import I64, IntrinsicCode, device_intrinsic, require
@@ -70,7 +70,7 @@ class ConstantArguments(CallRewrite):
 def _check(routine: str, name: str, value: int, loc: Any) -> None:
     problem = ""
     if name in OPTIONS and value not in list(OPTIONS[name]):
-        problem = words.no_member(name, OPTIONS[name], value)
+        problem = error_texts.no_member(name, OPTIONS[name], value)
     if name in LEAST and value < LEAST[name]:
         problem = f"{name} is {value}; it is at least {LEAST[name]}"
     if problem:
@@ -85,7 +85,7 @@ def _element_check(routine: str, name: str, value: int) -> Any:
     def check_element(array):
         dtype = getattr(array, "dtype", None)
         fits = not isinstance(dtype, types.Integer) or dtype.minval <= value <= dtype.maxval
-        require(fits, f"{routine}: {words.misfit(name, value, dtype)}")
+        require(fits, f"{routine}: {error_texts.misfit(name, value, dtype)}")
         return types.void(array), lambda _code, _array: None
 
     return check_element

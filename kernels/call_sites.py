@@ -16,8 +16,8 @@ from typing import Any
 from numba.core import cgutils, ir, types
 from numba.core.rewrites import register_rewrite
 
-from ishmem.common import kernel_wait, text_words
-from ishmem.runtime import binding
+from ishmem.common import kernel_wait, packed_text
+from ishmem.runtime import kernel_constants
 
 from . import runtime_checks
 from .intrinsics import IntrinsicCode, device_intrinsic, registered
@@ -42,7 +42,7 @@ class CallSites(CallRewrite):
 
     def applies(self) -> bool:
         """Return whether the calls of a function are rewritten: in a job with ``ISHMEM_CHECK``."""
-        bound = binding.bound()
+        bound = kernel_constants.bound()
         return bound is not None and bound[0].check and super().applies()
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any]:
@@ -60,7 +60,7 @@ class WaitSites(CallRewrite):
 
     def applies(self) -> bool:
         """Return whether the calls of a function are rewritten: in a job."""
-        return binding.bound() is not None and super().applies()
+        return kernel_constants.bound() is not None and super().applies()
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
         """Return a call that waits with the words of its call site, as an argument or in a note before the call.
@@ -83,7 +83,7 @@ def _words_of(func_ir: Any, statement: Any, called: Any) -> tuple[int, ...]:
     loc = statement.loc
     name, place = func_ir.func_id.func_name, f"{Path(loc.filename).name}:{loc.line}"
     text = kernel_wait.site_text(name, place, called.__name__, _first_argument(func_ir, statement.value))
-    return text_words.pack(text, kernel_wait.WORDS)
+    return packed_text.pack(text, kernel_wait.WORDS)
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from numba.extending import intrinsic, overload
 
 from ishmem.common import violations
 from ishmem.dpex.extension import Origin
-from ishmem.runtime import binding
+from ishmem.runtime import kernel_constants
 
 from . import memory_orders
 from .front_end import SPIR_FUNC, TARGET, GroupType, SubGroupType, built_in, mangle, sub_group_place
@@ -129,7 +129,7 @@ def _recorded(choose: Callable[..., Any], routine: str = "") -> Callable[..., An
 
     @functools.wraps(choose)
     def recorded(*arguments: Any, **named: Any) -> Any:
-        binding.options()  # the constants of ``kernels.options`` have values in a job only
+        kernel_constants.options()  # the constants of ``kernels.options`` have values in a job only
         implementation = choose(*arguments, **named)
         if implementation is not None and arguments and not implementation.__code__.co_argcount:
             parameters = inspect.signature(choose).parameters

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ishmem.runtime import binding
-from ishmem.runtime.binding import CompileOptions
+from ishmem.runtime import kernel_constants
+from ishmem.runtime.kernel_constants import CompileOptions
 
 CHECK = SPANS = ROUTED = LEVELS = LATE = STAGED = COPIES_BY_PROXY = PROXIED = False
 WIDE = 0
@@ -36,4 +36,4 @@ def set_constants(options: CompileOptions) -> None:
             own.update((each, value) for each, value in constants.items() if each in own)
 
 
-binding.when_bound(set_constants)
+kernel_constants.when_bound(set_constants)

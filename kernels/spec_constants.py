@@ -11,8 +11,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from ishmem.runtime import binding
-from ishmem.runtime.binding import FIRST, ProcessConstants
+from ishmem.runtime import kernel_constants
+from ishmem.runtime.kernel_constants import FIRST, ProcessConstants
 
 from .front_end import SPIR_FUNC, mangle
 from .intrinsics import device_intrinsic
@@ -34,7 +34,7 @@ def _constant(field: str) -> Any:
     """Make the function that returns a field of `ProcessConstants` in kernels."""
 
     def typing() -> Any:
-        binding.process()  # refuses to compile outside a job
+        kernel_constants.process()  # refuses to compile outside a job
         return types.int64(), lambda code: emit(code.builder, field)
 
     return device_intrinsic(typing)

@@ -6,7 +6,7 @@ from typing import Any
 
 from numba.core import types
 
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.kernel_wait import WORDS
 from ishmem.common.type_tables import HALVES, RMA_TYPES, movable
 from ishmem.common.violations import OPTIONS
@@ -35,7 +35,7 @@ def element_type(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = 
     """Require an array of one of the ``allowed`` dtypes."""
     require(isinstance(kind, types.Array), f"{routine}: {name} is an array, got {kind}")
     dtype = str(kind.dtype)
-    require(dtype in movable(allowed), words.refusal(routine, name, dtype, allowed))
+    require(dtype in movable(allowed), error_texts.refusal(routine, name, dtype, allowed))
 
 
 def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:
@@ -56,7 +56,7 @@ def contiguous(routine: str, **arrays: Any) -> None:
         text = f"{routine}: {name} is not contiguous; put and get take strided 1-D slices and 2-D tiles, iput and iget"
         require(kind.layout in "CF", f"{text} take strides; other routines take a contiguous slice at a time")
     if orders_differ(*arrays.values()):
-        differ = words.unlike_orders({name: kind.layout == "C" for name, kind in arrays.items()})
+        differ = error_texts.unlike_orders({name: kind.layout == "C" for name, kind in arrays.items()})
         text = f"{routine}: {differ}; put and get take such arrays of two dimensions, other routines take one order"
         require(False, text)
 
@@ -66,12 +66,12 @@ def tiles(routine: str, nelems: Any, **arrays: Any) -> None:
     for name, kind in arrays.items():
         text = f"{routine}: {name} is {kind}; if an array is not contiguous, both are tiles, of 2 dimensions"
         require(kind.ndim == 2 and kind.layout != "F", f"{text} with rows of consecutive elements")
-    require(absent(nelems), f"{routine}: {words.TILES_WITH_NELEMS}")
+    require(absent(nelems), f"{routine}: {error_texts.TILES_WITH_NELEMS}")
 
 
 def same_dtype(dest: Any, source: Any) -> None:
     """Require two arrays of the same dtype."""
-    require(dest.dtype == source.dtype, words.unlike_dtypes("dest", dest.dtype, "source", source.dtype))
+    require(dest.dtype == source.dtype, error_texts.unlike_dtypes("dest", dest.dtype, "source", source.dtype))
 
 
 def numbers(routine: str, name: str, kind: Any, optional: bool) -> None:
@@ -86,7 +86,7 @@ def numbers(routine: str, name: str, kind: Any, optional: bool) -> None:
 def integer(routine: str, name: str, kind: Any) -> None:
     """Require an integer, or an omitted argument with an integer default."""
     plain = isinstance(kind, (types.Integer, int)) or (isinstance(kind, types.Omitted) and isinstance(kind.value, int))
-    require(plain, f"{routine}: {words.no_integer(name, kind)}")
+    require(plain, f"{routine}: {error_texts.no_integer(name, kind)}")
 
 
 # A dtype accepts values of its own kind and of kinds with a lower number.
@@ -104,7 +104,7 @@ def member(routine: str, name: str, kind: Any) -> None:
     """Require one of the constants of an argument, or an integer."""
     constants = OPTIONS[name]
     fine = isinstance(kind, types.Integer) or getattr(kind, "instance_class", None) is constants
-    require(fine, f"{routine}: {words.no_member(name, constants, kind)}")
+    require(fine, f"{routine}: {error_texts.no_member(name, constants, kind)}")
 
 
 def _rank(kind: Any) -> int:
@@ -114,4 +114,4 @@ def _rank(kind: Any) -> int:
 def value(routine: str, name: str, kind: Any, dtype: Any) -> None:
     """Require a number of a kind that converts to the dtype."""
     fits = 0 <= _rank(kind) <= _rank(dtype)
-    require(fits, f"{routine}: {words.other_kind(name, kind, dtype)}")
+    require(fits, f"{routine}: {error_texts.other_kind(name, kind, dtype)}")

@@ -11,7 +11,7 @@ from typing import Any
 from numba.core import types
 
 from ishmem import wait_sets
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
 from ishmem.common.violations import number
 
@@ -189,7 +189,7 @@ def _check(
     require(ivars.ndim == 1, f"{routine}: ivars has {ivars.ndim} dimensions; pass a 1-D array or slice")
     if cmp_values is not None:
         type_checks.array(routine, "cmp_values", cmp_values, WAIT_TYPES)
-        unlike = words.unlike_dtypes("ivars", ivars.dtype, "cmp_values", cmp_values.dtype)
+        unlike = error_texts.unlike_dtypes("ivars", ivars.dtype, "cmp_values", cmp_values.dtype)
         require(cmp_values.dtype == ivars.dtype, unlike)
     else:
         type_checks.value(routine, "cmp_value", cmp_value, ivars.dtype)

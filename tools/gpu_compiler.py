@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ishmem.common.layout import Layout
 from ishmem.dpex import spirv
-from ishmem.runtime import binding
+from ishmem.runtime import kernel_constants
 
 DEVICES = {"pvc": "Max 1550", "dg2": "Arc"}
 NEWER_DEVICES = {**DEVICES, "bmg-g21": "Arc B580", "lnl-m": "Lunar Lake"}
@@ -133,8 +133,9 @@ def renamed(code: bytes) -> bytes:
 
 def as_on_a_gpu(code: bytes) -> bytes:
     """Return a kernel with its specialization constants set for PE 1 of 4 on a GPU, as loading a kernel sets them."""
-    process = binding.ProcessConstants.of(HEAP, HEAP_SIZE, 1, Layout(4, 4), range(4), simd_width=16, xe_cores=64)
-    return spirv.patched(code, binding.numbered(process))
+    constants = kernel_constants.ProcessConstants.of
+    process = constants(HEAP, HEAP_SIZE, 1, Layout(4, 4), range(4), simd_width=16, xe_cores=64)
+    return spirv.patched(code, kernel_constants.numbered(process))
 
 
 def _binary(parts: Path) -> Binary:

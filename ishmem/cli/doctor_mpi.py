@@ -17,7 +17,7 @@ from ishmem.cli.findings import Finding, Machine, last_line, ok, python, warning
 from ishmem.cli.mpi_processes import MARK
 from ishmem.common.errors import IshmemError
 from ishmem.environment import mpi_library, stack
-from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_variables import launched
 from ishmem.launch import mpiexec
 
 _SECONDS = 30

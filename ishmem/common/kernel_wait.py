@@ -8,9 +8,9 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from ishmem.common import text_words
+from ishmem.common import packed_text
 from ishmem.common.constants import SYMBOLS, Cmp
-from ishmem.common.words import no_member
+from ishmem.common.error_texts import no_member
 
 VARIABLE, NONE_OF, LOCK, MEMBER, PROXY = range(1, 6)
 NOTICE = 30.0
@@ -96,7 +96,7 @@ def describe(data: bytes, n_pes: int = MANY) -> str:
     wait = numbers_of(data)
     if not wait.item:
         return ""
-    site, call = (text_words.unpack(numbers[at // 8 :][:WORDS]) for at in (SITE, CALL))
+    site, call = (packed_text.unpack(numbers[at // 8 :][:WORDS]) for at in (SITE, CALL))
     kernel, place, routine, variable = ["", "", "", "", *(site or call).split("|")][-4:]
     where = f"kernel {kernel}, {place}: {routine}: " if place else "a kernel: "
     return where + _words(wait, variable or "the variable", n_pes)
@@ -114,7 +114,7 @@ def describe_call(data: bytes) -> str:
 
 def _call_at(data: bytes, offset: int) -> str:
     words = struct.unpack_from(f"<{WORDS}q", data, offset)
-    kernel, place, routine, _variable = ["", "", "", "", *text_words.unpack(words).split("|")][-4:]
+    kernel, place, routine, _variable = ["", "", "", "", *packed_text.unpack(words).split("|")][-4:]
     return f"kernel {kernel}, {place}: {routine}" if place else ""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-from ishmem.common import routines, text_words
+from ishmem.common import packed_text, routines
 from ishmem.common.constants import Cmp, MemoryOrder, SignalOp
 from ishmem.common.routines import GROUP
 
@@ -130,7 +130,7 @@ class Violation(NamedTuple):
     @property
     def call(self) -> str:
         """Kernel, file and line of the call; empty if they are not known."""
-        return text_words.unpack(self[-DETAIL_WORDS - CALL_WORDS : -DETAIL_WORDS])
+        return packed_text.unpack(self[-DETAIL_WORDS - CALL_WORDS : -DETAIL_WORDS])
 
     @property
     def details(self) -> tuple[int, ...]:
@@ -140,17 +140,17 @@ class Violation(NamedTuple):
     @property
     def exception(self) -> str:
         """Class and text of an exception."""
-        return text_words.unpack(self[-DETAIL_WORDS:])
+        return packed_text.unpack(self[-DETAIL_WORDS:])
 
     @staticmethod
     def words_of(call: str) -> tuple[int, ...]:
         """Pack a text into the words of a call; a longer text loses its beginning."""
-        return text_words.pack(call, CALL_WORDS)
+        return packed_text.pack(call, CALL_WORDS)
 
     @staticmethod
     def detail_words(text: str) -> tuple[int, ...]:
         """Pack a text into the words of the details; a longer text loses its end."""
-        return text_words.pack(text[: 8 * DETAIL_WORDS], DETAIL_WORDS)
+        return packed_text.pack(text[: 8 * DETAIL_WORDS], DETAIL_WORDS)
 
     @classmethod
     def at(cls, field: str) -> int:

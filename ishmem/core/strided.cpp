@@ -117,7 +117,7 @@ void arrange(Box &box) {
 }
 
 // Divides the first `elements` along the axes into boxes: whole steps of the outermost axis, then what remains, in the
-// same way. CopyAddresses when `act` returns false.
+// same way. Ends when `act` returns false.
 template <class Act>
 bool each_box(const Axes &axes, size_t elements, Act act) {
     size_t volume = 1;

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ishmem import _core
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.collective_table import COLLECTIVES, Collective, InPlace
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.layout import FEW_MEMBERS
@@ -54,7 +54,7 @@ def dissent(routine: str, shape: Shape, requests: list[Asked]) -> str:
     for i, j in np.ndindex(size, size):
         sent, expected = table[i][0, j], table[j][1, i]
         if sent != expected:
-            unlike = words.unlike_counts(shape.pe(i), sent, shape.pe(j), expected)
+            unlike = error_texts.unlike_counts(shape.pe(i), sent, shape.pe(j), expected)
             return f"{routine}: the PEs disagree; {unlike}"
     return f"{routine}: the PEs disagree"
 
@@ -220,9 +220,9 @@ def _numbers(values: Any, name: str, size: int) -> list[int]:
         raise TypeError(f"{name} is a sequence of {size} integers, got {type(values).__name__}")
     numbers = [check.integer(value, name) for value in values]
     if len(numbers) != size:
-        raise ValueError(words.wrong_length(name, len(numbers), size))
+        raise ValueError(error_texts.wrong_length(name, len(numbers), size))
     if min(numbers) < 0:
-        raise ValueError(words.negative(name, numbers))
+        raise ValueError(error_texts.negative(name, numbers))
     return numbers
 
 

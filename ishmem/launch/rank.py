@@ -23,8 +23,8 @@ from typing import NamedTuple, NoReturn
 from ishmem.common import processes
 from ishmem.common.errors import IshmemError
 from ishmem.common.job_end import FAILED_PROGRAM
-from ishmem.environment.launcher import Launched, launched
 from ishmem.environment.mpi_library import transport_default
+from ishmem.environment.mpi_variables import Launched, launched
 from ishmem.launch import devices, supervisor
 from ishmem.launch.options import UsageError
 from ishmem.launch.output import Printer

@@ -21,7 +21,7 @@ from ishmem.common.errors import IshmemError
 from ishmem.common.limits import advice, doing
 from ishmem.common.status_board import StatusBoard
 from ishmem.environment import card
-from ishmem.environment.launcher import Launched, launched
+from ishmem.environment.mpi_variables import Launched, launched
 from ishmem.launch import devices, preload, supervisor
 from ishmem.launch.options import UsageError, command, parse, setting
 from ishmem.launch.output import Printer

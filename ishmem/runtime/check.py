@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ishmem import _core
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.type_tables import OPAQUE, RMA_TYPES, movable
 from ishmem.environment import arrays
@@ -72,7 +72,7 @@ def integer(value: Any, name: str) -> int:
             raise TypeError
         return operator.index(value)
     except TypeError:
-        raise TypeError(words.no_integer(name, type(value).__name__)) from None
+        raise TypeError(error_texts.no_integer(name, type(value).__name__)) from None
 
 
 def seconds(timeout: Any) -> float | None:
@@ -104,7 +104,7 @@ def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int
     """
     kind = np.dtype(dtype)
     if kind.name not in RMA_TYPES:
-        raise TypeError(words.refusal(routine, name, kind, RMA_TYPES))
+        raise TypeError(error_texts.refusal(routine, name, kind, RMA_TYPES))
     sizes = tuple(integer(n, "shape") for n in (shape if hasattr(shape, "__iter__") else (shape,)))
     if any(n < 0 for n in sizes):
         raise ValueError(f"shape is {sizes}; sizes must not be negative")
@@ -121,7 +121,7 @@ def pe(value: Any) -> int:
     """
     number, n_pes = integer(value, "pe"), job.current().n_pes
     if not 0 <= number < n_pes:
-        raise IndexError(words.no_pe("pe", number, n_pes))
+        raise IndexError(error_texts.no_pe("pe", number, n_pes))
     job.current().losses.refuse([number])
     return number
 
@@ -142,7 +142,7 @@ def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str
     own = np.asarray(array).dtype if isinstance(array, memoryview) else getattr(array, "dtype", "uint8")
     dtype = other or str(own)
     if dtype not in movable(types):
-        raise TypeError(words.refusal(routine, name, dtype, types) + (_ONLY_MOVED if dtype in OPAQUE else ""))
+        raise TypeError(error_texts.refusal(routine, name, dtype, types) + (_ONLY_MOVED if dtype in OPAQUE else ""))
     address, count, itemsize, order, writable, device = facts
     return View(array, name, address, count, itemsize, order, writable, device, dtype)
 
@@ -251,7 +251,7 @@ def contiguous(*arrays: View) -> None:
     if len(arrays) == 2 and not arrays[0].order & arrays[1].order:
         orders = {array.name: array.order == 1 for array in arrays}
         raise ValueError(
-            f"{words.unlike_orders(orders)}; copy one of the arrays into the other's order, as "
+            f"{error_texts.unlike_orders(orders)}; copy one of the arrays into the other's order, as "
             f"dpnp.asarray({arrays[1].name}, order='{'C' if arrays[0].order == 1 else 'F'}') does"
         )
 
@@ -263,7 +263,7 @@ def same_dtype(dest: View, source: View) -> None:
         TypeError: The dtypes differ.
     """
     if dest.dtype != source.dtype:
-        raise TypeError(words.unlike_dtypes(dest.name, dest.dtype, source.name, source.dtype))
+        raise TypeError(error_texts.unlike_dtypes(dest.name, dest.dtype, source.name, source.dtype))
 
 
 def writable(array: View) -> None:
@@ -285,11 +285,11 @@ def count(nelems: Any, dest: View, source: View) -> int:
     """
     if nelems is None:
         if dest.count != source.count:
-            raise ValueError(words.unequal(dest.count, source.count))
+            raise ValueError(error_texts.unequal(dest.count, source.count))
         return source.count
     number = integer(nelems, "nelems")
     if not 0 <= number <= min(dest.count, source.count):
-        raise ValueError(words.too_many(number, dest.count, source.count))
+        raise ValueError(error_texts.too_many(number, dest.count, source.count))
     return number
 
 
@@ -331,7 +331,7 @@ def as_element(dest: Any, value: Any) -> Any:
     dtype = np.dtype(name)
     kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind
     if kind not in _TAKES[dtype.kind]:
-        raise TypeError(words.other_kind("value", f"{value!r} ({type(value).__name__})", dtype))
+        raise TypeError(error_texts.other_kind("value", f"{value!r} ({type(value).__name__})", dtype))
     try:
         with np.errstate(over="ignore"):
             out = np.asarray([value]).astype(dtype)
@@ -339,5 +339,5 @@ def as_element(dest: Any, value: Any) -> Any:
     except OverflowError:  # an int of more bits than any dtype has
         exact = False
     if not exact:
-        raise ValueError(words.misfit("value", value, dtype))
+        raise ValueError(error_texts.misfit("value", value, dtype))
     return out

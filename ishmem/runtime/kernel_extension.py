@@ -22,7 +22,7 @@ from ishmem.dpex.cache.key import NoKeyError, digest
 from ishmem.dpex.errors import KernelBuildError, UnsupportedKernelArgumentError
 from ishmem.dpex.extension import Extension, KernelFailure, Origin, SourceLine
 
-from . import binding, driver_compiler, foreign, job, recording
+from . import driver_compiler, foreign, job, kernel_constants, recording
 
 if TYPE_CHECKING:
     from .queue_workers import QueueWorkers
@@ -72,24 +72,24 @@ class Ishmem(Extension):
 
     def transform(self, code: bytes) -> bytes:
         """Set the specialisation constants of this process."""
-        here = binding.bound()
-        return code if here is None else spirv.patched(code, binding.numbered(here[1]))
+        here = kernel_constants.bound()
+        return code if here is None else spirv.patched(code, kernel_constants.numbered(here[1]))
 
     def storable(self, code: bytes) -> bytes | None:
         """Set the specialisation constants to 0; code that has an address of this process cannot be stored."""
         if self._has_changed:
             return None
-        here = binding.bound()
+        here = kernel_constants.bound()
         if here is None:
             return code
-        code = spirv.patched(code, dict.fromkeys(binding.numbered(here[1]), 0))
+        code = spirv.patched(code, dict.fromkeys(kernel_constants.numbered(here[1]), 0))
         return None if spirv.has_constant(code, here[1].heap, here[1].end) else code
 
     def key_parts(self, lines: Sequence[Any]) -> Any:
         """Return the options of the job, and file and line of functions, which are in the reports of waits."""
-        here = binding.bound()
+        here = kernel_constants.bound()
         if here is None:
-            raise NoKeyError(binding.OUTSIDE)
+            raise NoKeyError(kernel_constants.OUTSIDE)
         return repr(here[0]), tuple(lines)
 
     def unwrapped(self, value: Any) -> Any:
@@ -108,12 +108,12 @@ class Ishmem(Extension):
 
     def looks_at_empty_arrays(self) -> bool:
         """Return whether kernels may read empty arrays: with ``ISHMEM_CHECK`` or the proxy."""
-        bound = binding.bound()
+        bound = kernel_constants.bound()
         return bound is not None and (bound[0].check or bound[0].proxied)
 
     def watches(self, file: str) -> bool:
         """Return whether a file has none of ishmem's device functions, in a job with ``ISHMEM_CHECK``."""
-        bound = binding.bound()
+        bound = kernel_constants.bound()
         return bound is not None and bound[0].check and not file.startswith(tuple(f"{each}/" for each in _kernels()))
 
     def report(self, context: Any, builder: Any, failure: KernelFailure) -> None:
@@ -126,7 +126,7 @@ class Ishmem(Extension):
 
     def compiles_first(self) -> bool:
         """Return whether this PE is the first of its node."""
-        here = binding.bound()
+        here = kernel_constants.bound()
         return here is None or here[1].my_pe == here[1].first_near
 
     def expect_build(self) -> None:
@@ -221,7 +221,7 @@ def _kernels() -> tuple[str, ...]:
 def _sources() -> str:
     """Hash the sources of device code and of what it uses."""
     package = Path(ishmem.__file__).parent
-    found = [Path(__file__), Path(binding.__file__), *package.glob("*.py"), *(package / "common").glob("*.py")]
+    found = [Path(__file__), Path(kernel_constants.__file__), *package.glob("*.py"), *(package / "common").glob("*.py")]
     for folder in _kernels():
         found += Path(folder).rglob("*.py")
     return digest([(path.name, path.read_bytes()) for path in sorted(found)])

@@ -16,7 +16,7 @@ from ishmem.common.errors import StateError
 from ishmem.dpex.extension import install, installed
 from ishmem.dpex.front_end import COMPILER
 
-from . import binding
+from . import kernel_constants
 
 if TYPE_CHECKING:
     from importlib.abc import Loader
@@ -134,7 +134,7 @@ def stop() -> None:
     if COMPILER.builds_again and COMPILER.module in sys.modules:
         sys.modules[COMPILER.module].forget_programs()
     _waiting.clear()
-    binding.unbind()
+    kernel_constants.unbind()
 
 
 def _load() -> None:
@@ -154,15 +154,15 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
 
     wide = heap.layout.wide if heap.layout.is_large else 0
     levels = heap.spans and not heap.is_routed and not algorithms.are_flat(settings.algorithm)
-    options = binding.CompileOptions(
+    options = kernel_constants.CompileOptions(
         check=settings.check, spans=heap.spans, routed=heap.is_routed, wide=wide, no_waits=no_waits, levels=levels,
         late=heap.late, staged=heap.is_staged,
     )  # fmt: skip
     width = pyze.device_properties(heap.device).physicalEUSimdWidth
-    constants = binding.ProcessConstants.of(
+    constants = kernel_constants.ProcessConstants.of(
         heap.base, heap.size, heap.pe, heap.layout, heap.near, width, heap.least_cores, _has_regions
     )
-    binding.bind(options, constants)
+    kernel_constants.bind(options, constants)
     use(folder(settings.kernel_cache), settings.kernel_cache_size, INSTALLED)
     while _waiting:
         _waiting.pop(0)()

@@ -9,10 +9,10 @@ import secrets
 import sys
 from typing import Any, NamedTuple
 
-from ishmem.common import processes, refusals, status_board
+from ishmem.common import processes, start_failures, status_board
 from ishmem.common.errors import IshmemError
 from ishmem.common.status_board import PeState
-from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_variables import launched
 from ishmem.runtime import mpi_job, network, process_group as process_groups
 
 
@@ -108,7 +108,7 @@ def _check_namespace_of(uid: str, rank: int, nranks: int) -> None:
             f"({made[1]}), so the PEs cannot reach each other; start all in one (containers: --network=host, or one "
             "pod), or use MPI: init(comm=MPI.COMM_WORLD). If only that process is elsewhere, pass a uid of your own"
         )
-        refusals.record_refusal(uid, rank, nranks, why)
+        start_failures.record_refusal(uid, rank, nranks, why)
         raise IshmemError(why)
 
 

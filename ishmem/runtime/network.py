@@ -24,7 +24,7 @@ from ishmem import _core
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import MAX_TEAMS, Layout
 from ishmem.environment import mpi_library
-from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_variables import launched
 from ishmem.ipc import wire
 
 if TYPE_CHECKING:

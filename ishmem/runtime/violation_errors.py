@@ -7,7 +7,7 @@ import struct
 from typing import TYPE_CHECKING, Callable
 
 from ishmem import _core
-from ishmem.common import words
+from ishmem.common import error_texts
 from ishmem.common.call_id import DTYPES, NO_DTYPE, REFUSED, unpack
 from ishmem.common.errors import IshmemError, SymmetryError
 from ishmem.common.type_tables import RMA_TYPES
@@ -109,13 +109,13 @@ def _row(sizes: int) -> str:
 
 
 _TEXTS: dict[int, Callable[[Violation], str]] = {
-    WRONG_LENGTH: lambda it: words.wrong_length(LISTS[it.pe], it.nelems, it.size),
-    NEGATIVE: lambda it: words.negative(f"{LISTS[it.pe]}[{it.first}]", it.nelems),
-    MISFIT: lambda it: words.misfit("the value", it.first % 2**64 if it.size else it.first, RMA_TYPES[it.pe]),
-    SIZES: lambda it: words.unequal(it.first, it.size),
-    NELEMS: lambda it: words.too_many(it.nelems, it.first, it.size),
+    WRONG_LENGTH: lambda it: error_texts.wrong_length(LISTS[it.pe], it.nelems, it.size),
+    NEGATIVE: lambda it: error_texts.negative(f"{LISTS[it.pe]}[{it.first}]", it.nelems),
+    MISFIT: lambda it: error_texts.misfit("the value", it.first % 2**64 if it.size else it.first, RMA_TYPES[it.pe]),
+    SIZES: lambda it: error_texts.unequal(it.first, it.size),
+    NELEMS: lambda it: error_texts.too_many(it.nelems, it.first, it.size),
     STRIDE: lambda it: f"dst is {it.first} and sst is {it.nelems}; strides are at least {_least_stride(it)}",
-    NO_MEMBER: lambda it: words.no_member(*list(OPTIONS.items())[it.pe], it.first),
+    NO_MEMBER: lambda it: error_texts.no_member(*list(OPTIONS.items())[it.pe], it.first),
     DIFFERENT: lambda it: (
         f"{ARGUMENTS[it.pe]} differs between the work-items of a group: {it.first} of {it.size} pass another one than "
         "the first; all pass the same"
@@ -130,10 +130,10 @@ _TEXTS: dict[int, Callable[[Violation], str]] = {
         "dtypes"
     ),
     TILES: lambda it: (
-        f"dest has {it.first} rows and source has {it.size}; {words.tile_rows(it.pe)}, and both have rows of "
+        f"dest has {it.first} rows and source has {it.size}; {error_texts.tile_rows(it.pe)}, and both have rows of "
         "consecutive elements one after the other"
     ),
-    UNEQUAL: lambda it: words.unlike_counts(it.address, it.nelems, it.pe, it.size),
+    UNEQUAL: lambda it: error_texts.unlike_counts(it.address, it.nelems, it.pe, it.size),
 }
 
 
@@ -145,7 +145,7 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
     if found.problem == NO_TEAM:
         return f"{call}: team is {found.pe}; those of this PE are {handles}"
     if found.problem == NO_TEAM_PE:
-        return f"{call}: {words.no_pe(ARGUMENTS[found.first], found.pe, found.size, 'the team')}"
+        return f"{call}: {error_texts.no_pe(ARGUMENTS[found.first], found.pe, found.size, 'the team')}"
     if found.problem == MISMATCH:
         mine, theirs = _call_text(found.address, found.first), _call_text(found.size, found.nelems)
         if mine == theirs:
@@ -158,12 +158,12 @@ def _words(heap: SymmetricHeap, handles: list[int], found: Violation) -> str:
     array = f"the array of {found.size} elements at {address:#x}{origin(heap, address)}"
     if found.problem == NO_PE:
         used = f", for {array}" if address else ""
-        return f"{call}{used}: {words.no_pe('pe', found.pe, heap.layout.n_pes)}"
+        return f"{call}{used}: {error_texts.no_pe('pe', found.pe, heap.layout.n_pes)}"
     if found.problem == NOT_SYMMETRIC:
         whose = "" if found.pe < 0 else f", for PE {found.pe}"
         return f"{call}{whose}: {array} is not on the symmetric heap, nor registered"
     if found.problem == NO_LOCK:
-        return f"{call}: {words.no_lock(found.first, found.nelems, heap.layout.n_pes)}{origin(heap, address)}"
+        return f"{call}: {error_texts.no_lock(found.first, found.nelems, heap.layout.n_pes)}{origin(heap, address)}"
     where = "" if found.pe < 0 else f" on PE {found.pe}"
     return f"{call}: {found.nelems} elements from element {found.first} on are not all in {array}{where}"
 

@@ -12,8 +12,8 @@ import pytest
 from _pytest.skipping import evaluate_skip_marks
 
 from ishmem.testing import options, reports
-from ishmem.testing.job import Answers, PeJob, PeJobSpec
 from ishmem.testing.messages import RunTest
+from ishmem.testing.pe_job import Answers, PeJob, PeJobSpec
 from ishmem.testing.pes import Pes
 from ishmem.testing.session_setup import PytestSession
 

@@ -12,7 +12,7 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
-from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_variables import launched
 from ishmem.testing.messages import ADDRESS, Reply, RequestFailure
 
 TELL = signal.SIGUSR2

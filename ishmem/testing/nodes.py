@@ -32,7 +32,7 @@ from pathlib import Path
 
 from ishmem.common.processes import die_with, settle
 from ishmem.launch import mpiexec, preload
-from ishmem.testing import forked_pe, node
+from ishmem.testing import emulated_node, forked_pe
 
 SETTINGS = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",  # UCX, the default of the MPICH wheel, loses messages over TCP
@@ -106,7 +106,7 @@ def has_namespaces() -> bool:
 
 def _become_login() -> None:
     """Move this process to the namespaces of the host login, as a user who may create nodes there."""
-    node.unshare("net", "mount", "uts", *(["user"] if os.getuid() else []))
+    emulated_node.unshare("net", "mount", "uts", *(["user"] if os.getuid() else []))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -207,7 +207,7 @@ def _run(command: list[str]) -> int:
     return process.wait()
 
 
-def _network(folder: Path, count: int, ends: contextlib.ExitStack) -> list[node.EmulatedNode]:
+def _network(folder: Path, count: int, ends: contextlib.ExitStack) -> list[emulated_node.EmulatedNode]:
     """Create nodes, the network between them, and a program ``ssh`` that is called like it."""
     names = [f"node{number}" for number in range(count)]
     addresses = [f"{_NETWORK}.{number + 1}" for number in range(count)]
@@ -225,7 +225,7 @@ def _network(folder: Path, count: int, ends: contextlib.ExitStack) -> list[node.
     ends.callback(_do, "umount /etc/hosts")
     nodes = []
     for number, (name, address) in enumerate(zip(names, addresses)):
-        nodes.append(node.start(node.Spec(number, name, address, folder)))
+        nodes.append(emulated_node.start(emulated_node.Spec(number, name, address, folder)))
         ends.callback(nodes[-1].end)
         (folder / f"{name}.pid").write_text(f"{nodes[-1].pid}\n")
         _do(f"ip link set port{number} master switch up")
@@ -235,7 +235,7 @@ def _network(folder: Path, count: int, ends: contextlib.ExitStack) -> list[node.
     return nodes
 
 
-def _break_nodes(faults: Path, nodes: Sequence[node.EmulatedNode]) -> None:
+def _break_nodes(faults: Path, nodes: Sequence[emulated_node.EmulatedNode]) -> None:
     """Execute the commands read from a pipe."""
     with faults.open() as commands:
         for command in commands:

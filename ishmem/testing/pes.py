@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 from ishmem.testing.function_calls import describe
-from ishmem.testing.job import Answers, PeJob, PeJobSpec
+from ishmem.testing.pe_job import Answers, PeJob, PeJobSpec
 
 
 class PesError(Exception):

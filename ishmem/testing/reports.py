@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 import pytest
 from _pytest._code.code import ExceptionChainRepr, ReprEntryNative, ReprFileLocation, ReprTraceback
 
-from ishmem.testing.job import Answers
+from ishmem.testing.pe_job import Answers
 
 Phase = Literal["setup", "call", "teardown"]
 Link = tuple[ReprTraceback, "ReprFileLocation | None", "str | None"]

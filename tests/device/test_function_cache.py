@@ -9,7 +9,7 @@ import pytest
 from cached_functions import compiled
 
 from ishmem.kernels import intrinsics
-from ishmem.runtime import binding
+from ishmem.runtime import kernel_constants
 
 
 @pytest.mark.slow("test_precompile.py")
@@ -39,6 +39,6 @@ def test_functions_made_later(monkeypatch: pytest.MonkeyPatch) -> None:
     def choose(_x: object) -> Callable[..., object]:
         return lambda x: x
 
-    monkeypatch.setattr(binding, "options", lambda: None)
+    monkeypatch.setattr(kernel_constants, "options", lambda: None)
     implementation = intrinsics._recorded(choose)(None)
     assert implementation not in intrinsics.origins

@@ -27,11 +27,11 @@ from ishmem.dpex.cache.key import NoKeyError
 from ishmem.dpex.cache.store import Store
 from ishmem.dpex.extension import installed
 from ishmem.environment.settings import Settings
-from ishmem.runtime import binding
+from ishmem.runtime import kernel_constants
 from ishmem.runtime.kernel_extension import Ishmem
 from ishmem.testing import Pes
 
-HEAP_ID, PE_ID = binding.FIRST, binding.FIRST + 1
+HEAP_ID, PE_ID = kernel_constants.FIRST, kernel_constants.FIRST + 1
 KEY, OTHER = "ab" * 32, "cd" * 32
 
 
@@ -259,7 +259,7 @@ def test_keys(pes: Pes) -> None:
 @pytest.mark.ishmem(1)
 def test_keys_of_surroundings() -> None:
     seen = [key(with_value(1)), key(names_modules)]
-    facts, process = binding.bound()
+    facts, process = kernel_constants.bound()
 
     def change(target: Any, name: str, value: Any, expected: int) -> None:
         old = getattr(target, name)
@@ -275,8 +275,8 @@ def test_keys_of_surroundings() -> None:
     for name, value in other.items():
         changed = type(facts)(**{**vars(facts), name: value})
         # The own compiler checks the indices of all kernels.
-        change(binding, "_bound", (changed, process), 2 if name == "check" else 1)
-    change(binding, "_bound", (facts, type(process)(*(value + 1 for value in process))), 0)
+        change(kernel_constants, "_bound", (changed, process), 2 if name == "check" else 1)
+    change(kernel_constants, "_bound", (facts, type(process)(*(value + 1 for value in process))), 0)
 
 
 @pytest.mark.ishmem(1)

@@ -14,7 +14,7 @@ from subprocesses import program, run_program
 
 import ishmem
 from ishmem import _core
-from ishmem.common import kernel_wait, text_words
+from ishmem.common import kernel_wait, packed_text
 from ishmem.common.kernel_wait import KernelWait
 from ishmem.runtime import job
 from ishmem.testing import Pes
@@ -152,7 +152,7 @@ RECORDS = [
 @pytest.mark.parametrize(("record", "site", "wanted"), RECORDS)
 def test_words(record: KernelWait, site: str, wanted: str) -> None:
     texts = site, "k|p.py:1|put|x", "k|p.py:2|put_work_group|x"
-    words = [*record, *(word for text in texts for word in text_words.pack(text, kernel_wait.WORDS))]
+    words = [*record, *(word for text in texts for word in packed_text.pack(text, kernel_wait.WORDS))]
     data = np.array(words, "i8").tobytes()
     text = kernel_wait.describe(data)
     assert wanted in text

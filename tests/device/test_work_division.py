@@ -51,12 +51,12 @@ def check_huge(out: np.ndarray[Any, Any], count: int, size: int, width: int) -> 
 
 
 def check_shares() -> None:
-    from ishmem.runtime import binding
+    from ishmem.runtime import kernel_constants
 
-    facts, process = binding.bound()
+    facts, process = kernel_constants.bound()
     out = ishmem.zeros((max(SIZES), 3), dtype="i8")
     for width in WIDTHS:
-        binding.bind(facts, process._replace(simd_width=width))
+        kernel_constants.bind(facts, process._replace(simd_width=width))
         try:
             kernel = sharer()
             for size in SIZES:
@@ -65,7 +65,7 @@ def check_shares() -> None:
                     check = check_huge if count in HUGE else check_all
                     check(out.asnumpy()[:size], count, size, width)
         finally:
-            binding.bind(facts, process)
+            kernel_constants.bind(facts, process)
     ishmem.free(out)
 
 

@@ -80,7 +80,7 @@ def check_kernel() -> None:
     from ishmem.kernels.intrinsics import address_of, at_address
     from ishmem.kernels.runtime_checks import own_array_fits
     from ishmem.kernels.spec_constants import heap_base, heap_end, user_start
-    from ishmem.runtime import binding
+    from ishmem.runtime import kernel_constants
 
     @dpex.kernel
     def compute(item: kapi.Item, out, address, distance):
@@ -91,16 +91,16 @@ def check_kernel() -> None:
         out[4] = -address & 15  # the head of a copy, up to the next wide unit
         out[5] = heap_end() - user_start()
 
-    facts, process = binding.bound()
+    facts, process = kernel_constants.bound()
     layout = job.current().heap.layout
-    high = binding.ProcessConstants.of(HIGH, SIZE, ishmem.my_pe(), layout, range(ishmem.n_pes()), 1, 1)
+    high = kernel_constants.ProcessConstants.of(HIGH, SIZE, ishmem.my_pe(), layout, range(ishmem.n_pes()), 1, 1)
     out = ishmem.zeros(6, dtype="i8")
     offset = layout.size + 4099
-    binding.bind(facts, high)
+    kernel_constants.bind(facts, high)
     try:
         dpex.call_kernel(compute, kapi.Range(1), out, as_int64(HIGH + offset), 2 * SIZE)
     finally:
-        binding.bind(facts, process)
+        kernel_constants.bind(facts, process)
     wanted = [as_int64(HIGH + offset + 2 * SIZE), 1, as_int64(HIGH), offset, -offset & 15, SIZE - layout.size]
     np.testing.assert_array_equal(out.asnumpy(), wanted)
 
@@ -121,17 +121,17 @@ def finder() -> Any:
 
 def rebind(options: Any, process: Any) -> None:
     """Compile kernels from now on as those of another job; a program may not do that."""
-    from ishmem.runtime import binding
+    from ishmem.runtime import kernel_constants
 
-    binding._former = None
-    binding.bind(options, process)
+    kernel_constants._former = None
+    kernel_constants.bind(options, process)
 
 
 def check_tables() -> None:
     """In a job on several nodes kernels find the places of PEs that are consecutive, and of those that are not."""
-    from ishmem.runtime import binding
+    from ishmem.runtime import kernel_constants
 
-    facts, process = binding.bound()
+    facts, process = kernel_constants.bound()
     heap, count = job.current().heap, 12
     table = ishmem.zeros(64, dtype="u1")
     distances = ishmem.zeros(8, dtype="i8")
@@ -140,10 +140,10 @@ def check_tables() -> None:
         table[:count] = np.frombuffer(heaps.places(near, count), "u1")
         distances[:4] = np.frombuffer(heaps.distances(heap.base, [HIGH + place for place in range(4)]), "i8")
         out[...] = 7
-        there = binding.ProcessConstants.of(heap.base, heap.size, near[0], Layout(count, 4), near, 1, 1)
+        there = kernel_constants.ProcessConstants.of(heap.base, heap.size, near[0], Layout(count, 4), near, 1, 1)
         address = table.__sycl_usm_array_interface__["data"][0]
         constants = there._replace(heap=distances.__sycl_usm_array_interface__["data"][0], places=address)
-        rebind(binding.CompileOptions(facts.check, spans=True), constants)
+        rebind(kernel_constants.CompileOptions(facts.check, spans=True), constants)
         try:
             dpex.call_kernel(finder(), kapi.Range(1), out, count)
         finally:

@@ -16,7 +16,7 @@ from test_process_group import torchrun
 
 import ishmem
 from ishmem import deep_ep
-from ishmem.runtime import submitted
+from ishmem.runtime import unfinished_work
 
 MOST, HIDDEN, TOPK, PER_PE = 8, 64, 3, 4
 
@@ -193,7 +193,7 @@ def test_without_a_wait_of_the_host() -> None:
     y, *_ = buffer.dispatch(x, handle=handle)
     back, _, event = buffer.combine(g, handle)
     if me == 0:
-        with submitted.following():
+        with unfinished_work.following():
             for pe in range(1, n):
                 ishmem.atomic_set(flag, 1, pe)
     event.current_stream_wait()

@@ -17,7 +17,7 @@ from subprocesses import program, run_command
 from test_examples import photograph
 
 from ishmem.common.errors import IshmemError
-from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_variables import launched
 from ishmem.launch import hosts, mpiexec, options, rank
 from ishmem.launch.mpiexec import Mpiexec, Place
 from ishmem.launch.options import UsageError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import ishmem
 from ishmem.common.collective_table import COLLECTIVES
-from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_variables import launched
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 os.environ["ISHMEM_NODE"] = "abcab"[launched().rank]

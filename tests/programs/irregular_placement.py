@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import ishmem
-from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_variables import launched
 
 os.environ["ISHMEM_NODE"] = "abaa"[launched().rank]
 with ishmem.init("8M"):

@@ -10,11 +10,11 @@ print(*sorted({"dpnp", "numba", "numba_dpex", "ishmem.kernels"} & set(sys.module
 from ishmem import dpex
 
 assert callable(dpex.kernel)  # imports the compiler
-from ishmem.runtime import binding
+from ishmem.runtime import kernel_constants
 
-assert binding.process().n_pes == ishmem.n_pes()
+assert kernel_constants.process().n_pes == ishmem.n_pes()
 ishmem.finalize()
 try:
-    binding.options()
+    kernel_constants.options()
 except Exception as error:
     print(type(error).__name__)

@@ -22,7 +22,7 @@ from rich.table import Table
 from trials import HERE, Trial, repeat
 
 from ishmem.environment import mpi_library
-from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_variables import launched
 
 sys.path.insert(0, str(HERE.parent))
 

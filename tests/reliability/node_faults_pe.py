@@ -13,7 +13,7 @@ import ishmem  # first: it lets the SYCL stack find the GPUs, or simulated ones
 # isort: split
 import kills_pe
 
-from ishmem.environment.launcher import launched
+from ishmem.environment.mpi_variables import launched
 
 FOLDER, SECONDS, SEED, ENDS = Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 PE = launched().rank

@@ -33,7 +33,7 @@ from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
 from ishmem.inference import Communicator
 from ishmem.moe import Buffer
-from ishmem.runtime import binding
+from ishmem.runtime import kernel_constants
 from tools.counts import counted_kernels as kernels, opencl_c
 
 FILE = "ISHMEM_CARD_COUNT"
@@ -74,7 +74,7 @@ class Bench:
         self.me, self.pes = ishmem.my_pe(), ishmem.n_pes()
         self.queue = dpnp.zeros(1, dtype="i8").sycl_queue
         self._file, self._program = Path(os.environ[FILE]), None
-        self.direct = not binding.options().routed  # the same on all PEs
+        self.direct = not kernel_constants.options().routed  # the same on all PEs
         self.again, self.waited = ishmem.ones(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
 
     def program(self) -> Any:

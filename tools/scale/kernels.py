@@ -24,7 +24,7 @@ from ishmem.kernels import barrier, collective_calls, collectives, nodes as node
 from ishmem.kernels.options import constants_of
 from ishmem.kernels.reductions_of_nodes import reduce_small
 from ishmem.kernels.teams import TeamMembers
-from ishmem.runtime.binding import CompileOptions
+from ishmem.runtime.kernel_constants import CompileOptions
 from tools.scale.model import (
     BARRIER,
     BYTES_ACROSS,
