@@ -190,7 +190,7 @@ class Extension:
         """Note the name and the event of a kernel that has been submitted."""
 
     def waiting(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context for a wait of SYCL's for kernels."""
+        """Return a context manager that the caller enters while SYCL waits for kernels; by default it does nothing."""
         return contextlib.nullcontext()
 
     def settle(self, event: Any) -> None:

@@ -275,7 +275,7 @@ class Hub:
             self._cut(session, pe)
 
     def _cut(self, session: _Session, pe: int, how: str | None = None) -> None:
-        """Close the connection to a PE, which is lost if ``how`` is given, unless it has left."""
+        """Close the connection to a PE; if ``how`` (the reason) is given and the PE has not left, record it as lost."""
         connection = session.peers.pop(pe)
         self._reasons.pop(connection, None)
         self._drop(connection)

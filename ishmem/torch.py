@@ -233,7 +233,7 @@ def _storage(dtype: torch.dtype) -> str:
 
 
 def _device(asked: Any) -> str:
-    """Return "xpu" or "cpu"."""
+    """Return the device type for a tensor: ``asked``, or by default "xpu" if torch has the heap's, else "cpu"."""
     has_device = _has_device()
     found = ("xpu" if has_device else "cpu") if asked is None else torch.device(asked).type
     if found not in ("xpu", "cpu"):

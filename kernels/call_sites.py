@@ -99,7 +99,7 @@ def _has_site(called: Any, call: Any) -> bool:
 
 
 def _waits(called: Any) -> bool:
-    """Return whether a function waits, but its device form does not take the call site."""
+    """Return whether a routine may wait in kernels although its device form has no parameter ``call_site``."""
     module = called.__module__.rpartition(".")[2]
     by_proxy = PROXIED if module in _ATOMICS else COPIES_BY_PROXY
     return by_proxy or module in _COLLECTIVES

@@ -123,7 +123,7 @@ def may_record_wait(recorded):
 
 @compiled
 def record_wait(kind, pe, element, seen, cmp, wanted, unsigned, words):
-    """Record the wait of this work-item; return True."""
+    """Write this work-item's wait into its PE's `KernelWait`; ``words`` are those of its call site. Return True."""
     record = wait_record()
     store_volatile(record + _KIND, kind)
     store_volatile(record + _SEEN, seen)

@@ -79,7 +79,7 @@ def _is_array(kind: Any) -> bool:
 
 
 def _compared_with_none(a: Any, b: Any, if_none: bool) -> Any:
-    """Return the implementation of ``is``, or of ``is not``, for an array and None."""
+    """Return the implementation of ``is`` or ``is not`` for an array and None, in any order; None for other types."""
     if _is_array(a) and isinstance(b, types.NoneType):
         return lambda a, b: _is_nothing(a) == if_none
     if isinstance(a, types.NoneType) and _is_array(b):

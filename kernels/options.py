@@ -16,9 +16,7 @@ CHECK = SPANS = ROUTED = LEVELS = LATE = STAGED = COPIES_BY_PROXY = PROXIED = Fa
 WIDE = 0
 NO_WAITS = ""
 
-NAMES = (
-    "CHECK", "SPANS", "ROUTED", "LEVELS", "LATE", "STAGED", "COPIES_BY_PROXY", "PROXIED", "WIDE", "NO_WAITS",
-)  # fmt: skip
+NAMES = tuple(name.upper() for name in dir(CompileOptions) if not name.startswith("_"))
 """The constants: fields and properties of `CompileOptions` in capitals."""
 
 

@@ -47,7 +47,7 @@ def _place(builder: Any, pe: Any) -> Any:
 
 
 def _distance(builder: Any, place: Any) -> Any:
-    """Emit one load from the table at a constant address, the start of the heap (``ishmem.common.layout``)."""
+    """Emit the load of entry ``place`` of the table of distances to peers' heaps, at the start of this PE's heap."""
     entry = builder.add(spec_constants.emit(builder, "heap"), builder.shl(place, I64(3)))
     return _unchanging(builder, entry, I64)
 
@@ -118,7 +118,7 @@ def shift_of(address, pe):
 
 @compiled
 def base_of(address):
-    """Return where the heap of this PE, or the registered memory that contains an address, begins."""
+    """Return the base address of the registered memory that contains an address, or else of this PE's heap."""
     if region_table() != 0 and not (heap_base() <= address and address < heap_end()):
         slot = _slot_of(address, 1)
         if slot >= 0:

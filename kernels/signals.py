@@ -65,7 +65,7 @@ def update(sig_addr, signal, sig_op, pe, index):
 
 @compiled
 def update_after(sig_addr, signal, sig_op, pe, index, since):
-    """Update the signal of a put, which the proxy may hold; ``since`` is from a `mark_held` before the put."""
+    """Update a put's signal after its data, which the proxy may hold; ``since``: `mark_held` before the put."""
     if not LATE or has_atomics(pe):
         update(sig_addr, signal, sig_op, pe, index)
     elif is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1):

@@ -10,6 +10,7 @@
 
 namespace simulator {
 
+// The words of these enumerations in settings.cpp have the same order.
 enum class IpcMode { fd, pool, tiles, opaque, opaqueStrict };
 // Access to memory of other cards; wrong: reported as atomics, but it reaches other pages.
 enum class Peers { atomics, access, none, wrong };
@@ -21,7 +22,7 @@ extern const char *const faultNames[faultCount];
 enum class DeviceKind { discrete, integrated, npu };
 
 struct Settings {
-  std::vector<DeviceKind> kinds;        // of all devices
+  std::vector<DeviceKind> kinds;  // of all devices
   std::vector<uint32_t> devices;  // indices of the GPUs that ZE_AFFINITY_MASK selects
   std::vector<uint32_t> npus;     // indices of the NPUs
   uint64_t memory;                // bytes per device

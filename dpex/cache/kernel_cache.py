@@ -68,7 +68,7 @@ def _key(kernel: Any, kinds: tuple[Any, ...]) -> str | None:
 
 
 def _packed(code: Code) -> bytes | None:
-    """Return the name and SPIR-V as they are kept."""
+    """Return the cache entry of compiled code: name, zero byte, SPIR-V; None if the code serves this process only."""
     stored = installed().storable(code.spirv)
     if stored is None:
         log.debug("kernel %s is not cached: its code is of use in this process only", code.name)

@@ -83,7 +83,7 @@ def note_code(error: Exception, code: Any) -> None:
 
 
 def note_line(error: Exception, place: Any) -> None:
-    """Note in an error the line that was compiled, a ``Loc`` of numba, which adds it to its own errors only."""
+    """Store the line being compiled, ``place`` (a numba ``Loc``), in an error; numba does so in its own errors only."""
     _note(error, place.filename, place.line, is_known=True)
 
 

@@ -16,7 +16,7 @@ from . import compile_errors, constructs, failures
 
 
 class _Lower(Lower):  # type: ignore[misc]
-    """Lowers a function; where an extension watches it, with checks of all accesses to arrays."""
+    """Lowers a function to LLVM; array accesses have bounds checks where the extension or BOUNDSCHECK asks for them."""
 
     def pre_lower(self) -> None:
         super().pre_lower()

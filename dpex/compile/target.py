@@ -230,7 +230,7 @@ _DefaultOptions = include_default_options(
 
 
 class DeviceOptions(_DefaultOptions, TargetOptions):  # type: ignore[misc, valid-type]
-    """The options of kernels and device functions."""
+    """The options of numba that kernels and device functions take, and the flags that all device code has."""
 
     def finalize(self, flags: Any, options: dict[str, Any]) -> None:
         """Set the flags of numba that hold for all device code."""

@@ -128,7 +128,7 @@ def _answer(function: Callable[..., Any], calls: Connection) -> NoReturn:
 
 
 def _detach(calls: int, output: int) -> None:
-    """Keep no files of the parent, whose end others notice by their closing, and none of its signal handlers."""
+    """In the forked worker: close inherited files, so that their readers see an end, and reset the signal handlers."""
     null = os.open(os.devnull, os.O_RDONLY)
     for number, own in enumerate((null, output, output)):
         os.dup2(own, number)

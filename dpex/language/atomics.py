@@ -175,7 +175,7 @@ def _exchanged_if_equal(atomic: _Atomic, new: Any, place: Any) -> Any:
 
 
 def _element(context: Any, builder: Any, kind: USMNdArray, array: Any, index: Any, at: Any) -> tuple[Any, Any]:
-    """Return the pointer to an element, and whether it lies in the array, for which other code does not look.
+    """Return the pointer to an element, and whether its index is in bounds: True where bounds are not checked.
 
     ``index`` is the type of ``at``, or its value if it is known.
     """

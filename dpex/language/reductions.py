@@ -24,7 +24,7 @@ Implementation = Callable[..., Any]
 
 
 def _wide(dtype: Any) -> Any:
-    """Return the type of a sum or product, as numpy's."""
+    """Return the type in which numpy adds or multiplies elements: 64 bits for integers and booleans, else unchanged."""
     if isinstance(dtype, (types.Integer, types.Boolean)):
         return types.int64 if getattr(dtype, "signed", True) else types.uint64
     return dtype

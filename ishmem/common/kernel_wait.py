@@ -91,7 +91,7 @@ MANY = 1 << 16
 
 
 def describe(data: bytes, n_pes: int = MANY) -> str:
-    """Describe the wait in the record, of a job of so many PEs on one node; empty if no work-item has waited long."""
+    """Return a text on the wait in a record, of a job of ``n_pes`` PEs; empty if no work-item has waited long."""
     numbers = struct.unpack_from(f"<{NBYTES // 8}q", data)
     wait = numbers_of(data)
     if not wait.item:

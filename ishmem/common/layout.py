@@ -467,7 +467,7 @@ class Layout:
         return self.turn + LINE
 
     def active_set(self, pe: int, number: int) -> int:
-        """Line of another PE for call number ``number`` of active sets that both are in; two lines alternate."""
+        """Offset at which PE ``pe`` writes its line for call ``number`` of active sets with both PEs; two alternate."""
         return self.violation + 4 * LINE + LINE * (2 * pe + number % 2)
 
     @property

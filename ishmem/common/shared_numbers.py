@@ -134,7 +134,7 @@ class Kind(IntEnum):
 
 
 class CallFlag(IntEnum):
-    """What `TracedCall.flags` says: it has a value; it raised; the value is added; it names the whole array; a root."""
+    """Bits of `TracedCall.flags`: has a value; raised; adds the value; ``nelems`` left out; the peer is the root."""
 
     HAS_VALUE = 1
     RAISED = 2

@@ -50,7 +50,7 @@ class SignalHandlers(Protocol):
     """Installs the handlers of `TELL` and `INSIST`; the core does."""
 
     def answer_on(self, number: int, pipe: int, /) -> None:
-        """On a signal, write a byte to a pipe, and what a kernel of this PE waits for to the board."""
+        """Install a handler of a signal: it writes a byte to ``pipe``, and this PE's `KernelWait` to the board."""
 
     def ignore_unless_handled(self, number: int, /) -> None:
         """Ignore a signal that would end the process."""

@@ -40,7 +40,7 @@ Word combine(Word *at, Word value) {
 
 template <class Word>
 Word apply(int rmw, Word *at, Word value, Word cond) {
-    switch (rmw) {
+    switch (static_cast<Rmw>(rmw)) {  // numbered by ishmem/common/type_tables.py
         case Fetch: return __atomic_load_n(at, __ATOMIC_RELAXED);
         case Swap: return __atomic_exchange_n(at, value, __ATOMIC_RELAXED);
         case Add: return __atomic_fetch_add(at, value, __ATOMIC_RELAXED);

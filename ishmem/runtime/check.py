@@ -44,7 +44,7 @@ class View:
 
     @property
     def storage(self) -> str:
-        """Return the dtype of numpy that holds the elements: another one for the dtypes of `OPAQUE`."""
+        """Return numpy's dtype for the stored elements: for a dtype in `OPAQUE`, the integer that holds its bits."""
         return OPAQUE.get(self.dtype, self.dtype)
 
     @property

@@ -328,7 +328,7 @@ class QueueWorker:
 
     @property
     def drained(self) -> bool:
-        """Whether ``drain`` has seen everything complete."""
+        """Whether `drain` has seen every submitted operation complete, or none was submitted."""
         return not self._submitted
 
     def drain(self, hopeless: Callable[[], bool], report_wait: Callable[[], None]) -> None:

@@ -52,7 +52,7 @@ def fast_path(core_function: Callable[..., Any]) -> Callable[[Routine], Routine]
 
 
 def _source(routine: str, form: str) -> str:
-    """Return the origin of a form of a routine."""
+    """Return the text after "Source:" in the docstring of a form of a routine; ``form`` is its suffix."""
     if routine in _MANNERS:
         origin, like = _MANNERS[routine]
         return f"{origin}, in the manner of ishmemx_{like}{form}"

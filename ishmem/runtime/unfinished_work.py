@@ -51,7 +51,7 @@ def watch() -> None:
 
 
 def unwatch() -> None:
-    """Stop noting operations."""
+    """Stop recording the operations that dpnp submits, and restore its functions."""
     global _original
     if _original is not None:
         kind = _kind()

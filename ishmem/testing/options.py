@@ -69,7 +69,7 @@ def device_of(config: pytest.Config) -> str:
 
 
 def timeout_of(config: pytest.Config) -> float:
-    """Return the seconds that a test may take whose mark names none."""
+    """Return the time limit in seconds of tests whose mark gives none; 0 if the setting is not a number."""
     chosen = config.getoption("ishmem_timeout")
     try:
         return float(config.getini("ishmem_timeout") if chosen is None else chosen)

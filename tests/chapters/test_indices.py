@@ -138,7 +138,7 @@ def more_axes(item: kapi.Item, a, b, pe):  # type: ignore
     ishmem.p(b, 8, pe, (1, i, 0, np.int32(3)))
 
 
-@pytest.mark.slow_cases("uint64 and uint8", "2pes-uint32-uint64")
+@pytest.mark.slow_cases("uint32 and uint64", "2pes-uint64-uint8")
 @pytest.mark.ishmem(2)
 @pytest.mark.parametrize(("pe_type", "number_type"), [("uint64", "uint8"), ("uint32", "uint64")])
 def test_kernels_take_unsigned_numbers(pe_type: str, number_type: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Any
 
@@ -335,8 +336,13 @@ def test_core_only() -> None:
     )  # fmt: skip
     ishmem.quiet()
     files: list[str] = []
-    for call in calls:
-        sys.setprofile(lambda frame, event, _: files.append(frame.f_code.co_filename) if event == "call" else None)
-        call()
+    gc.collect()
+    gc.disable()  # finalisers of earlier tests may be functions of ishmem
+    sys.setprofile(lambda frame, event, _: files.append(frame.f_code.co_filename) if event == "call" else None)
+    try:
+        for call in calls:
+            call()
+    finally:
         sys.setprofile(None)
+        gc.enable()
     assert not any(map(callsite.is_own, files)), files
