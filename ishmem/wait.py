@@ -5,6 +5,7 @@ The same names work on the host and in kernels.
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ishmem import _core
@@ -99,7 +100,7 @@ def check_cmp(cmp: Any) -> None:
     Raises:
         ValueError: ``cmp`` is none of the comparisons.
     """
-    if cmp not in list(Cmp):
+    if not isinstance(cmp, Integral) or cmp not in list(Cmp):
         raise ValueError(error_texts.no_member("cmp", Cmp, cmp))
 
 

@@ -13,8 +13,7 @@ static ze_result_t unsupported(const char *name) {
   ZE_API ze_result_t name() { return unsupported(#name); }
 
 UNSUPPORTED(zeCommandListAppendImageCopyFromMemory) UNSUPPORTED(zeCommandListAppendImageCopyRegion)
-UNSUPPORTED(zeCommandListAppendImageCopyToMemory) UNSUPPORTED(zeContextEvictMemory)
-UNSUPPORTED(zeContextMakeImageResident) UNSUPPORTED(zeImageCreate)
+UNSUPPORTED(zeCommandListAppendImageCopyToMemory) UNSUPPORTED(zeContextMakeImageResident) UNSUPPORTED(zeImageCreate)
 UNSUPPORTED(zeImageDestroy) UNSUPPORTED(zeImageViewCreateExt) UNSUPPORTED(zeKernelGetSourceAttributes)
 UNSUPPORTED(zePhysicalMemCreate) UNSUPPORTED(zePhysicalMemDestroy) UNSUPPORTED(zeSamplerCreate)
 UNSUPPORTED(zeSamplerDestroy) UNSUPPORTED(zeVirtualMemFree) UNSUPPORTED(zeVirtualMemGetAccessAttribute)

@@ -104,15 +104,26 @@ ZE_API ze_result_t zeMemGetAllocProperties(ze_context_handle_t context, const vo
   return ZE_RESULT_SUCCESS;
 }
 
-// All memory is always resident, so only the arguments are checked. A real driver needs the call.
+// All memory is always resident, so only the arguments are checked. A real driver needs the calls.
+static bool isAllocated(const void *address, size_t size) {
+  const Allocation *a = memory().find(address);
+  return a && size <= a->mapped - (size_t)((const char *)address - a->base);
+}
+
 ZE_API ze_result_t zeContextMakeMemoryResident(ze_context_handle_t context, ze_device_handle_t device,
                                                void *address, size_t size) {
   if (auto error = checkCall(__func__, {context, device}, {address})) return error;
   std::lock_guard<std::mutex> lock(memory().mutex);
   const Allocation *a = memory().find(address);
   if (a && a->imported && fails(Fault::resident)) return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-  bool inside = a && size <= a->mapped - (size_t)((const char *)address - a->base);
-  return inside ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
+  return isAllocated(address, size) ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
+}
+
+// Nothing here calls it, but the memory pools of SYCL's v2 adapter look up its name.
+ZE_API ze_result_t zeContextEvictMemory(ze_context_handle_t context, ze_device_handle_t device, void *address, size_t size) {
+  if (auto error = checkCall(__func__, {context, device}, {address})) return error;
+  std::lock_guard<std::mutex> lock(memory().mutex);
+  return isAllocated(address, size) ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
 }  // namespace simulator

@@ -102,7 +102,7 @@ class Record(_Text):
         gave_up: Time at which its program failed, whose threads and exit handlers may keep its process; 0 before.
         status: The exit status with which it failed.
         code: Its exit status, or minus the signal.
-        beat: Time at which Python code last ran.
+        beat: Time at which Python code last ran, or since which a kernel has waited for long.
         kernel: What a kernel of the PE waits for, as of the last `TELL`: a `KernelWait`.
         reason: Why a kernel may wait for ever on the simulator, as of the last `TELL`.
         in_turn: Which kernels have not ended and may run one after the other only.

@@ -77,7 +77,6 @@ void bind_network(nb::module_ &m) {
     m.def("far_address", [](int pe, uint64_t place) { return reinterpret_cast<uintptr_t>(far_address(pe, place)); });
     m.def("is_far", [](uintptr_t address) { return is_far(pointer<char *>(address)); });
     m.def("copy", &copy_addresses);
-    m.def("quiet_far", [] { return static_cast<int>(raised(remote_quiet())); });
 }
 
 }  // namespace ishmem

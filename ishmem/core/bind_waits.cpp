@@ -1,4 +1,4 @@
-// Bindings of the waits that Python calls, and how they end.
+// Bindings of the call that reports long waits, and of the outcomes of waits.
 #include "bindings.hpp"
 
 namespace ishmem {

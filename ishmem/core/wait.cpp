@@ -60,6 +60,7 @@ PyObject *wait_until(PyObject *ivar, PyObject *compare, PyObject *value, PyObjec
         const auto holds = [&] { return v.holds<decltype(zero)>(); };
         return holds() ? Satisfied : poll(holds, [] { return heap().status.has_lost(); }, limit);
     });
+    if (outcome == Interrupted) return nullptr;
     if (outcome != Satisfied) return unsatisfied(outcome, {All, index, load_scalar(v.seen, v.type), compare, value, timeout});
     if (gives_value) return load_scalar(v.seen, v.type);
     Py_RETURN_NONE;

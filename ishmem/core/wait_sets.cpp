@@ -125,7 +125,7 @@ bool read(const Given &given, Set &set, int64_t *&indices) {
     View mask, out;
     if (!variables_of(given.ivars, set, count) || !comparison_of(given.compare, set.how) || !wanted_of(given, set, count)) return false;
     const bool all = given.status == Py_None;
-    if (!all && !host_array(given.status, Bool, count, mask)) return false;
+    if (!all && (!host_array(given.status, Bool, count, mask) || mask.count != count)) return false;
     if (given.indices && (!host_array(given.indices, I64, count, out) || !out.writable)) return false;
     indices = given.indices ? reinterpret_cast<int64_t *>(out.address) : nullptr;
     for (size_t i = 0; i < count; ++i)

@@ -227,12 +227,13 @@ class LongWaits:
 
     def _details(self) -> str:
         """Describe the wait by the arguments of the routine in the core, or the variables of ishmem's functions."""
-        frame = sys._getframe(3)  # of the function that has called the core
+        frame = sys._getframe(2).f_back  # of the function that has called the core, if that is not C
         given = {**_variables(frame), **_core.running_arguments()}
         with contextlib.suppress(Exception):  # a failed description must not end the wait
             if "cmp" in given:
                 return self._variable(given)
-            if "team" in given or (_core.running_name() or frame.f_code.co_name) in ("barrier_all", "sync_all"):
+            name = _core.running_name() or (frame.f_code.co_name if frame else "")
+            if "team" in given or name in ("barrier_all", "sync_all"):
                 team = int(given.get("team", 0))
                 which = f" of team {team}" if team else ""
                 return f" (barrier {_core.team_sequence(team)}{which})"

@@ -143,6 +143,8 @@ def test_wrong_arguments_are_refused() -> None:
         (lambda: ishmem.test_all(a, eq, 2**31), ValueError, "does not fit"),
         (lambda: ishmem.test_all(a, eq, 1.5), TypeError, "1.5"),
         (lambda: ishmem.test_all(a, eq, 1, np.zeros(3, "i4")), ValueError, "4 elements and status has 3"),
+        (lambda: ishmem.test_all(a, eq, 1, np.zeros(5, bool)), ValueError, "4 elements and status has 5"),
+        (lambda: ishmem.test_all(a, 1.0, 1), ValueError, "cmp is 1.0; allowed are CMP_EQ"),
         (lambda: ishmem.test_all(a, eq, 1, np.zeros(4)), TypeError, "status has dtype float64"),
         (lambda: ishmem.test_all_vector(a, eq, host.astype("i8")), TypeError, "cmp_values has dtype int64"),
         (lambda: ishmem.test_all_vector(a, eq, host[:1]), ValueError, "cmp_values has 1"),

@@ -199,3 +199,10 @@ def test_debug_tells_device_heap_and_routes() -> None:
         assert any("device: " in line and "PE 0, 1 of 2" in line for line in mine), done
         assert any("heap: 4M for the program" in line for line in mine), done
         assert any("route to PE 0, 1: copies mapped" in line for line in mine), done
+
+
+def test_a_long_wait_whose_caller_is_not_python() -> None:
+    """The report of a wait finds no frame of the program above the routine."""
+    text = "import atexit, time, ishmem\nishmem.init()\nif ishmem.my_pe(): atexit.register(ishmem.barrier_all)\n"
+    done = run_program(text + "else: time.sleep(0.5); ishmem.barrier_all()", 2)
+    assert (done.returncode, done.stderr) == (0, ""), done

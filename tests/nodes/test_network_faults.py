@@ -47,7 +47,7 @@ def test_loss_of_one_of_eight_nodes(trial: trials.Trial) -> None:
 
 @pytest.mark.parametrize("call", ["get", "atomic_fetch"])
 def test_a_wait_for_another_node_is_named(call: str) -> None:
-    """The plain case of a routine runs in the core, which has no frame that a report could name."""
+    """The function of a routine in the core has no frame that a report could name."""
     _status, text = run_on_nodes("waits_for_another_node", [1, 1], call, ISHMEM_WAIT_NOTICE="1")
     assert re.search(rf"PE 0: {call}, \S+waits_for_another_node.py:\d+, for \d", text), text
 
