@@ -41,7 +41,7 @@ KERNELS = {
     "others by group": reducer("others_by_group", [name for name in REDUCTIONS if name not in SOME], "group"),
     "few by group": reducer("few_by_group", ("sum_reduce", "sum_exscan"), "group"),
     "numbers": reducer("numbers", ("sum_reduce", "prod_reduce"), "single"),
-    "reals": reducer("reals", ("sum_reduce", "max_reduce", "min_reduce", "sum_inscan"), "single"),
+    "reals": reducer("reals", ("sum_reduce", "max_reduce", "min_reduce"), "single"),
     "float16": reducer("float16", halves.ROUTINES, "group"),
     "bfloat16": reducer("bfloat16", halves.ROUTINES[:2], "single", ".view(kapi.bfloat16)"),
 }
