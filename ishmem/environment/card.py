@@ -77,7 +77,7 @@ def for_devices(cards: str, devices: int) -> str:
 def folder() -> Path | None:
     """Return the folder with Intel's libraries, ``None`` for those of the system.
 
-    It is that of ``ISHMEM_CARD_DRIVER``, or what ``.ci/card`` made in the source tree of this installation.
+    It is that of ``ISHMEM_CARD_DRIVER``, or one that ``.ci/card`` has made in the source tree of this installation.
     """
     named = os.environ.get(DRIVERS)
     made = Path(named) if named else Path(__file__).parents[2] / "build" / "card"

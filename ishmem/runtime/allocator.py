@@ -66,7 +66,10 @@ class Allocator:
         return max((end - start for start, end in self._free), default=0)
 
     def allocate(self, nbytes: int, alignment: int, what: str = "", where: str = "") -> Allocation | None:
-        """Allocate bytes at a multiple of ``alignment`` and of 64; return None if no free range is large enough."""
+        """Allocate bytes at a multiple of ``alignment`` and of 64; return None if no free range is large enough.
+
+        ``what`` and ``where`` are as in `Allocation`.
+        """
         alignment = max(alignment, ALIGNMENT)
         reserved = -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
         offset = self._take(reserved, alignment)

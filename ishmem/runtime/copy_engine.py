@@ -123,7 +123,7 @@ def host_routes(shared: bool, settings: Settings, measured: list[tuple[int, str]
 
 
 def private_cutovers(shared: bool, settings: Settings, measured: Table) -> tuple[int, int]:
-    """Return the bytes from which the copy engine reads, and those from which it writes, private memory for the host.
+    """Return the least bytes of reads and of writes of private memory for which the host uses the copy engine.
 
     ``shared`` is as for `host_routes`; the entries for private memory are removed from the profile ``measured``.
     """

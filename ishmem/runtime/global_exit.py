@@ -1,7 +1,7 @@
 """``global_exit``: a message over the links, then a signal to PEs that do not read it.
 
-The thread that reads the links ends its process on this message. In a PE that runs a kernel that thread cannot run,
-since the kernel holds the interpreter's lock: a signal that carries the status ends such a PE.
+The thread that reads the links ends its process on this message. While a kernel runs and holds the interpreter's lock,
+this thread cannot run: then a signal that carries the status ends the PE.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class ProcessConstants(NamedTuple):
     """Constants that differ between processes; a cached kernel gets those of the process that loads it.
 
     Device code reads them only through the functions in ``ishmem.kernels.spec_constants``. All fields but PE numbers,
-    counts and sizes are device addresses in this PE's heap; `ishmem.common.layout` describes what lies there.
+    counts and sizes are device addresses in this PE's heap; `ishmem.common.layout` describes the contents.
     ``regions`` is 0 where kernels look for no registered memory.
     ``near_count`` is the number of PEs of this node; the first ``run`` have consecutive numbers from ``first_near`` on.
     """

@@ -172,7 +172,7 @@ class AccessProof:
             pyze.append_copy(commands, peer.address + lines.written(way, place), base, LINE)
 
     def _append_atomics(self, commands: int) -> list[Increments]:
-        """Append a kernel that increments a word in other heaps, whose first value is that of this PE's pattern."""
+        """Append a kernel that increments a word in other heaps, initially the first word of this PE's pattern."""
         target = self.lines.written(PeerFailure.ATOMICS, self._own.place)
         peers = {at: peer.address + target for at, peer in self._peers.items() if peer.has_atomics}
         if not peers:

@@ -56,7 +56,7 @@ class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
     """The event of an on-queue operation.
 
     A thread in SYCL's own wait holds a lock of the event. Another thread that submits to the queue waits for that lock
-    and keeps the interpreter's lock, so that the worker cannot complete the event. ``wait`` holds no lock.
+    and holds the interpreter's lock, so that the worker cannot complete the event. ``wait`` holds no lock.
     """
 
     worker: QueueWorker

@@ -71,7 +71,7 @@ def ishmem_npes(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def ishmem_pes(request: pytest.FixtureRequest, ishmem_npes: int) -> Pes:
-    """PEs, as many as the test's mark names, on which a test that runs in pytest's own process calls functions."""
+    """PEs for a test that runs in pytest's own process and calls functions on them; their number is from its mark."""
     return _of_session(request.session).pes(request.node)
 
 
