@@ -3,7 +3,7 @@
 A ``dpnp.ndarray`` wraps a ``usm_ndarray``. The first use of an attribute loads the SYCL stack:
 
 * ``tensor``: the module.
-* ``tensor_impl``: its copies that neither wait nor create arrays.
+* ``tensor_impl``: its extension, with copies that neither wait nor create arrays.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def byte_bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
 
 
 def on_device(array: Any) -> bool:
-    """Return whether an array is one of dpctl or dpnp; asking an array of dpnp itself would wait for its queue."""
+    """Return whether an array is one of dpctl or dpnp, by its type: an array's attribute would wait for its queue."""
     return hasattr(type(array), "__sycl_usm_array_interface__")
 
 

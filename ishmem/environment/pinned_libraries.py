@@ -1,6 +1,6 @@
-"""The libraries of numba-dpex's stack: the wheels of its dpctl and dpnp do not find their own in ``<prefix>/lib``.
+"""The libraries of numba-dpex's stack: the wheels of its dpctl and dpnp do not find them in ``<prefix>/lib``.
 
-`apply` says whether this stack is installed. Later wheels find their libraries, and nothing here is used.
+`apply` returns whether this stack is installed. Later wheels find their libraries, and nothing here is used.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LIBRARIES = {
     "libmkl_sycl_stats.so.4": "onemkl-sycl-stats==2024.2.2",
     "libmkl_sycl_vm.so.4": "onemkl-sycl-vm==2024.2.2",
 }
-"""What dpctl, dpnp and numba-dpex need from the wheels' library folder, and the package of each."""
+"""The libraries in the wheels' library folder that dpctl, dpnp and numba-dpex need, and the package of each."""
 
 _FIRST = "libintlc.so.5"
 """The first library that dpctl and dpnp miss."""
@@ -41,7 +41,7 @@ _loaded: set[bool] = set()
 
 def apply() -> bool:
     """Return whether the installed dpctl is one whose wheel does not find its libraries: it has dpctl.tensor."""
-    spec = PathFinder.find_spec("dpctl")  # not by the import hooks, one of which asks
+    spec = PathFinder.find_spec("dpctl")  # not by the import hooks, one of which calls this
     return bool(spec and spec.origin and Path(spec.origin).with_name("tensor").is_dir())
 
 

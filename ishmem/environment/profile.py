@@ -42,15 +42,15 @@ def default_path() -> Path:
 
 
 def section(device: str, n_pes: int, n_nodes: int = 1) -> str:
-    """Return the name of a section."""
+    """Return the name of the section for a device, a number of PEs and a number of nodes."""
     return f"{device}, {n_pes} PEs" + (f", {n_nodes} nodes" if n_nodes > 1 else "")
 
 
 def read(path: Path) -> dict[str, Table]:
-    """Read a profile: the table of each section.
+    """Return the tables of a profile, keyed by section.
 
     Raises:
-        ValueError: An unknown name; the message names file and section.
+        ValueError: The file cannot be read, or has an unknown name; the message names file and section.
     """
     parser = configparser.ConfigParser(interpolation=None)
     try:
@@ -74,9 +74,9 @@ def write(path: Path, tables: dict[str, Table]) -> None:
 
 
 def find(settings: Settings, device: str, n_pes: int, n_nodes: int = 1) -> Table:
-    """Return the table measured for a device with this number of PEs, else with the nearest number.
+    """Return the table measured for a device with this number of PEs, else the nearest number; empty if there is none.
 
-    On several nodes, collectives are those measured on as many nodes; host copies are as measured on one.
+    On several nodes, entries of collectives are those measured on as many nodes; those of host copies are of one node.
 
     Raises:
         ValueError: The profile is damaged, or ISHMEM_PROFILE names a file that is not there.
@@ -104,7 +104,7 @@ def _file(asked: str | None) -> Path | None:
     try:
         path = Path(asked).expanduser() if asked else default_path()
         return path if path.is_file() else None
-    except (OSError, RuntimeError):  # too long; the home of no user
+    except (OSError, RuntimeError):  # the path is too long, or has the home of no user
         return None
 
 

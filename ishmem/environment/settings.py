@@ -83,7 +83,7 @@ _SIMULATOR_VALUES = {
     "SIM_OPTIMISE": rf"({_NUMBER})[Kk]?",
     "SIM_COMPILE_LIMIT": _NUMBER,
 }
-"""The values that the simulator takes, where not every text is one."""
+"""Patterns of the values that the simulator accepts, for variables that do not accept every text."""
 
 EMULATOR = {
     "CARD_TRACE": ("0", "0, 1, 2", "trace of an emulated card: 1 ioctls, submissions and kernels; 2 each packet, too"),
@@ -151,7 +151,7 @@ _TIME_OR_NEVER = f"{limits.TIME_ALLOWED.replace('more than 0, ', '')}; 0: never"
 def _setting(
     default: Any, allowed: str, description: str, convert: Callable[[Any], Any] = str, check: Any = None
 ) -> Any:
-    """Return a field: how its text becomes a value, and what checks the value; `None` as the default means unset."""
+    """Return a field whose text ``convert`` converts and whose value ``check`` checks; the default `None` is unset."""
     if default is None:
         convert, check = unless_none(convert), check and optional(check)
     metadata = {"allowed": allowed, "description": description}
@@ -342,12 +342,12 @@ FIELDS: dict[str, Any] = {PREFIX + field.name.upper(): field for field in attrs.
 
 
 def load(on_loss: Optional[str] = None) -> Settings:
-    """Read the settings from the environment; warn, once each, about names that are not known.
+    """Read the settings from the environment; warn, once each, about unknown names.
 
-    ``on_loss`` goes before the setting of that name.
+    ``on_loss`` overrides the setting of that name.
 
     Raises:
-        ValueError: Names each variable that is wrong, what it got and what is allowed.
+        ValueError: Variables are wrong; the message has the name, the text and the allowed values of each.
     """
     for name in os.environ:
         if name.startswith(PREFIX) and name not in known() and name not in _warned:
@@ -376,7 +376,7 @@ def _settings(texts: dict[str, str]) -> Settings:
 
 
 def _problem(name: str, text: str) -> str:
-    """Return what is wrong with the text of a variable; empty if nothing is."""
+    """Return the error message for the text of a variable; empty if the text is valid."""
     try:
         _settings({name: text})
     except ValueError as error:
@@ -421,7 +421,7 @@ def start_logging(settings: Settings, pe: int = 0, npes: int = 1) -> None:
 
 
 def table() -> str:
-    """Write the settings as a table in markdown."""
+    """Return the settings as a table in markdown."""
     rows = ["| variable | default | allowed | meaning |", "|---|---|---|---|"]
     for name, field in FIELDS.items():
         default = "" if field.default in (None, "") else f"`{field.default}`"

@@ -20,7 +20,7 @@ from ishmem.common.errors import IshmemError
 from ishmem.environment import card, pinned_libraries
 
 LOADER = "libze_loader.so.1"
-"""Soname of the Level Zero loader, and of the simulator that stands in for it."""
+"""Soname of the Level Zero loader, and of the simulator that replaces it."""
 
 _OPENCL = "libintelocl.so"
 """The OpenCL CPU runtime, in the folder of the libraries of all wheels."""
@@ -29,13 +29,13 @@ _HOST_TASKS = "16"
 """Threads of SYCL for host tasks: on-queue operations that wait occupy one for each queue."""
 
 MASK = "ZE_AFFINITY_MASK"
-"""Hides devices from a process; numbers of devices count within it."""
+"""The variable that hides devices from a process; devices are numbered without the hidden ones."""
 
 HIERARCHY = "ZE_FLAT_DEVICE_HIERARCHY"
-"""Whether tiles are devices."""
+"""The variable that determines whether tiles are devices."""
 
 SELECTED = "ISHMEM_SELECTED"
-"""The device selector and the mask with which ishmem run has started a program."""
+"""The variable with the device selector and the mask with which ishmem run has started a program."""
 
 _SELECTOR = "ONEAPI_DEVICE_SELECTOR"
 
@@ -46,15 +46,15 @@ _NEED_STACK = ("dpctl", "dpnp", "ishmem.ipc.pyze")
 
 _ASKED = ("ISHMEM_DEVICE", card.VARIABLE, "ZE_ENABLE_ALT_DRIVERS")
 _loaded: tuple[list[str | None], str] | None = None
-"""The values of the variables that ask for devices, and the choice, once the stack is loaded."""
+"""The values of the variables in `_ASKED` and the result of `choose`, once the stack is loaded."""
 
 
 def choose() -> str:
     """Choose real or simulated devices by ``ISHMEM_DEVICE`` (gpu, sim or auto).
 
     ``auto`` means real GPUs where an Intel GPU is visible and a real Level Zero loader is installed,
-    else the simulator. A loader that the process has already loaded decides. With ``ISHMEM_CARD`` there are real GPUs,
-    as far as Intel's driver and everything above it can tell.
+    else the simulator. A loader that the process has already loaded determines the result. With ``ISHMEM_CARD`` the
+    result is ``"gpu"``, since to Intel's driver and all software above it emulated cards are real GPUs.
 
     Returns:
         ``"gpu"`` or ``"sim"``.
@@ -83,7 +83,7 @@ def choose() -> str:
 def load() -> str:
     """Load the stack into this process, so that dpctl can be imported.
 
-    Libraries that are already loaded stay. A second call does nothing, unless variables ask for other devices.
+    Libraries that are already loaded stay. A second call does nothing, unless variables for other devices are set.
 
     Returns:
         ``"gpu"`` or ``"sim"``, as `choose`.
@@ -103,7 +103,7 @@ def load() -> str:
 
 
 def defaults() -> dict[str, str]:
-    """Return the variables of the stack of this process, some of which it reads late; none if it is not loaded."""
+    """Return the variables of this process's stack, which reads some of them late; empty if it is not loaded."""
     return variables(_loaded[1]) if _loaded else {}
 
 
@@ -125,24 +125,24 @@ def _load(kind: str) -> None:
 
 
 def selected(selector: str, environ: Mapping[str, str]) -> str:
-    """Return the value of `SELECTED` for a selector in an environment."""
+    """Return the value of `SELECTED` for a device selector and the mask in an environment."""
     return f"{selector} {environ.get(MASK, '')}"
 
 
 def _follow_mask() -> None:
-    """Show all devices that a mask leaves, where it was set after ishmem run has chosen one: `init` then chooses."""
+    """Show all devices that are not masked if the mask was set after ishmem run selected one; `init` then selects."""
     selector, told = os.environ.get(_SELECTOR, ""), os.environ.get(SELECTED)
     if told and told.split(" ")[0] == selector and told != selected(selector, os.environ):
         os.environ.update({_SELECTOR: "level_zero:*", HIERARCHY: _hierarchy()})
 
 
 def _hierarchy() -> str:
-    """Return how devices are shown: tiles as devices, unless a mask names tiles by their cards, as ``0.1`` does."""
+    """Return the value of `HIERARCHY`: tiles are devices, unless the mask names tiles by their cards, as ``0.1``."""
     return "COMPOSITE" if "." in os.environ.get(MASK, "") else "FLAT"
 
 
 def mask_problem(environ: Mapping[str, str]) -> str:
-    """Return the text of the mask that hides all devices, if one does; else empty."""
+    """Return the text that the mask hides all devices, for a process that has found none; empty without a mask."""
     mask = environ.get(MASK, "")
     words = f"{MASK}={mask} hides all of them" if mask else ""
     if "." in mask and environ.get(HIERARCHY, "FLAT") != "COMPOSITE":
@@ -174,7 +174,7 @@ def _load_for_import(mkl: bool) -> None:
         if mkl and pinned_libraries.apply():
             pinned_libraries.load(library_folder(), mkl=True)
     except (ValueError, IshmemError, ImportError) as error:
-        raise error.with_traceback(None) from None  # what is wrong is in the message, not in the loader
+        raise error.with_traceback(None) from None  # the message has the cause; the traceback shows only the loader
 
 
 def load_when_needed() -> None:
@@ -191,7 +191,7 @@ def environment(kind: str, devices: int = 1) -> dict[str, str]:
 
     Args:
         kind: ``"gpu"`` or ``"sim"``.
-        devices: How many devices the simulator shows.
+        devices: Number of devices of the simulator.
 
     Returns:
         Variables that differ from this process's environment; ``LD_LIBRARY_PATH`` and ``LD_PRELOAD`` are extended.
@@ -228,7 +228,7 @@ def variables(kind: str) -> dict[str, str]:
 
 
 def library_folder() -> Path:
-    """Find the folder that holds the wheels' libraries.
+    """Return the folder with the wheels' libraries.
 
     Raises:
         ImportError: The OpenCL CPU runtime is installed nowhere.
@@ -241,7 +241,7 @@ def library_folder() -> Path:
 
 
 def simulator() -> Path:
-    """Find the simulator.
+    """Return the path of the simulator.
 
     Raises:
         ImportError: It was not built into this installation.

@@ -23,8 +23,8 @@ class Agreed(NamedTuple):
     """The result of `agree`.
 
     Attributes:
-        free: The bits that all PEs have set.
-        highest: At least every number that a barrier line of these PEs' former teams has held.
+        free: The bits that are set in the masks of all PEs.
+        highest: An upper bound of the barrier numbers of all former teams of these PEs.
     """
 
     free: int = 0
@@ -32,10 +32,10 @@ class Agreed(NamedTuple):
 
 
 def agree(this: Job, routine: str, request: str, team: int = 0, free: int = 0) -> Agreed:
-    """Compare a request across a team, by default that of all PEs; collective, a barrier.
+    """Check that all PEs of a team call ``routine`` with the same text ``request``; collective, a barrier.
 
-    ``free`` is a bit mask of 64 bits, which may differ between the PEs. No PE reads what each of the others has
-    written unless they differ: the barrier combines it.
+    ``team`` is a handle, by default of all PEs. ``free`` is a mask of 64 bits, which may differ between the PEs. The
+    barrier combines digests of the requests; a PE reads the requests of the others only if the digests differ.
 
     Raises:
         SymmetryError: The requests differ; on every PE.
@@ -55,12 +55,12 @@ def agree(this: Job, routine: str, request: str, team: int = 0, free: int = 0) -
 
 
 def free_of_each(this: Job, team: int) -> dict[int, int]:
-    """Return the masks that the members of a team have passed to the last `agree`."""
+    """Return the masks that the members of a team have passed to the last `agree`, keyed by PE."""
     return {pe: int(_FREE.unpack_from(record)[0]) for pe, record in _agreed(this, team)}
 
 
 def _agreed(this: Job, team: int) -> Iterable[tuple[int, bytes]]:
-    """Return each member and its record of the last `agree`."""
+    """Return the PE number of each member of a team and its record of the last `agree`."""
     members = list(this.teams[team])
     return zip(members, _core.read_all(members, this.heap.layout.agree(team, this.agreements[team]), RECORD))
 
@@ -73,12 +73,13 @@ def check_and_agree(
     team: int | None = None,
     free: int = 0,
 ) -> tuple[T, Agreed]:
-    """Check arguments on this PE, then compare the request across the team; an error of one PE raises on all.
+    """Check arguments on this PE, then compare them across a team; an error on one PE raises on all.
 
-    The team is by default that of `Job.everyone`.
+    ``make`` checks and returns the arguments, ``words`` returns their text for `agree`, and ``free`` is the mask for
+    `agree`. The team is by default that of `Job.everyone`.
 
     Returns:
-        What ``make`` returned, and what `agree` did.
+        The result of ``make`` and that of `agree`.
     """
     agreed = Agreed()
     try:
@@ -98,7 +99,7 @@ def check_and_agree(
 
 
 def describe_dissent(routine: str, requests: dict[int, str]) -> str:
-    """Return the error message for PEs whose requests differ."""
+    """Return the error message for requests that differ; ``requests`` has the text of each PE."""
     common = Counter(requests.values()).most_common()
     split = len(common) > 1 and common[0][1] == common[1][1]
     odd = [pe for pe, request in requests.items() if split or request != common[0][0]]

@@ -20,8 +20,8 @@ class Allocation:
 
     Attributes:
         offset: First byte, from the heap's base.
-        nbytes: Bytes that the user asked for.
-        reserved: Bytes that it occupies.
+        nbytes: Bytes requested.
+        reserved: Bytes that it occupies, a multiple of 64.
         what: Description for messages.
         where: File and line of the allocating call.
     """
@@ -37,9 +37,9 @@ class Allocator:
     """First fit over a sorted list of free ranges; freed ranges merge with free neighbours.
 
     Attributes:
-        quarantine: Bytes of freed ranges that wait before they are used again, the newest ones; fewer if an allocation
-            needs them.
-        ended: Called with each freed allocation whose range does not wait any more.
+        quarantine: Bytes of the newest freed ranges that are withheld from reuse; fewer when an allocation does not fit
+            otherwise.
+        ended: Function called with each freed allocation whose range becomes available for reuse.
     """
 
     def __init__(self, start: int, end: int) -> None:
@@ -52,7 +52,7 @@ class Allocator:
 
     @property
     def free_bytes(self) -> int:
-        """Bytes of all free ranges, those that wait included."""
+        """Bytes of all free ranges, including those withheld from reuse."""
         return sum(end - start for start, end in self._free) + sum(each.reserved for each in self._waiting)
 
     @property
@@ -62,11 +62,14 @@ class Allocator:
 
     @property
     def largest(self) -> int:
-        """Bytes of the largest free range."""
+        """Bytes of the largest free range that is not withheld; 0 if there is none."""
         return max((end - start for start, end in self._free), default=0)
 
     def allocate(self, nbytes: int, alignment: int, what: str = "", where: str = "") -> Allocation | None:
-        """Allocate ``nbytes`` at a multiple of ``alignment`` and of 64; ``None`` when no free range is large enough."""
+        """Allocate bytes at a multiple of ``alignment`` and of 64; return None if no free range is large enough.
+
+        ``what`` and ``where`` are as in `Allocation`.
+        """
         alignment = max(alignment, ALIGNMENT)
         reserved = -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
         offset = self._take(reserved, alignment)
@@ -79,7 +82,7 @@ class Allocator:
         return self.live[offset]
 
     def _take(self, reserved: int, alignment: int) -> int | None:
-        """Take a range from the free ones and return its offset; ``None`` when none is large enough."""
+        """Remove ``reserved`` aligned bytes from the free ranges; return their offset, None if no range has enough."""
         for index, (start, end) in enumerate(self._free):
             offset = -(-start // alignment) * alignment
             if offset + reserved <= end:
@@ -95,7 +98,7 @@ class Allocator:
             self._end_wait()
 
     def end_waits(self) -> None:
-        """Add all ranges that wait to the free ones."""
+        """Make all withheld ranges available for reuse."""
         while self._waiting:
             self._end_wait()
 
@@ -105,7 +108,7 @@ class Allocator:
         self._join((allocation.offset, allocation.offset + allocation.reserved))
 
     def _join(self, piece: tuple[int, int]) -> None:
-        """Add a range to the free ones."""
+        """Add a range, its start and end, to the free ones, and merge it with its neighbours."""
         index = bisect_left(self._free, piece)
         if index < len(self._free) and self._free[index][0] == piece[1]:
             piece = (piece[0], self._free.pop(index)[1])

@@ -17,7 +17,7 @@ Axis = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Extent:
-    """The elements of a box in one of its arrays: the offset of the lowest, and the number up to the highest."""
+    """The range of a box in one array, in elements: its lowest offset, and the number of elements up to the highest."""
 
     low: int
     count: int
@@ -25,7 +25,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class Box:
-    """Blocks of ``block`` elements; offsets of the first elements, in elements; axes, the outermost first."""
+    """A grid of blocks of ``block`` elements, from ``to`` on in dest and ``origin`` in source; outermost axis first."""
 
     to: int
     origin: int
@@ -34,7 +34,7 @@ class Box:
 
     @property
     def count(self) -> int:
-        """Return the number of elements."""
+        """The number of elements."""
         count = self.block
         for axis in self.axes:
             count *= axis[0]
@@ -63,22 +63,22 @@ class Plan:
 
     @property
     def to(self) -> int:
-        """Return the address of the first element of ``dest``."""
+        """The address of the first element of ``dest``, on PE ``pe`` for a put."""
         return self.remote if self.is_put else self.dest.address
 
     @property
     def origin(self) -> int:
-        """Return the address of the first element of ``source``."""
+        """The address of the first element of ``source``, on PE ``pe`` for a get."""
         return self.source.address if self.is_put else self.remote
 
 
 def of_arrays(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool) -> Plan:
-    """Return the plan of a put or get.
+    """Return the plan of a put or get of ``nelems`` elements from ``origin`` to ``to``; all elements if it is None.
 
     Raises:
         SymmetryError: The array on PE ``pe`` is not symmetric.
-        TypeError: Not of one dtype.
-        ValueError: Sizes that do not match, or arrays whose elements do not lie at regular distances.
+        TypeError: The dtypes differ, or ``nelems`` is not an integer.
+        ValueError: The sizes do not match, or the elements of an array do not lie at regular distances.
     """
     check.same_dtype(to, origin)
     check.writable(to)
@@ -97,7 +97,7 @@ def of_arrays(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: 
 
 
 def _impossible(reason: str, to: check.View, origin: check.View) -> str:
-    """Return the error of a copy that the core cannot divide."""
+    """Return the error message for a copy that the core cannot divide into boxes for ``reason``."""
     if reason == "overlap":
         return f"elements of {to.name} share memory: its shape is {to.shape}, its strides are {to.strides} elements"
     if reason == "rows":

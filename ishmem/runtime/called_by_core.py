@@ -11,7 +11,7 @@ from ishmem.runtime import job
 def install(
     atomic: Callable[..., Any], unsatisfied: Callable[..., NoReturn], failed_collective: Callable[..., NoReturn]
 ) -> None:
-    """Pass the functions to the core that it calls.
+    """Register the Python functions that the core calls.
 
     Args:
         atomic: ``ishmem.amo.by_kernel``.
@@ -25,22 +25,22 @@ def install(
 
 
 def _copy(dest: int, source: int, nbytes: int, local: Any) -> None:
-    """Start a copy of this thread's copy engine, which keeps this PE's array."""
+    """Start a copy by this thread's copy engine, which references ``local``, this PE's array, until it completes."""
     job.current().engine.copy(dest, source, nbytes, local)
 
 
 def _complete() -> None:
-    """Wait for this thread's copy engine."""
+    """Wait until all copies of this thread's copy engine have completed."""
     job.current().engine.quiet()
 
 
 def _map(address: int, nbytes: int, write: bool) -> bool:
-    """Return whether the core can now access a private allocation that it had no mapping of."""
+    """Map the private allocation at an address for the core; return whether that has succeeded."""
     return job.current().heap.private_memory.register(address, nbytes, write=write)
 
 
 def _incomplete_barrier(routine: str, outcome: int) -> None:
-    """Raise the error of ``barrier_all`` or ``sync_all`` that has ended otherwise than satisfied."""
+    """Raise the error of a ``barrier_all`` or ``sync_all`` with another outcome than ``SATISFIED``."""
     this = job.current()
     if outcome in (_core.LOST, _core.MIXED):
         this.raise_incomplete(routine, outcome)

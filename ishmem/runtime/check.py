@@ -1,4 +1,4 @@
-"""Checks of arguments that the core has declined: they raise the error that explains, or return the checked values.
+"""Checks of arguments that the core has declined: each raises a descriptive error or returns the checked values.
 
 The core checks the same conditions first: see `ishmem.runtime.stubs.fast_path`.
 """
@@ -19,7 +19,7 @@ from ishmem.common.type_tables import OPAQUE, RMA_TYPES, movable
 from ishmem.environment import arrays
 from ishmem.runtime import foreign, job
 
-# For each kind of dtype, the kinds of values that its elements can take.
+# For each kind of dtype, the kinds of values that can be assigned to its elements.
 _TAKES = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc"}
 
 _ONLY_MOVED = "; elements of this dtype only move, but reductions and scans take bfloat16"
@@ -29,7 +29,7 @@ _ONLY_MOVED = "; elements of this dtype only move, but reductions and scans take
 class View:
     """An array argument. ``order`` has bit 0 set when it is C-contiguous and bit 1 when Fortran-contiguous.
 
-    Of an array of another library, ``array`` is the dpnp or numpy array on its memory.
+    For an array of another library, ``array`` is a dpnp or numpy array that shares its memory.
     """
 
     array: Any = field(repr=False, compare=False)
@@ -44,17 +44,17 @@ class View:
 
     @property
     def storage(self) -> str:
-        """Return numpy's dtype for the stored elements: for a dtype in `OPAQUE`, the integer that holds its bits."""
+        """The numpy dtype of the stored elements: for a dtype in `OPAQUE`, the integer type that holds its bits."""
         return OPAQUE.get(self.dtype, self.dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the length of each axis."""
+        """The length of each axis."""
         return tuple(np.shape(self.array))
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Return the strides in elements; 0 where a stride is not a multiple of the element size."""
+        """The strides in elements; 0 where a stride is not a multiple of the element size."""
         if arrays.on_device(self.array):
             return tuple(arrays.usm_array(self.array).strides)
         host = np.asarray(self.array)
@@ -62,7 +62,7 @@ class View:
 
 
 def integer(value: Any, name: str) -> int:
-    """Return ``value`` as an int.
+    """Return ``value`` as an int; ``name`` is that of the argument, for the error.
 
     Raises:
         TypeError: It is not an integer.
@@ -96,7 +96,7 @@ def seconds(timeout: Any) -> float | None:
 
 
 def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Check and return shape and dtype for a new array.
+    """Check shape and dtype of a new array, and return them as a tuple and a numpy dtype; the names are for errors.
 
     Raises:
         TypeError: A dtype that ishmem does not support, or sizes that are not integers.
@@ -112,12 +112,12 @@ def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int
 
 
 def pe(value: Any) -> int:
-    """Return the number of a PE that is not lost.
+    """Check the number of a PE and return it.
 
     Raises:
         TypeError: It is not an integer.
         IndexError: There is no such PE.
-        PeerLost: It is lost, in a job that goes on.
+        PeerLost: The PE is lost, in a job that continues after losses.
     """
     number, n_pes = integer(value, "pe"), job.current().n_pes
     if not 0 <= number < n_pes:
@@ -127,11 +127,11 @@ def pe(value: Any) -> int:
 
 
 def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str = "ishmem") -> View:
-    """Describe an array argument.
+    """Return the `View` of an array argument; ``types`` are the allowed dtypes, the names are for errors.
 
     Raises:
-        TypeError: Not an array, or of a dtype that is not in ``types``.
-        SymmetryError: It was freed.
+        TypeError: The argument is not an array, or its dtype is not in ``types``.
+        SymmetryError: The array was freed.
     """
     other, array = foreign.dtype_of(array), foreign.native(array)
     facts = _core.describe(array)
@@ -148,10 +148,10 @@ def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str
 
 
 def stored_types(dtype: str | None, types: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the dtypes of arrays that hold the bits of ``dtype``, one of ``types``; all of ``types`` if it is None.
+    """Return the dtypes of arrays that can hold elements of ``dtype``, one of ``types``; ``types`` if it is None.
 
     Raises:
-        TypeError: Another dtype.
+        TypeError: ``dtype`` is not in ``types``.
     """
     if dtype is not None and dtype not in types:
         raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(types)}")
@@ -159,7 +159,7 @@ def stored_types(dtype: str | None, types: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _instead(array: Any, name: str) -> str:
-    """Return what to call to get an array on the memory of an array of another library."""
+    """Return advice, for an error, on how to access the memory of an array of another library; may be empty."""
     if hasattr(array, "__sycl_usm_array_interface__"):
         return f"; {arrays.tensor.__name__}.asarray({name}) is an array on its memory"
     if type(array).__module__.partition(".")[0] == "torch":
@@ -201,11 +201,11 @@ def remote(array: View, pe: int) -> int:
 
 
 def position(array: View, index: Any) -> int:
-    """Return the number in memory of an element, given by that or by a tuple of indices.
+    """Return the position of an element in memory order; ``index`` is this position or a tuple of indices.
 
     Raises:
-        IndexError: A tuple of another length, or an index that its axis does not have.
-        TypeError: Not integers.
+        IndexError: The tuple has another length than the shape, or an index out of range.
+        TypeError: An index is not an integer.
     """
     if not isinstance(index, tuple):
         return integer(index, "index")
@@ -224,7 +224,7 @@ def element(array: View, index: Any, pe: int | None = None) -> int:
     Raises:
         SymmetryError: Neither on the symmetric heap, nor a static object, nor registered.
         IndexError: There is no such element.
-        ValueError: Not C-contiguous.
+        ValueError: The array is not contiguous.
     """
     number = position(array, index)
     contiguous(array)
@@ -277,7 +277,7 @@ def writable(array: View) -> None:
 
 
 def count(nelems: Any, dest: View, source: View) -> int:
-    """Return the number of elements to move.
+    """Return the number of elements to move: ``nelems``, or the size of both arrays if it is None.
 
     Raises:
         ValueError: The sizes do not match.
@@ -298,8 +298,8 @@ def run_in_core(routine: str, operation: Callable[..., Any], *arguments: Any) ->
 
     Args:
         routine: The name of the public routine, for errors.
-        operation: The function of the core, which has declined the arguments as the program has given them.
-        arguments: The same in a form that the core supports.
+        operation: The function of the core, which has declined the program's original arguments.
+        arguments: These arguments, converted to a form that the core supports.
 
     Raises:
         PeerLost: A PE is lost.
@@ -315,7 +315,7 @@ def run_in_core(routine: str, operation: Callable[..., Any], *arguments: Any) ->
 
 
 def is_scalar(value: Any) -> bool:
-    """Return whether a value is put as one element; buffers, which numpy counts as scalars, are arrays."""
+    """Return whether ``value`` is a scalar; bytes and memoryviews, which numpy counts as scalars, are not."""
     return bool(np.isscalar(value)) and not isinstance(value, (bytes, memoryview))
 
 

@@ -1,7 +1,7 @@
 """Records when submitted work completes, while a job is traced.
 
 A thread polls the events of the work; without work it sleeps. While a kernel holds the interpreter's lock the thread
-cannot run, and completions are noted afterwards.
+cannot run, and completions are recorded afterwards.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Completions:
 
     Attributes:
         done: The work that has completed.
-        told: What replays say of themselves, by the numbers of their calls.
+        replay_facts: Numbers that describe replays of graphs, keyed by the number of the call.
     """
 
     def __init__(self, most: int) -> None:
-        """Keep the last ``most`` completions."""
+        """Create an empty record, which keeps the last ``most`` completions."""
         self.done: deque[Execution] = deque(maxlen=most)
         self.replay_facts: dict[int, dict[str, int]] = {}
         self._open: dict[int, deque[tuple[int, int, Any]]] = {}
@@ -41,7 +41,7 @@ class Completions:
         self._thread: threading.Thread | None = None
 
     def submitted(self, result: Any, call: int, queue: Any) -> None:
-        """Record the result of a call: an event, or a tuple with that of a kernel last; recorded ones do not run."""
+        """Record the event that a call returned, alone or last in a tuple; not for a call that a graph has recorded."""
         found = result if isinstance(result, tuple) else (result,)
         event = [each for each in found if isinstance(each, dpctl.SyclEvent)][-1]
         number = KERNELS if found is result or type(event) is dpctl.SyclEvent else self._number(queue)
@@ -85,7 +85,7 @@ class Completions:
         self.done.append(Execution(call, queue, begin, end))
 
     def close(self) -> None:
-        """Stop recording; incomplete operations have no time of completion."""
+        """Stop recording; operations that are still incomplete are recorded with the end 0."""
         self._closed = True
         self._more.set()
         if self._thread is not None:

@@ -1,4 +1,4 @@
-"""The copy engine, copies appended to one Level Zero immediate command list; and which copies it makes for the host."""
+"""The copy engine, an immediate command list of Level Zero, and the sizes from which it copies for the host."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PIECE = 1 << 20
 DISCRETE_CUTOVER = 16 << 10
 DISCRETE_READ_CUTOVER = 512
-"""Loads across PCIe wait for each line; stores do not."""
+"""Bytes; less than for writes, since a load across PCIe stalls for each cache line, a store does not."""
 NEVER = 2**63
 
 
@@ -37,8 +37,8 @@ class CopyEngine:
         Args:
             context: Level Zero handle of the context.
             device: Level Zero handle of the device.
-            far: Memory that the host maps and the device does not reach.
-            raise_lost: Raises for a copy to or from a PE that is gone.
+            far: Address ranges that the host maps and the device does not reach.
+            raise_lost: Raises the error of a copy, which it names, to or from a PE that is gone.
         """
         self._far, self._raise_lost = far, raise_lost
         group = pyze.copy_group(device) or 0  # behind kernels that wait, a copy might never end
@@ -51,7 +51,7 @@ class CopyEngine:
         """Start a copy; not blocking, unless one side is far. ``keep`` is held until the copy completes."""
         if not nbytes:
             return
-        _core.complete_late()  # what this engine copies is not held
+        _core.complete_late()  # complete held operations first: late delivery does not hold these copies
         if self._is_far(dest) or self._is_far(source):
             self._copy_far(dest, source, nbytes)
             return
@@ -84,7 +84,7 @@ class CopyEngine:
                 self._copy_by_host(dest + done, place, piece)
 
     def _copy_by_host(self, dest: int, source: int, nbytes: int) -> None:
-        """Copy between host memory and memory that is mapped, or on another node."""
+        """Copy between host memory and memory that is mapped for the host or on another node."""
         if _core.copy(dest, source, nbytes) != _core.SATISFIED:
             self._raise_lost("a copy between nodes")
 
@@ -111,7 +111,7 @@ class CopyEngine:
 
 
 def host_routes(shared: bool, settings: Settings, measured: list[tuple[int, str]] | None = None) -> tuple[int, bool]:
-    """Return the size from which the copy engine copies for the host, and whether host atomics use the mapping.
+    """Return the bytes from which the copy engine copies for the host, and whether host atomics use the mapping.
 
     Args:
         shared: Whether the host's atomics on the device's memory are atomic for kernels too.
@@ -123,9 +123,9 @@ def host_routes(shared: bool, settings: Settings, measured: list[tuple[int, str]
 
 
 def private_cutovers(shared: bool, settings: Settings, measured: Table) -> tuple[int, int]:
-    """Return the sizes from which the copy engine reads, and writes, private memory for the host.
+    """Return the least bytes of reads and of writes of private memory for which the host uses the copy engine.
 
-    ``shared`` is as for `host_routes`; ``measured`` is the profile, of which the entries for private memory are taken.
+    ``shared`` is as for `host_routes`; the entries for private memory are removed from the profile ``measured``.
     """
     defaults = (NEVER, NEVER) if shared else (DISCRETE_READ_CUTOVER, DISCRETE_CUTOVER)
     entries = [measured.pop(name, None) for name in (profile.PUT_PRIVATE, profile.GET_PRIVATE)]
@@ -134,7 +134,7 @@ def private_cutovers(shared: bool, settings: Settings, measured: Table) -> tuple
 
 
 def _cutover(settings: Settings, measured: list[tuple[int, str]] | None, default: int) -> int:
-    """Return the size from which the copy engine copies: set, measured, or by default."""
+    """Return the bytes from which the copy engine copies: by the setting, else the measurement, else ``default``."""
     if settings.copy_cutover is not None:
         return settings.copy_cutover
     if measured is not None:

@@ -1,7 +1,7 @@
 """Detects PEs that wait for each other in different collective calls of the host, or of kernels: a deadlock.
 
 A barrier or collective call ends only after all members of its team have begun it. So a PE that has begun more calls of
-a team than another is in such a call until that other PE begins it, too. Two PEs of which each waits for the other so
+a team than another is in such a call until that other PE begins it, too. Two PEs that wait for each other in this way
 wait forever.
 """
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class CrossedCalls:
-    """The check that a PE repeats while it waits long."""
+    """The check for crossed calls of the host, which a PE repeats during a long wait."""
 
     def __init__(self, this: Job) -> None:
         self._this = this
 
     def check(self) -> None:
-        """Publish in which calls this PE is, and check once.
+        """Publish the calls that this PE has begun, and compare them once with those of the other PEs of its teams.
 
         Raises:
             SymmetryError: This PE and another wait for each other.
@@ -52,8 +52,8 @@ class CrossedCalls:
     def _wait_for_each_other(self, mine: Begun, theirs: Begun, pe: int) -> bool:
         """Return whether each PE has begun a call that the other has not.
 
-        In different teams different threads could be in the two calls, unless each PE has only one. The calls of twins
-        are made by a thread of ishmem, in their order.
+        Calls of different teams count only if each PE has a single thread, as different threads could be in them. The
+        calls of twins are made in order by one thread of ishmem.
         """
         teams = self._this.whole_teams.items()
         shared = [handle for handle, shape in teams if min(map(shape.index, (pe, self._this.pe))) >= 0]
@@ -72,7 +72,7 @@ class CrossedCalls:
         )
 
     def _place(self, pe: int) -> str:
-        """Describe the call that a PE is in, or has left by this error; only PEs of this node share a board."""
+        """Describe the call that a PE is in, or has left by this error; in general words for a PE of another node."""
         pes = self._this.node.pes
         return self._this.board[pes.index(pe)].text if pe in pes else "another collective call"
 
@@ -112,11 +112,11 @@ class CrossedKernels:
 
 
 def _is_ahead(first: int, second: int) -> bool:
-    """Return whether the first PE has begun a barrier or another collective that the second has not."""
+    """Compare packed counts of begun barriers and other calls; return whether either is higher in ``first``."""
     return any(0 < ((first >> shift) - (second >> shift)) % (1 << 32) < 1 << 31 for shift in (0, 32))
 
 
 def _is_alone() -> bool:
-    """Return whether no thread but the main one can call ishmem, except ishmem's own."""
+    """Return whether the process has no threads other than the main one and ishmem's own."""
     main = threading.main_thread()
     return all(thread is main or thread.name.startswith("ishmem") for thread in threading.enumerate())

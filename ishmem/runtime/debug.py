@@ -18,14 +18,14 @@ log = logging.getLogger("ishmem")
 
 
 def log_start(this: Job) -> None:
-    """Log device, heap and routes of this PE, if a handler of the logger takes messages of that level."""
+    """Log device, heap and routes of this PE, if the logger is enabled for the level INFO."""
     if log.isEnabledFor(logging.INFO):
         for line in (_device(this), _heap(this), *_routes(this)):
             log.info("%s", line)
 
 
 def describe_route(cutover: int, by_mapping: bool, kernels: Route, is_locked: bool) -> str:
-    """Describe the way of copies, host atomics and kernels to the memory of a PE of the node.
+    """Return a description of how copies, host atomics and kernels access the memory of a PE of the node.
 
     Args:
         cutover: Bytes from which the copy engine copies.
@@ -49,7 +49,7 @@ def _heap(this: Job) -> str:
 
 
 def _routes(this: Job) -> Iterator[str]:
-    """Describe each route once, with the PEs that it leads to."""
+    """Yield a description of each route, with the PEs that are accessed by it."""
     by_host = host_routes(this.heap.own_device.coherent, this.settings)
     kernels = dict(zip(this.node.pes, this.heap.kernel_routes()))
     routes: dict[str, list[int]] = {}

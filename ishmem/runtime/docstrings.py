@@ -22,7 +22,7 @@ _IN_KERNELS = {
 
 
 def arguments(routine: Any) -> dict[str, str]:
-    """Return the description of each argument in the docstring of a routine."""
+    """Return the descriptions of the arguments in the docstring of a routine, keyed by name."""
     text = inspect.getdoc(routine) or ""
     found = re.search(r"^Args:\n((?:    .*\n|\n)+)", text + "\n", re.MULTILINE)
     entries = re.split(r"\n(?=    \w)", found[1].rstrip()) if found else []
@@ -32,7 +32,7 @@ def arguments(routine: Any) -> dict[str, str]:
 
 
 def work_group_sections(form: Any, routine: Any) -> str:
-    """Return the sections on the arguments and the example of a work-group form."""
+    """Return the Args and Example sections of a work-group form, with the descriptions of its base routine."""
     table = {**arguments(routine), **_OWN, "team": _IN_KERNELS["team"]}
     if "source" in table and routine.__name__.startswith(("put", "iput", "ibput")):
         table["source"] = _IN_KERNELS["source"]
@@ -41,7 +41,7 @@ def work_group_sections(form: Any, routine: Any) -> str:
 
 
 def on_queue_sections(form: Any, routine: Any) -> str:
-    """Return the sections on the arguments and the example of an on-queue form."""
+    """Return the Args and Example sections of an on-queue form, with the descriptions of its base routine."""
     call = f"ishmem.{form.__name__}({', '.join(_required(form))})"
     text = f"Between kernels, which take and give events::\n\n    event = {call}\n    event.wait()"
     return sections(form, {**arguments(routine), **_OWN}, text)
@@ -59,7 +59,7 @@ def as_on_queue(routine: Any) -> Callable[[Any], Any]:
 
 
 def arguments_of(routine: Any, **own: str) -> Callable[[F], F]:
-    """Return a decorator that describes the arguments of a form as ``routine`` does, but for ``own``."""
+    """Return a decorator that adds an Args section to a docstring, with descriptions from ``own``, else ``routine``."""
 
     def decorate(form: F) -> F:
         table = {**arguments(routine), **own}
@@ -72,7 +72,7 @@ def arguments_of(routine: Any, **own: str) -> Callable[[F], F]:
 
 
 def of_method(form: Any, method: Any, words: dict[str, str], example: str) -> tuple[str, str]:
-    """Return the docstring of a function that calls a method, and the source."""
+    """Return docstring and source of a function that calls ``method``; ``words`` describes its other arguments."""
     text, _, source = (inspect.getdoc(method) or "").partition("Source: ")
     description = re.split(r"\n\n(?=[A-Z]\w+:\n)", text.rstrip())[0]
     description = re.sub("this (context|team)", r"the \1", description)
@@ -85,12 +85,12 @@ def _required(form: Any) -> list[str]:
 
 
 def sections(form: Any, table: dict[str, str], example: str) -> str:
-    """Return the sections on the arguments and the example of a form."""
+    """Return the Args and Example sections of a form; ``table`` has the descriptions of arguments by name."""
     lines = [_filled(f"    {name}: {table[name]}") for name in inspect.signature(form).parameters if name in table]
     arguments = "Args:\n" + "\n".join(lines) + "\n\n" if lines else ""
     return f"{arguments}Example:\n{textwrap.indent(example, '    ', lambda line: bool(line.strip()))}"
 
 
 def _filled(line: str) -> str:
-    """Break a line that is too long. Few are, and textwrap is slow on the others."""
+    """Return a line broken at `WIDTH` columns; short ones unchanged, without textwrap, which is slow."""
     return line if len(line) <= WIDTH else textwrap.fill(line, WIDTH, subsequent_indent="        ")

@@ -28,7 +28,7 @@ _has_begun = False
 
 
 def load() -> None:
-    """Begin to load the compiler for the device of the running job, once in a process."""
+    """Start loading the compiler for the device of the running job, if there is one; once in a process."""
     global _has_begun
     from . import job
 
@@ -43,7 +43,7 @@ def load() -> None:
 
 
 def _build(context: int, device: int) -> None:
-    with contextlib.suppress(LevelZeroError):  # a kernel that fails in the same way says why
+    with contextlib.suppress(LevelZeroError):  # a kernel that fails in the same way reports why
         pyze.zeModuleDestroy(pyze.create_module(context, device, empty_module()))
 
 

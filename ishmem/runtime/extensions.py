@@ -20,7 +20,7 @@ _called: set[str] = set()
 
 
 def call_first() -> None:
-    """Make the first call of each extension of dpctl and dpnp that is loaded, with arguments that it refuses."""
+    """Make the first call of each loaded extension of dpctl and dpnp, with arguments that it rejects."""
     for module in _loaded():
         for function, arguments in _functions(module):
             _called.add(module.__name__)
@@ -31,7 +31,7 @@ def call_first() -> None:
 
 
 def _loaded() -> list[ModuleType]:
-    """Return the extensions that have not been called."""
+    """Return the loaded extensions of dpctl and dpnp that have not been called."""
     return [
         module
         for name, module in list(sys.modules.items())
@@ -42,7 +42,7 @@ def _loaded() -> list[ModuleType]:
 
 
 def _functions(module: ModuleType) -> Iterator[tuple[Callable[..., Any], list[None]]]:
-    """Yield functions that take objects of dpctl, with as many arguments as they need."""
+    """Yield functions with parameters of dpctl's types, each with a list of None for its required arguments."""
     for function in list(vars(module).values()):
         parameters = _SIGNATURE.search(getattr(function, "__doc__", None) or "") if callable(function) else None
         if parameters:

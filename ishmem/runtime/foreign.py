@@ -1,6 +1,6 @@
-"""Arrays of another library that calls and kernels take: the tensors of torch, once `ishmem.torch` is imported.
+"""Arrays of another library that calls and kernels accept: the tensors of torch, once `ishmem.torch` is imported.
 
-`native` is the only conversion. The core describes them by `Library.describe`, and the fast path converts nothing.
+`native` is the only conversion; the core's fast path uses `Library.describe` and converts nothing.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Library(Protocol):
     kind: type
 
     def describe(self, array: Any) -> tuple[int, int, int, int, int, bool]:
-        """Return address, elements, bytes of each, contiguity bits, number of the type, and whether on the device."""
+        """Return address, count and size of elements, contiguity bits, dtype number, and whether on the device."""
 
     def native(self, array: Any) -> Any:
-        """Return a dpnp or numpy array on the memory of an array.
+        """Return a dpnp or numpy array that shares the memory of an array.
 
         Raises:
             TypeError: No such array can be made.
@@ -36,32 +36,32 @@ class Library(Protocol):
         """Return the name of the dtype of an array."""
 
     def queue(self) -> Any:
-        """Return the queue on which the library orders work on its arrays now; None if there is none."""
+        """Return the queue to which the library currently submits work; None if there is none."""
 
     def element(self, value: Any, dtype: str) -> Any:
-        """Return an array in host memory of one element, a number, of a dtype of `OPAQUE`."""
+        """Return a one-element array in host memory that holds a number in ``dtype``, one of `OPAQUE`."""
 
     def number(self, bits: np.ndarray[Any, Any], dtype: str) -> float:
-        """Return the number of one element of a dtype of `OPAQUE`."""
+        """Return the value of the one element of ``bits``, which holds the bits of a ``dtype`` of `OPAQUE`."""
 
 
 _library: Library | None = None
 
 
 def install(library: Library) -> None:
-    """Make all calls take the arrays of a library."""
+    """Make all calls accept the arrays of a library."""
     global _library
     _library = library
     _core.set_foreign(library.kind, library.describe)
 
 
 def native(array: Any) -> Any:
-    """Return a dpnp or numpy array on the memory of an array, and other objects unchanged.
+    """Return a dpnp or numpy array that shares the memory of an array of the library; other objects unchanged.
 
-    Elements of a dtype of `OPAQUE` are integers in it.
+    It holds elements of a dtype of `OPAQUE` as integers.
 
     Raises:
-        TypeError: An array that has none.
+        TypeError: No such array can be made.
     """
     return array if _library is None or not isinstance(array, _library.kind) else _library.native(array)
 
@@ -72,7 +72,7 @@ def is_tensor(array: Any) -> bool:
 
 
 def queue() -> Any:
-    """Return the queue on which the library orders work on its arrays now; None if there is none."""
+    """Return the queue to which the library currently submits work; None if there is none."""
     return None if _library is None else _library.queue()
 
 
@@ -91,12 +91,12 @@ def dtype_of(array: Any) -> str | None:
 
 
 def element(value: Any, dtype: str) -> Any:
-    """Return an array of the library in host memory of one element, a number, of a dtype of `OPAQUE`."""
+    """Return a one-element array of the library in host memory that holds a number in ``dtype``, one of `OPAQUE`."""
     assert _library
     return _library.element(value, dtype)
 
 
 def number(bits: np.ndarray[Any, Any], dtype: str) -> float:
-    """Return the number of one element of a dtype of `OPAQUE`."""
+    """Return the value of the one element of ``bits``, which holds the bits of a ``dtype`` of `OPAQUE`."""
     assert _library
     return _library.number(bits, dtype)

@@ -1,7 +1,7 @@
-"""Arrays of freed allocations, which the address alone does not reveal once another allocation is there.
+"""Detection of arrays of freed allocations, even where another allocation now has the same addresses.
 
-dpctl keeps the object that an array's memory was made from; slices, reshaped views and memory that is made from this
-memory keep it too. As long as the program keeps such memory of a freed allocation, the core refuses it.
+dpctl references the object that an array's memory was made from; so do slices, reshaped views and memory that is made
+from this memory. As long as the program references such memory of a freed allocation, the core refuses it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ishmem.common.errors import SymmetryError
 from ishmem.runtime.allocator import Allocation
 
 _UNUSED = 2
-"""References to an object that nothing but its `Freed` refers to: the other one is an argument."""
+"""The reference count of an object that only its `Freed` references; one is that of the argument of getrefcount."""
 
 
 @dataclass(frozen=True)
 class Freed:
-    """A freed allocation, and the object from which the memory of its arrays was made."""
+    """A freed allocation, where it was freed, and the object from which the memory of its arrays was made."""
 
     origin: Any
     allocation: Allocation
@@ -30,7 +30,7 @@ class Freed:
 
 
 class FreedMemory:
-    """The owners of the memory of this PE's allocations, and of freed ones that the program still references."""
+    """The objects that own the memory of this PE's live allocations, and of freed ones that are still referenced."""
 
     def __init__(self) -> None:
         self._live: dict[int, Any] = {}
@@ -49,10 +49,10 @@ class FreedMemory:
             self._tell()
 
     def refuse(self, array: Any, name: str) -> None:
-        """Raise if an array is of a freed allocation.
+        """Check that an array is not of a freed allocation; ``name`` describes it in the error.
 
         Raises:
-            SymmetryError: It is.
+            SymmetryError: It was freed.
         """
         number = _core.freed_of(array)
         if number >= 0:
@@ -61,23 +61,23 @@ class FreedMemory:
             raise SymmetryError(f"{name} is not on the symmetric heap: it was freed at {found.where} ({made})")
 
     def refuse_arguments(self, kernel: str, arguments: Sequence[Any]) -> None:
-        """Raise if an argument of a launch is an array of a freed allocation.
+        """Check that no argument of a launch is an array of a freed allocation; ``kernel`` is the kernel's name.
 
         Raises:
-            SymmetryError: One is.
+            SymmetryError: An array was freed.
         """
         for position, argument in enumerate(arguments if self._freed else (), 1):
             for each in argument if isinstance(argument, tuple) else (argument,):
                 self.refuse(each, f"argument {position} of the kernel {kernel}")
 
     def clear(self) -> None:
-        """Forget all allocations, at the end of the job."""
+        """Remove the records of all allocations, at the end of the job."""
         self._live.clear()
         self._freed.clear()
         self._tell()
 
     def _tell(self) -> None:
-        """Pass the freed allocations that the program still references to the core; drop the others."""
+        """Pass to the core the freed allocations that the program still references; drop the others."""
         self._freed = [each for each in self._freed if sys.getrefcount(each.origin) > _UNUSED]
         places = [each.allocation for each in self._freed]
         ends = [place.offset + place.reserved for place in places]

@@ -1,7 +1,7 @@
 """``global_exit``: a message over the links, then a signal to PEs that do not read it.
 
-The thread that reads the links ends its process on this message. In a PE that runs a kernel that thread cannot run,
-since the kernel holds the interpreter's lock: a signal that carries the status ends such a PE.
+The thread that reads the links ends its process on this message. While a kernel runs and holds the interpreter's lock,
+this thread cannot run: then a signal that carries the status ends the PE.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _SIGNAL = signal.SIGRTMAX - 3
 
 
 def prepare(links: Links, board: StatusBoard | None) -> StatusBoard:
-    """Install the signal handler; return the board. Collective.
+    """Install the signal handler and return the status board; collective.
 
-    A PE without a board opens that of PE 0.
+    A PE whose ``board`` is None opens that of PE 0.
     """
     _core.exit_on(_SIGNAL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (_SIGNAL,))
@@ -71,7 +71,7 @@ def end_process(status: int) -> NoReturn:
 
 
 def _stop_observing() -> None:
-    """Write the trace of this process."""
+    """Write the trace of this process, if its calls are traced."""
     if job.running() and (observer := job.current().observer):
         observer.how = "global_exit"
         observer.stop()
@@ -84,13 +84,13 @@ def _flush() -> None:
 
 
 def _others(board: StatusBoard) -> list[int]:
-    """Return descriptors of the processes of the other PEs; of each, the number is that of a PE after it was opened."""
+    """Return process descriptors of the other PEs, without those that left the board before theirs was opened."""
     opened = {pe: descriptor(pid) for pe in range(board.n_pes) if (pid := board.process(pe)) not in (None, os.getpid())}
     return [handle for pe, handle in opened.items() if handle is not None and board.process(pe) is not None]
 
 
 def _wait(handles: list[int], seconds: float) -> bool:
-    """Wait for processes to end and remove those that have; return whether any is left."""
+    """Wait for processes to end and remove those that have from ``handles``; return whether any is left."""
     deadline, waiting = time.monotonic() + seconds, select.poll()  # select.select() takes only descriptors below 1024
     for handle in handles:
         waiting.register(handle, select.POLLIN)

@@ -47,24 +47,24 @@ if TYPE_CHECKING:
     from ishmem.runtime.network import Network, Node
 
 MOST_NEAR = 255
-"""PEs of a node in a job on several nodes: kernels find a peer's place in a table of bytes."""
+"""Most PEs of a node in a job on several nodes: kernels read a peer's place from a table of bytes."""
 
 
 FREED = 0xFF
 """Each byte of freed memory, with ``ISHMEM_CHECK``."""
 
 QUARANTINED = 4
-"""With ``ISHMEM_CHECK``, freed memory of up to one in so many bytes of the heap waits before it is used again."""
+"""With ``ISHMEM_CHECK``, freed memory is withheld from reuse, up to the size of the heap divided by this number."""
 
 
 class HeapExport(NamedTuple):
     """The export of a PE's heap, for the other PEs of its node.
 
     Attributes:
-        device: Its device.
-        pattern: The random bytes at the start of the heap, for the proof.
-        export: Its heap.
-        fds: The descriptors of its lock and of its heap; whoever takes one closes it.
+        device: The device of the PE.
+        pattern: The random bytes at the start of the heap, for the proof of access.
+        export: The exported heap.
+        fds: The descriptors of the PE's lock and of its heap; code that removes one from the list closes it.
     """
 
     device: PeerDevice
@@ -74,7 +74,7 @@ class HeapExport(NamedTuple):
 
 
 class UsmRange:
-    """A range of device memory in the form that dpctl takes as a buffer."""
+    """A range of device memory as a buffer for dpctl; it references ``keep``, the owner of the memory."""
 
     def __init__(self, address: int, nbytes: int, queue: dpctl.SyclQueue, keep: Any = None) -> None:
         self.keep = keep
@@ -97,19 +97,19 @@ class SymmetricHeap:
     """This PE's heap and its views of all the others.
 
     Attributes:
-        layout: Where the internal part ends.
+        layout: Offsets in the internal part, which precedes the part for users.
         allocator: Bookkeeping of the part that users allocate from.
-        freed: Which arrays are of freed allocations.
+        freed: Detects arrays of freed allocations.
         base: Device address of this PE's heap.
         peers: Base address of every PE's heap on this PE: a device address, or the address of the host mapping where
             this PE's device does not reach the heap; a far address (``ishmem/core/far.hpp``) on other nodes.
         devices: The device of each PE of this node; None for others, as in ``locks``.
         routes: The route of this PE's kernels to each PE.
-        between: The routes between all PEs of the node, by their places.
-        troubles: The pairs of PEs of the node, by their places, that do not reach each other's memory as reported.
-        late: Whether operations on other PEs are held (``runtime.late_delivery``), for which kernels use the proxy.
+        between: The routes between all PEs of the node, indexed by their places on it.
+        pair_failures: The pairs of PEs of the node, by place, that do not reach each other's memory as reported.
+        late: Whether ``runtime.late_delivery`` holds operations on other PEs; kernels then use the proxy.
         atomics_by_host: For each PE, whether the hosts do all atomics on its memory, under a lock.
-        locks: These locks, in host memory of each PE.
+        locks: The mappings of these locks, one in host memory of each PE of this node.
         is_card: Whether the copy engine copies for the host from some size on, because the host reads the heap slowly.
         user_size: Bytes of the heap for users.
         least_cores: The least number of Xe cores of the devices of all PEs.
@@ -140,7 +140,7 @@ class SymmetricHeap:
         self.base = self.memory._pointer
         self.allocator = Allocator(self.layout.size, self.size)
         self.freed = FreedMemory()
-        self._freed_at: dict[int, str] = {}  # with ISHMEM_CHECK: where those that wait were freed, by their offsets
+        self._freed_at: dict[int, str] = {}  # with ISHMEM_CHECK: where withheld ones were freed, by offset
         self.peers: list[int] = []
         self.devices: list[PeerDevice | None] = []
         self.routes: list[Route] = []
@@ -158,7 +158,7 @@ class SymmetricHeap:
         self._pattern = self._check_map()
 
     def _check_map(self) -> bytes:
-        """Return random bytes that the device has written to the heap.
+        """Check that the host mapping shows random bytes that the device has written to the heap, and return them.
 
         Raises:
             IshmemError: The host mapping shows other memory than the heap, as with an unknown format of IPC handles.
@@ -188,7 +188,7 @@ class SymmetricHeap:
         return PeerDevice.of(self.device)
 
     def exchange(self, links: Links, p2p: str, on_loss: str) -> dict[int, HeapExport]:
-        """Exchange exports with the PEs of this node, and find the routes that drivers report; collective.
+        """Exchange exports with this node's PEs, set the reported routes, and return the exports by PE; collective.
 
         Raises:
             IshmemError: The PEs have different releases of ishmem, heaps of different sizes, or another ``on_loss``.
@@ -209,7 +209,7 @@ class SymmetricHeap:
         return offers
 
     def _reported_routes(self, links: Links, devices: list[PeerDevice], p2p: str) -> list[list[Route]]:
-        """Return the routes between the PEs of this node; collective where masks hide devices."""
+        """Return the routes between the PEs of this node that drivers report; collective where masks hide devices."""
         asked: list[PeerDevice] = []
         if peer_device.hidden(devices):
             told = links.allgather(peer_device.ask_without_mask() if self._node.place == 0 else b"", what="init")[0][0]
@@ -225,7 +225,7 @@ class SymmetricHeap:
             self.routes[pe] = route
 
     def open(self, offers: dict[int, HeapExport], seconds: float) -> None:
-        """Open every PE's heap, and read and write those of the node.
+        """Open every PE's heap, and prove access to those of the node by reads and writes.
 
         Raises:
             IshmemError: A PE sent a heap that cannot be mapped; the device fails, or takes longer than ``seconds``.
@@ -262,7 +262,7 @@ class SymmetricHeap:
         self._find_atomics()
 
     def _verdict(self) -> Verdict:
-        """Return what this PE has found out about the memory of the others of its node."""
+        """Return the results of this PE's proof of access to the memory of the other PEs of its node."""
         seen = self.bytes_at(0, self._proof.lines.size).copy_to_host().tobytes() if self._mappings else b""
         wrong = self._proof.check(seen)
         refusals = {self.near.index(pe): text for pe, text in self._refusals.items()}
@@ -278,12 +278,12 @@ class SymmetricHeap:
             callsite.warn(f"PE {self.pe}: {text}")
 
     def describe_troubles(self) -> str:
-        """Return which peers' memory this PE could not use as the driver reports it; empty if there is none."""
+        """Return a description of the peers whose memory this PE cannot use as reported; empty if there are none."""
         devices = [device for device in self.devices if device]
         return peer_verdicts.describe(self.pair_failures, devices, self.near, self._node.place)
 
     def _leave_to_host(self, pe: int) -> None:
-        """Give up the device's access to the heap of a PE."""
+        """End the device's access to the heap of a PE, and use the address of the host mapping for it."""
         if mapping := self._mappings.pop(pe, None):
             mapping.close()
         mapped = self._maps[pe]
@@ -318,7 +318,7 @@ class SymmetricHeap:
         return self._network is not None
 
     def kernel_routes(self) -> list[Route]:
-        """Return the routes to the PEs of this node as kernels take them."""
+        """Return the routes of this PE's kernels to the PEs of its node."""
         if self.late:
             return [Route.DIRECT if pe == self.pe else Route.STAGED for pe in self.near]
         return for_kernels([self.routes[pe] for pe in self.near], [self.atomics_by_host[pe] for pe in self.near])
@@ -327,7 +327,7 @@ class SymmetricHeap:
     def is_routed(self) -> bool:
         """Whether some PE's kernels need the proxy for some operation on a PE of their node.
 
-        All PEs have the same answer, because collectives in kernels depend on it.
+        The value is the same on all PEs, because collectives in kernels depend on it.
         """
         return self.layout.width > 1 if self.late else self._worst is not Route.DIRECT
 
@@ -342,7 +342,7 @@ class SymmetricHeap:
         return self.spans or self.is_routed or self.late
 
     def attach(self, settings: Settings) -> None:
-        """Write the table of distances for kernels, and configure the host core.
+        """Write the tables that kernels read, and configure the core by the settings.
 
         Raises:
             IshmemError: Kernels do not reach another device, and ``ISHMEM_P2P`` requires it.
@@ -400,7 +400,7 @@ class SymmetricHeap:
             _core.write(self.pe, self.layout.places, places(self.near, self._n_pes))
 
     def write_aliases(self, handle: int, pes: Sequence[int]) -> None:
-        """Write the entries of the tables that kernels read for a team without a stride."""
+        """Write the entries for a team without a stride to the tables that kernels read; ``pes`` are its members."""
         layout, number = self.layout, self.layout.alias(handle)
         if self.spans:
             table = places(self.near, self._n_pes)
@@ -426,7 +426,7 @@ class SymmetricHeap:
             self._open_for_device(pe, offer)
 
     def _open_for_device(self, pe: int, offer: HeapExport) -> None:
-        """Open an exported heap for the device, and note if the driver refuses it; takes the descriptors."""
+        """Open a heap for the device, or record the driver's refusal; remove its descriptors from ``offer``."""
         taken, offer.fds[1:] = offer.fds[1:], []
         try:
             with _naming_sender(pe):
@@ -438,7 +438,7 @@ class SymmetricHeap:
             self._leave_to_host(pe)
 
     def _open_far(self, pe: int) -> None:
-        """Enter the heap of a PE of another node in the tables."""
+        """Add the far address of a PE of another node to the lists of peers."""
         self.locks.append(None)
         self._maps.append(None)
         self.peers.append(_core.far_address(pe, 0))
@@ -479,13 +479,13 @@ class SymmetricHeap:
         self.raise_lost_device()
 
     def mark_freed(self, allocation: Allocation) -> None:
-        """Set the bytes of a freed allocation, so that its use shows: floats are NaN, integers -1."""
+        """Set each byte of a freed allocation to `FREED`, so that its use shows: floats are NaN, integers -1."""
         self._freed_at[allocation.offset] = callsite.caller()
         if allocation.nbytes:
             self.bytes_at(allocation.offset, allocation.nbytes).memset(FREED)
 
     def _warn_if_written(self, allocation: Allocation) -> None:
-        """Warn if a freed allocation has been written since; its range is going to be used again."""
+        """Warn if a freed allocation has been written since it was freed; called before its range is reused."""
         where = self._freed_at.pop(allocation.offset)
         if not allocation.nbytes:
             return
@@ -508,38 +508,41 @@ class SymmetricHeap:
         return memory
 
     def peer_array(self, away: int, low: int, high: int, first: int, like: dpnp.ndarray) -> dpnp.ndarray:
-        """Return a dpnp array ``away`` from the addresses ``low`` to ``high``, with shape and strides of ``like``."""
+        """Return a dpnp array in a peer's memory, with shape and strides of ``like``.
+
+        Its memory is at the addresses ``low`` to ``high``, its first element at ``first``, each plus ``away`` bytes.
+        """
         memory = UsmRange(low + away, max(high - low, like.itemsize), self.queue, self).memory()
         strides = arrays.usm_array(like).strides
         return _wrap(memory, like.shape, like.dtype, strides=strides, offset=(first - low) // like.itemsize)
 
     def array_on(self, memory: Any, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> dpnp.ndarray:
-        """Return a dpnp array in C order on the memory of another one, from an address in it on."""
+        """Return a dpnp array in C order that begins at an address in ``memory``."""
         return _wrap(memory, shape, dtype, offset=(address - memory._pointer) // dtype.itemsize)
 
     def array_at(self, offset: int, shape: Sequence[int], dtype: str, strides: Sequence[int]) -> dpnp.ndarray:
-        """Return a dpnp array on this PE's heap; the strides are in elements and not negative."""
+        """Return a dpnp array at an offset in this PE's heap; the strides are in elements and not negative."""
         span = sum((n - 1) * step for n, step in zip(shape, strides)) + 1 if math.prod(shape) else 1
         memory = self.bytes_at(offset, span * np.dtype(dtype).itemsize)
         return _wrap(memory, tuple(shape), dtype, strides=tuple(strides))
 
     def own_offset(self, address: int) -> int | None:
-        """Return the offset in this PE's heap of an address in its mapping for the host; None for other addresses."""
+        """Return the heap offset of an address in the host mapping of this PE's heap; None for other addresses."""
         offset = address - self._own.address
         return offset if 0 <= offset < self.size else None
 
     def bytes_at(self, offset: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
-        """Return a dpctl memory object of only these bytes, since dpctl may copy a whole memory object to the host."""
+        """Return a dpctl memory object of only these bytes: dpctl may copy a whole memory object to the host."""
         return UsmRange(self.base + offset, nbytes, self.queue, self.memory).memory()
 
     def device_bytes(self, data: bytes) -> dpctl.memory.MemoryUSMDevice:
-        """Return new memory on this PE's device, with these bytes."""
+        """Return new memory on this PE's device that contains a copy of ``data``."""
         memory = dpctl.memory.MemoryUSMDevice(len(data), alignment=8, queue=self.queue)
         memory.copy_from_host(data)
         return memory
 
     def host_view(self, pe: int, offset: int, nbytes: int) -> memoryview:
-        """Return bytes of a PE's heap through the host mapping."""
+        """Return a view of bytes of a PE's heap in the host mapping; raise ``IshmemError`` for a PE of another node."""
         mapped = self._maps[pe]
         if mapped is None:
             raise IshmemError(f"PE {pe} is on another node, whose memory is not mapped here")
@@ -551,7 +554,7 @@ class SymmetricHeap:
         return mapped.window(offset, nbytes) if mapped else None
 
     def close(self, unmap: bool = True) -> None:
-        """Close the IPC handles and unmap all heaps; arrays keep this PE's own memory alive."""
+        """With ``unmap``, close the IPC handles and unmap all heaps; arrays keep this PE's own memory alive."""
         _core.reset()
         self.freed.clear()
         if self._maps:
@@ -569,7 +572,7 @@ class SymmetricHeap:
 
 
 def _offer(pe: int, packed: bytes, fds: list[int]) -> HeapExport:
-    """Return what a PE has sent in `SymmetricHeap.exchange`."""
+    """Return the export that a PE has sent in `SymmetricHeap.exchange`."""
     with _naming_sender(pe):
         device, rest = PeerDevice.unpack(packed)
         return HeapExport(device, rest[: peer_proof.LINE], handles.Export.unpack(rest[peer_proof.LINE :]), fds)
@@ -577,7 +580,7 @@ def _offer(pe: int, packed: bytes, fds: list[int]) -> HeapExport:
 
 @contextlib.contextmanager
 def _naming_sender(pe: int) -> Iterator[None]:
-    """Add the PE that has sent a handle to the error that the handle cannot be mapped."""
+    """Name the PE as the sender in an error that its heap cannot be mapped."""
     try:
         yield
     except LevelZeroError:  # a refusal of the driver
@@ -598,7 +601,7 @@ def configure_layout(layout: Layout) -> None:
 
 
 def distances(base: int, bases: Sequence[int]) -> bytes:
-    """Return the table of distances from one heap to others: int64, modulo 2**64 as addresses are unsigned."""
+    """Return the table of byte distances from one heap to others: 64-bit differences of addresses, modulo 2**64."""
     return struct.pack(f"<{len(bases)}Q", *((other - base) % (1 << 64) for other in bases))
 
 
@@ -646,5 +649,5 @@ def _wrap(memory: Any, shape: Any, dtype: Any, **layout: Any) -> dpnp.ndarray:
 
 
 def _keep(queue: dpctl.SyclQueue) -> None:
-    """Never destroy a queue, as its end aborts when the device is lost."""
+    """Prevent the destruction of a queue, which aborts the process when the device is lost."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(queue))

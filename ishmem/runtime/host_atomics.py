@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from ishmem.runtime.queue_workers import Events
 
 _ITEM = 8
-_YIELDING, _SLICE = 1e-3, 0.02  # seconds: of yielding between polls, and between looks at the job
+_YIELDING, _SLICE = 1e-3, 0.02  # seconds of polling without sleep, and between checks of the job
 
 _Place = tuple[Any, int, int]
-"""An array, the PE and the position of the element."""
+"""An array, a PE and the position of an element."""
 
 _results: deque[dpctl.memory.MemoryUSMHost] = deque()
-"""Host memory for old values, which no kernel uses."""
+"""Host memory for old values that no kernel uses at present."""
 
 
 @functools.cache
@@ -105,7 +105,7 @@ def _await(this: Job, event: dpctl.SyclEvent, name: str) -> None:
 
 
 def _refuse(this: Job, name: str) -> None:
-    """Raise if something waits on this PE's device, behind which the device may never begin the kernel."""
+    """Raise if other work waits on this PE's device: the device may never begin the atomic's kernel behind it."""
     waiting = _waits_on_device(this)
     if waiting:
         raise IshmemError(
@@ -115,6 +115,6 @@ def _refuse(this: Job, name: str) -> None:
 
 
 def _waits_on_device(this: Job) -> str:
-    """Describe what waits on this PE's device: a kernel, or an on-queue operation."""
+    """Return a description of a kernel or on-queue operation that waits on this PE's device; empty if none does."""
     record = _core.read(this.pe, this.heap.layout.kernel_wait, kernel_wait.NBYTES)
     return kernel_wait.describe(record, this.n_pes) or ("" if this.queue_workers.drained else "an on-queue operation")

@@ -1,4 +1,4 @@
-"""Copies between the host and arrays on any queue, which wait for no queue of the program.
+"""Copies between the host and arrays on any queue, without a wait for a queue of the program.
 
 ``asnumpy()`` waits for the array's queue, whose on-queue operations may need the caller to continue.
 """
@@ -15,7 +15,7 @@ from ishmem.runtime import foreign, job
 
 
 def to_host(array: Any) -> np.ndarray[Any, Any]:
-    """Return the elements of an array in host memory."""
+    """Return the elements of an array as a numpy array."""
     found = foreign.native(array)
     if not arrays.on_device(found):
         return np.asarray(found)
@@ -25,7 +25,7 @@ def to_host(array: Any) -> np.ndarray[Any, Any]:
 
 
 def write(array: Any, values: np.ndarray[Any, Any]) -> None:
-    """Write the first elements of an array of one axis; complete when it returns."""
+    """Write ``values`` to the first elements of an array of one axis; complete when it returns."""
     found = foreign.native(array)
     if arrays.on_device(found):
         _core.settle_submitted()
@@ -38,6 +38,6 @@ def write(array: Any, values: np.ndarray[Any, Any]) -> None:
 
 def _on_own_queue(array: Any) -> Any:
     found = arrays.usm_array(array)
-    if not hasattr(found, "to_device"):  # memory, which stands for its bytes
+    if not hasattr(found, "to_device"):  # a memory object: use the array of its bytes
         found = arrays.tensor.usm_ndarray((found.nbytes,), dtype="u1", buffer=found)
     return found.to_device(job.current().heap.own_queue)

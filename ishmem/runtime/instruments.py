@@ -36,9 +36,9 @@ class Instrument(NamedTuple):
         owner: The module or class that has it.
         name: Its name there.
         data: The direction of its data.
-        waits: What a call may wait for.
+        waits: The kind of waits in a call.
         original: The routine.
-        traced: What stands in for it.
+        traced: The object that replaces it.
     """
 
     owner: Any
@@ -55,26 +55,26 @@ class Instrument(NamedTuple):
 
     @property
     def is_recordable(self) -> bool:
-        """Whether a graph may record its calls, and they are no launches of kernels."""
+        """Whether a graph may record its calls; False for launches of kernels."""
         return self.name.endswith(routines.QUEUE) or self.original.__module__ in _OF_MODELS[1:]
 
     @property
     def categories(self) -> str:
-        """Its chapter, the direction of its data, and what it waits for, separated by commas."""
+        """Its chapter, the direction of its data, and the kind of its waits, separated by commas."""
         chapter = "kernels" if self.name in _LAUNCHES else self.original.__module__.rpartition(".")[2]
         return ",".join(filter(None, (chapter, self.data.value, self.waits.value)))
 
 
 class Instruments:
-    """All routines that are observed; an event names a routine by its index in ``all``."""
+    """All routines that are observed; an event of the trace contains the index of its routine in ``all``."""
 
     def __init__(self, submitted: Callable[[Any, int, Any], None] | None, mark: Callable[[Routine], Routine] | None):
-        """Observe the routines.
+        """Replace the routines by objects that observe their calls.
 
         Args:
             submitted: Called with the result of a routine that submits work to a queue, the number of the call, and
                 the queue that the program has passed.
-            mark: Returns a function that calls a routine and marks the call for another tool.
+            mark: Returns a function that calls a routine and marks the call for another tool; None for no marks.
         """
         self.all: list[Instrument] = []
         self._submitted, self._mark = submitted, mark
@@ -119,7 +119,7 @@ class Instruments:
                     scope[key] = found[id(value)]
 
     def remove(self) -> None:
-        """Put the routines back."""
+        """Restore the original routines."""
         for each in self.all:
             setattr(each.owner, each.name, each.original)
         for scope, key, original, traced in self._replaced:

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 log = logging.getLogger("ishmem")
 COLLECTOR = "INTEL_LIBITTNOTIFY64"
-"""The variable by which VTune names its collector to the processes that it starts."""
+"""The environment variable with the path of VTune's collector in the processes that VTune starts."""
 
 
 def wanted() -> bool:
@@ -18,7 +18,7 @@ def wanted() -> bool:
 
 
 def marks() -> Callable[[Callable[..., Any]], Callable[..., Any]] | None:
-    """Return a decorator that makes each call of a function a task; None where no tool collects tasks."""
+    """Return a decorator that marks each call of a function as a task; None if no tool collects tasks."""
     if not wanted():
         return None
     try:

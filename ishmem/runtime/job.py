@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("ishmem")
 PREDEFINED = WORLD, SHARED, NODE = 0, 1, 2  # handles of teams
 BARRIERS = ("another collective call",), ("barrier_all",), ("sync_all", "team_sync")
-"""The routines that a barrier may be; their positions are a BarrierKind of the core."""
+"""The names of the routines of each kind of barrier, indexed by the core's BarrierKind."""
 
 
 def barrier_kind(routine: str) -> int:
-    """Return the number in `BARRIERS` of a routine."""
+    """Return the index of a routine in `BARRIERS`; 0 for one that is not there."""
     return next((kind for kind, names in enumerate(BARRIERS) if routine in names), 0)
 
 
@@ -50,16 +50,16 @@ class WaitRecords(Protocol):
     """The part of ``ishmem.runtime.long_waits`` that a job uses; that module imports this one."""
 
     def begin(self) -> None:
-        """Start watching for hangs: ``init`` has ended."""
+        """Start monitoring waits for hangs, at the end of ``init``."""
 
     def hang(self) -> WaitTimeout | None:
-        """Return the error of all waits once ``ISHMEM_TIMEOUT`` has passed."""
+        """Return the error of all waits once ``ISHMEM_TIMEOUT`` has passed; None before."""
 
     def kernel_hang(self) -> WaitTimeout | None:
-        """Return the error of a kernel that the driver has given up because of ``ISHMEM_TIMEOUT``."""
+        """Return the error of a kernel that the driver has ended after ``ISHMEM_TIMEOUT``; None for another end."""
 
     def report_wait(self, details: Callable[[], str] | None = None) -> None:
-        """Record that this thread still waits."""
+        """Record that this thread still waits; ``details`` returns a description for reports."""
 
     def over(self) -> None:
         """Record that this thread's wait has ended."""
@@ -80,16 +80,16 @@ class Job:
     Attributes:
         unmatched_inits: The calls of ``init`` for which no ``finalize`` has been called.
         no_waits: Why kernels may not wait for other PEs; empty when they may.
-        proxy: Serves this PE's kernels; None when they reach every PE by themselves.
+        proxy: The proxy for operations of this PE's kernels; None when they need none.
         statics: The ``Statics`` of ``ishmem.statics``.
         registered: The ``Registered`` of ``ishmem.runtime.registered``.
         active_sets: The ``ActiveSets`` of ``ishmem.active_sets``.
-        observer: The ``Observer`` of ``ishmem.runtime.tracing``; None when nobody asks for a record of calls.
-        late: Holds operations, with ``ISHMEM_SIM_ORDER``; else None.
-        everyone: The handle of the team that allocates: the world, or those of it that are left.
-        losses: What this PE knows of losses.
+        observer: The ``Observer`` of ``ishmem.runtime.tracing``; None when calls are not recorded.
+        late: The late delivery of operations, with ``ISHMEM_SIM_ORDER``; else None.
+        everyone: The handle of the team that allocates: the world, or after losses the team of the remaining PEs.
+        losses: The lost PEs that this PE has recorded.
         mpi, monitor: In a job over MPI, its exit handling, and the monitor that this PE has started; else None.
-        is_watched: Whether the hub of this node is that of a monitor, which ends the job over MPI after the first loss.
+        is_watched: Whether a monitor process runs the hub of this node and ends the job over MPI after the first loss.
     """
 
     links: Links
@@ -154,14 +154,14 @@ class Job:
         self.losses.add(pe)
 
     def lose(self, pe: int, how: str) -> None:
-        """Count a PE as lost whose loss the links have not reported."""
+        """Record the loss of a PE that the links have not reported; ``how`` describes the loss."""
         self.links.lost.setdefault(pe, how)
         self.on_lost(pe, how)
 
     def on_left(self, pe: int) -> None:
         """Record that a PE has finalised; called by the thread that reads the links."""
         self.gone.setdefault(pe, "it has finalised or exited")
-        if not (self.network and self.network.is_far(pe)):  # whose messages say how far it has come
+        if not (self.network and self.network.is_far(pe)):  # the engine reports such a PE: see note_far
             _core.set_left(pe)
 
     def note_far(self) -> None:
@@ -177,7 +177,7 @@ class Job:
             self.gone[lost] = self.links.lost[lost]
 
     def raise_lost(self, routine: str, members: Iterable[int] = ()) -> NoReturn:
-        """Raise the error of a call that needs a PE that is gone, of these members if it is one of them."""
+        """Raise the error of a call that needs a PE that is gone; it names one of ``members`` where possible."""
         self.note_far()
         if error := self.waits.hang():  # that PE reached ISHMEM_TIMEOUT first
             raise error
@@ -185,7 +185,7 @@ class Job:
         raise self.loss_of(pe, self.links.lost.get(pe) or self.gone.get(pe, "unknown"), routine)
 
     def loss_of(self, pe: int, how: str, routine: str) -> PeerLost:
-        """Return the error that a PE is gone; a monitor then leaves this PE time to end by itself."""
+        """Return the error that a PE is gone; the report to a monitor gives this PE time to end by itself."""
         if self.is_watched:
             self.links.report(Kind.RAISED)
         return PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)
@@ -193,7 +193,7 @@ class Job:
     def raise_problems(self) -> None:
         """Raise errors of this PE's kernels: a failed launch, or a violation that ``ISHMEM_CHECK`` found.
 
-        numba-dpex takes a launch that the driver refuses for one that did nothing.
+        numba-dpex does not report a launch that the driver refuses.
         """
         if take_loss(self.heap):
             self.losses.await_reported()
@@ -223,7 +223,7 @@ class Job:
         return None
 
     def why_no_team(self, handle: int) -> str:
-        """Return why a predefined team does not exist on this PE."""
+        """Return why a predefined team does not exist on this PE; empty for the handles of other teams."""
         return (
             f"the PEs of this node, {', '.join(map(str, self.node.pes))}, have no common stride, so that they form no "
             "team; let the launcher place PEs in blocks, or on the nodes in turn"
@@ -238,14 +238,14 @@ class Job:
 
     @property
     def whole_teams(self) -> dict[int, Shape]:
-        """The teams without a lost member: a loss ends a call of its team, on some members only."""
+        """The teams without a lost member, by handle; a loss ends calls of the other teams, on some members only."""
         lost = self.links.lost.keys()
         return {handle: shape for handle, shape in self.teams.items() if not lost or lost.isdisjoint(shape)}
 
     def set_team(self, handle: int, shape: Shape, sequence: int = 0, config: Any = None) -> None:
         """Register a team for this PE's host and kernels, and its twin for the host.
 
-        ``sequence`` is at least every number that the lines of its handle have held.
+        ``sequence`` is an upper bound of the barrier numbers of former teams with this handle.
         """
         me = shape.index(self.pe)
         self.first_sequences[handle] = sequence
@@ -258,7 +258,7 @@ class Job:
         self._write_team(handle, self._listed(handle, record, shape.pes) if shape.pes else record)
 
     def _listed(self, handle: int, record: TeamRecord, pes: tuple[int, ...]) -> TeamRecord:
-        """Return the record of a team without a stride, once the tables of kernels have its members."""
+        """Write the members of a team without a stride to the tables of kernels, and return its record."""
         self.heap.write_aliases(handle, pes)
         numbers = self._pe_lists[handle] = self.heap.device_bytes(struct.pack(f"<{len(pes)}q", *pes))
         return record._replace(start=self.heap.layout.alias(handle), stride=1, pes=int(numbers._pointer))
@@ -266,7 +266,7 @@ class Job:
     def _write_nodes(self, handle: int, shape: Shape) -> int:
         """Write the `NodeList` of a team to device memory and return its address; 0 for a team on one node.
 
-        It has the numbers that kernels use.
+        In device memory PEs have the numbers that kernels use.
         """
         assert self.network is not None
         pes, on = list(shape), self.network.nodes
@@ -322,7 +322,7 @@ class Job:
 _job: Job | None = None
 _finished = _by_mpi = False
 _parents: list[Job] = []
-"""The job of the process whose fork this is; kept, since the end of its objects would free what they share."""
+"""The job of the process from which this one was forked; kept, as its destruction would free shared resources."""
 _stale_devices = False
 """Whether this process is a fork of one that had opened the drivers."""
 
@@ -343,7 +343,7 @@ def current() -> Job:
 
 
 def peek() -> Job | None:
-    """Return the running job if there is one, without a wait for what dpnp has submitted."""
+    """Return the running job, None if there is none, without a wait for work that dpnp has submitted."""
     return _job
 
 
@@ -375,7 +375,7 @@ def refuse_stale_devices() -> None:
 
 
 def _leave_to_parent() -> None:
-    """In a fork, leave the job to the process that is the PE: nothing of it ends with this one."""
+    """In a fork, detach this process from its parent's job, so that its end does not affect the job."""
     global _job, _stale_devices
     _stale_devices = stack.has_devices()
     if _job is not None:
@@ -399,7 +399,7 @@ def start(job: Job) -> None:
 
 
 def finish(by_mpi: bool = False) -> None:
-    """End the running job. ``by_mpi``: since the program called ``MPI_Finalize``."""
+    """Record that the running job has ended; ``by_mpi`` is whether the program called ``MPI_Finalize``."""
     global _job, _finished, _by_mpi
     _job, _finished, _by_mpi = None, True, by_mpi
 

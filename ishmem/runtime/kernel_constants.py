@@ -23,8 +23,8 @@ class CompileOptions:
         spans: Whether the job has PEs on other nodes, which kernels reach through the proxy.
         routed: Whether kernels of some PE reach PEs of its node, or do atomics there, through the proxy; see
             `ishmem.runtime.proxy`.
-        wide: In a large job (``Layout.is_large``), whose rendezvous slots are short, the number of handles whose teams
-            have slots for all PEs; 0 in others.
+        wide: In a large job (``Layout.is_large``) with its short rendezvous slots, the number of handles whose teams
+            have slots for all PEs; 0 in other jobs.
         no_waits: The reason why kernels of this job must not wait for other PEs; empty when they may.
         levels: Whether collectives have two levels in teams that span nodes: kernels need no proxy within any node,
             and ``ISHMEM_ALGORITHM`` does not force ``mapped``.
@@ -56,9 +56,9 @@ class ProcessConstants(NamedTuple):
     """Constants that differ between processes; a cached kernel gets those of the process that loads it.
 
     Device code reads them only through the functions in ``ishmem.kernels.spec_constants``. All fields but PE numbers,
-    counts and sizes are device addresses in this PE's heap; `ishmem.common.layout` describes what lies there.
+    counts and sizes are device addresses in this PE's heap; `ishmem.common.layout` describes the contents.
     ``regions`` is 0 where kernels look for no registered memory.
-    ``near_count`` is the number of PEs of this node; the first ``run`` of them have the numbers from ``first_near`` on.
+    ``near_count`` is the number of PEs of this node; the first ``run`` have consecutive numbers from ``first_near`` on.
     """
 
     heap: int

@@ -1,7 +1,7 @@
 """The functions that ishmem adds to the compiler of kernels.
 
-A kernel that is in the cache is launched by what is here. numba, and ``ishmem.kernels`` with it, are imported when a
-kernel is compiled.
+This module suffices to launch a kernel that is in the cache. numba and ``ishmem.kernels`` are imported when a kernel is
+compiled.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class BuildError(KernelBuildError, IshmemError):
 
 
 def kernel_factory(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Cache the kernels that a function makes by its arguments, which also identify them in keys of the cache.
+    """Decorate a function that makes kernels: cache them by its arguments, which also identify them in cache keys.
 
-    The code is to depend only on the arguments, which are strings or numbers, and on the sources of ishmem.
+    A kernel's code must depend only on the arguments, which are strings or numbers, and on the sources of ishmem.
     """
 
     @functools.cache
@@ -71,12 +71,12 @@ class Ishmem(Extension):
             self._has_changed = _sources() != self.sources
 
     def transform(self, code: bytes) -> bytes:
-        """Set the specialisation constants of this process."""
+        """Return the code with the specialisation constants of this process."""
         here = kernel_constants.bound()
         return code if here is None else spirv.patched(code, kernel_constants.numbered(here[1]))
 
     def storable(self, code: bytes) -> bytes | None:
-        """Set the specialisation constants to 0; code that has an address of this process cannot be stored."""
+        """Return the code with specialisation constants 0; None if it may not be stored, as with an address in it."""
         if self._has_changed:
             return None
         here = kernel_constants.bound()
@@ -86,24 +86,24 @@ class Ishmem(Extension):
         return None if spirv.has_constant(code, here[1].heap, here[1].end) else code
 
     def key_parts(self, lines: Sequence[Any]) -> Any:
-        """Return the options of the job, and file and line of functions, which are in the reports of waits."""
+        """Return the job's options and the lines of functions, which reports of waits contain, for the cache key."""
         here = kernel_constants.bound()
         if here is None:
             raise NoKeyError(kernel_constants.OUTSIDE)
         return repr(here[0]), tuple(lines)
 
     def unwrapped(self, value: Any) -> Any:
-        """Return the routine that a wrapper which traces it stands for."""
+        """Return the routine behind an object that traces its calls; other values unchanged."""
         return value.__traced__ if isinstance(value, _core.Traced) else value
 
     def described(self, value: Any) -> tuple[Any, ...] | None:
-        """Describe a team by its handle, and a kernel by the `kernel_factory` that has made it."""
+        """Return the handle of a team, or the `kernel_factory` and arguments of a kernel, for cache keys; else None."""
         if type(value) is ishmem.Team:
             return "team", value.handle
         return getattr(getattr(value, "py_func", None), "made_by", None)
 
     def origin(self, function: Any) -> Origin | None:
-        """Return the origin of an implementation of a device function."""
+        """Return the origin of an implementation of a device function; None for other functions."""
         return self._loaded.intrinsics.origins.get(function)  # type: ignore[no-any-return]
 
     def looks_at_empty_arrays(self) -> bool:
@@ -112,7 +112,7 @@ class Ishmem(Extension):
         return bound is not None and (bound[0].check or bound[0].proxied)
 
     def watches(self, file: str) -> bool:
-        """Return whether a file has none of ishmem's device functions, in a job with ``ISHMEM_CHECK``."""
+        """Return whether to check the code of a file: with ``ISHMEM_CHECK``, outside of ishmem's device functions."""
         bound = kernel_constants.bound()
         return bound is not None and bound[0].check and not file.startswith(tuple(f"{each}/" for each in _kernels()))
 
@@ -130,7 +130,7 @@ class Ishmem(Extension):
         return here is None or here[1].my_pe == here[1].first_near
 
     def expect_build(self) -> None:
-        """Have the driver load its compiler meanwhile, on the PE that is going to build first."""
+        """Start loading the driver's compiler, on the PE that builds kernels first."""
         if self.compiles_first():
             driver_compiler.load()
 
@@ -139,7 +139,7 @@ class Ishmem(Extension):
         return self._loaded.compile_errors.explain(name, file, line, text)  # type: ignore[no-any-return]
 
     def build_error(self, name: str, queue: Any, code: bytes, flags: str = "") -> Exception | None:
-        """Return an error with the build log of the driver."""
+        """Return an error with the build log of the driver; None if the code builds, or without Level Zero."""
         from ishmem.ipc import native, pyze
 
         if queue.backend.name != "level_zero":
@@ -151,7 +151,7 @@ class Ishmem(Extension):
         return None
 
     def array(self, argument: Any) -> Any:
-        """Return the dpnp array on the memory of a tensor.
+        """Return a dpnp array that shares the memory of a tensor; other arguments unchanged.
 
         Raises:
             UnsupportedKernelArgumentError: A tensor of torch that is not on memory of the device.
@@ -167,7 +167,7 @@ class Ishmem(Extension):
             job.current().heap.freed.refuse_arguments(name, arguments)
 
     def raise_problems(self) -> None:
-        """Raise ``LevelZeroError`` if the device of the heap is lost, ``WaitTimeout`` if ``ISHMEM_TIMEOUT`` is why."""
+        """Raise ``LevelZeroError`` if the heap's device is lost, ``WaitTimeout`` if ``ISHMEM_TIMEOUT`` caused this."""
         if not job.running():
             return
         this = job.current()
@@ -193,14 +193,14 @@ class Ishmem(Extension):
         return recording.of(queue)
 
     def settle(self, event: Any) -> None:
-        """Poll while the host tasks of on-queue operations hold back commands; refuse to wait for recorded ones."""
+        """Poll an event while host tasks of on-queue operations hold back commands; raise for a recorded event."""
         if isinstance(event, recording.RecordedEvent):
             recording.refuse_wait()
         if (workers := _queue_workers()) is not None:
             workers.settle(event)
 
     def settle_queue(self, queue: Any) -> None:
-        """Poll for a barrier of the queue, as `settle`."""
+        """Call `settle` for a barrier of a queue; raise for a queue that records."""
         recording.refuse(queue, "wait")
         workers = _queue_workers()
         if workers is not None and not workers.free:
@@ -219,7 +219,7 @@ def _kernels() -> tuple[str, ...]:
 
 
 def _sources() -> str:
-    """Hash the sources of device code and of what it uses."""
+    """Return a digest of the sources of device code and of the modules that it uses."""
     package = Path(ishmem.__file__).parent
     found = [Path(__file__), Path(kernel_constants.__file__), *package.glob("*.py"), *(package / "common").glob("*.py")]
     for folder in _kernels():

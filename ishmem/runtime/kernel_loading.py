@@ -1,4 +1,4 @@
-"""Makes ishmem a part of the compiler of kernels once that is imported: a program of host calls needs neither."""
+"""Extends the compiler of kernels by ishmem once it is imported; a program of host calls needs no compiler."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ INSTALLED = Path(_core.__file__).with_name("device_functions")
 """Device functions that ``ishmem precompile`` has compiled, beside the installed package."""
 
 VERSION = "version"
-"""The file among them that tells of which versions they are."""
+"""The file among them that contains their versions."""
 
 
 class _Loader:
-    """Loads the compiler of kernels by its own loader, which may serve other modules too, and then calls `_load`."""
+    """Loads the compiler of kernels by its own loader, which may serve other modules too; then calls `_load`."""
 
     def __init__(self, loader: Loader, finder: _Finder) -> None:
         self._loader, self._finder = loader, finder
@@ -59,21 +59,21 @@ class _Finder:
             return None
         self._is_asked = True
         spec = importlib.util.find_spec(name)
-        self._is_asked = False  # the program may only ask whether there is such a module
+        self._is_asked = False  # the program may only test whether there is such a module
         if spec and spec.loader:
             spec.loader = _Loader(spec.loader, self)  # type: ignore[assignment]
         return spec
 
 
 _job: Callable[[], None] | None = None
-"""Binds kernels to the job that runs."""
+"""The function that binds kernels to the running job; None without a job."""
 
 _has_regions = not COMPILER.builds_again
-"""Whether kernels look for registered memory."""
+"""Whether kernels search registered memory."""
 
 
 def watch() -> None:
-    """Extend the compiler of kernels once it is imported: errors of kernels before ``init`` say so."""
+    """Extend the compiler of kernels once it is imported, so that errors of kernels before ``init`` are explained."""
     if COMPILER.module in sys.modules:
         _load()
     else:
@@ -91,7 +91,7 @@ def start(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
 
 
 def refuse_restart() -> None:
-    """Raise if kernels cannot be built with the addresses of another job."""
+    """Raise ``StateError`` if kernels cannot be built again with the addresses of another job."""
     if not COMPILER.builds_again:
         raise StateError(
             f"ishmem.init() was called after ishmem.finalize(); with {COMPILER.name}, whose kernels keep addresses, a "
@@ -111,7 +111,7 @@ def look_for_regions() -> None:
 
 
 def before_numba_compiles() -> None:
-    """Load ``ishmem.kernels``, in which code for the host is told that it cannot call ishmem; numba's entry point."""
+    """Load ``ishmem.kernels``, whose errors explain that numba's host code cannot call ishmem; numba's entry point."""
     if COMPILER.module in sys.modules:
         installed().load()
 
@@ -120,7 +120,7 @@ _waiting: list[Callable[[], None]] = []
 
 
 def when_loaded(call: Callable[[], None]) -> None:
-    """Call a function once the compiler of kernels is imported: now if it is."""
+    """Call a function once the compiler of kernels is imported, now if it already is."""
     if COMPILER.module in sys.modules:
         call()
     else:
@@ -128,7 +128,7 @@ def when_loaded(call: Callable[[], None]) -> None:
 
 
 def stop() -> None:
-    """Refuse to compile kernels that use ishmem, since the job has ended, and forget those built with its addresses."""
+    """End the binding to the job: discard kernels built with its addresses, and compile none that use ishmem."""
     global _job, _has_regions
     _job, _has_regions = None, not COMPILER.builds_again
     if COMPILER.builds_again and COMPILER.module in sys.modules:
@@ -169,7 +169,7 @@ def _bind(heap: SymmetricHeap, settings: Settings, no_waits: str) -> None:
 
 
 def folder(where: str) -> Path | None:
-    """Return the folder of compiled code: ``auto`` is the user's cache folder, ``off`` is none."""
+    """Return the folder of compiled code: the user's cache folder for ``auto``, None for ``off``, else the path."""
     if where == "auto":
         import platformdirs  # here and in `_bind`, because `import ishmem` is fast
 

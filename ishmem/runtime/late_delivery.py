@@ -1,7 +1,7 @@
 """Late delivery: ``ISHMEM_SIM_ORDER=late:SEED`` reveals programs that lack a fence, a quiet, a wait or a barrier.
 
-The core (``ishmem/core/late_delivery.hpp``) delays what OpenSHMEM allows to arrive later. This module starts it and
-describes what it has seen.
+The core (``ishmem/core/late_delivery.hpp``) delays operations where OpenSHMEM allows it. This module starts the delays
+and describes the changed sources and reordered operations that the core reports.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ADVICE = "operations came late or in another order (ISHMEM_SIM_ORDER); a fence, 
 
 
 def seed_of(setting: str | None) -> int | None:
-    """Return the seed of ``late`` or ``late:SEED``; None where delivery is not late."""
+    """Return the seed in the setting ``late:SEED``, 0 for ``late``; None without a setting."""
     return None if setting is None else int(setting.partition(":")[2] or 0)
 
 
@@ -33,10 +33,10 @@ def reseed(seed: int) -> None:
 
 
 class Late:
-    """The held operations of this PE."""
+    """The operations of this PE that late delivery holds."""
 
     def __init__(self, heap: SymmetricHeap, seed: int) -> None:
-        """Hold operations from now on."""
+        """Start holding operations, for times that depend on ``seed``."""
         self._heap = heap
         _core.start_late(seed, _place)
 
@@ -67,7 +67,7 @@ class Late:
         return (text + parts[0]).rstrip(",")
 
     def _elements(self, place: int, nbytes: int) -> str:
-        """Name the elements at an offset of the heap, and the allocation that they are in."""
+        """Return a description of the elements at an offset of the heap, and of their allocation."""
         for each in self._heap.allocator.live.values():
             if 0 <= place - each.offset < each.reserved:
                 dtype = re.search(r"dtype (\w+)", each.what)
@@ -80,6 +80,6 @@ class Late:
 
 
 def _place(routine: str) -> str:
-    """Name the program's line that calls a routine."""
+    """Return the name of a routine and the line of the program that calls it."""
     where = callsite.describe(call for call in callsite.of_frame(sys._getframe(1)) if call.is_users)
     return f"{routine} at {where}"

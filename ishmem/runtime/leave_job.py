@@ -33,7 +33,7 @@ _mpi: mpi_job.MpiJob | None = None
 
 
 def finalize_before_mpi() -> None:
-    """Finalise because the program calls ``MPI_Finalize``: between nodes, nothing works after it."""
+    """Finalise because the program calls ``MPI_Finalize``, after which no operation between nodes works."""
     if not job.running():
         return
     log.info("the program called MPI_Finalize before ishmem.finalize(); finalising now")
@@ -82,7 +82,7 @@ def _leave_with_others(this: job.Job) -> None:
     try:
         with long_waits.patience(this, lambda: f", for {this.links.awaited()}") as report:
             this.links.leave(None, report)
-            if this.network and not this.losses.hub:  # which has told this PE that all have left
+            if this.network and not this.losses.hub:  # the hub has already reported that all have left
                 this.network.leave(report)
         state = PeState.LEFT
     finally:
@@ -161,7 +161,7 @@ def abandon(how: str = _AFTER_ERROR, status: int = 1) -> None:
 
 
 def watch_end(board: StatusBoard | None, member: Membership, is_brief: bool) -> None:
-    """Report to the other PEs and ``ishmem run`` when the program fails: threads may keep its process for long."""
+    """Report a failure of the program to other PEs and ``ishmem run`` early: threads may delay the process's end."""
     global _record, _mpi
     _record, _mpi = board[member.node.place] if board else None, member.mpi
     program_end.watch_exceptions(board, member.pe, is_brief, _give_up)
@@ -180,7 +180,7 @@ def _give_up(how: str, status: int) -> None:
 
 @functools.cache
 def watch_main_thread() -> None:
-    """Notice a status of ``sys.exit`` before the interpreter waits for the program's threads."""
+    """Report a failure status of ``sys.exit`` before the interpreter waits for the program's threads."""
     program_end.watch_status()
     if register := getattr(threading, "_register_atexit", None):
         process = os.getpid()
@@ -200,7 +200,7 @@ def _leave_after_failure(this: job.Job, how: str, status: int) -> None:
 
 
 def _report(this: job.Job, how: str, status: int) -> None:
-    """Report that the program has failed: on the status board, and on several nodes to what watches this PE there."""
+    """Report that the program has failed: on the status board, and on several nodes to the monitor or the hub."""
     this.board[this.node.place].exiting = time.monotonic()  # before the other PEs count this one as lost, and fail
     if this.is_watched:
         this.links.fail(how, status)
@@ -212,7 +212,7 @@ def at_exit() -> None:
     """Leave the job at the end of a program that has not called ``finalize``."""
     if not job.running():  # in a fork
         return
-    # sys.last_type is set if an exception ended the program; the other PEs must learn that at once.
+    # sys.last_type is set if an exception ended the program; the other PEs need that report at once.
     if hasattr(sys, "last_type"):
         abandon(f"{type(sys.last_value).__name__}: {sys.last_value}")
         return

@@ -4,9 +4,9 @@ A wait ends with an error where two PEs wait for each other, and after ``ISHMEM_
 ``ISHMEM_WAIT_NOTICE``, a PE of the node prints where all of them are.
 
 Waiting code calls `report_wait` repeatedly: the core after each slice of some milliseconds, so that short waits cost
-nothing, and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records that the interpreter runs,
-waits for no kernel, and has none that waits for long; ishmem run watches for that. A launch by numba-dpex holds the
-interpreter's lock, so the thread stops; `LongWaits.for_kernel` tells it of other launches.
+nothing, and Python loops in each round. With ``ISHMEM_TIMEOUT`` set, a thread also records the last time at which the
+interpreter ran, waited for no kernel, and had none that waited for long; ishmem run checks this time. A launch by
+numba-dpex holds the interpreter's lock, so the thread stops; `LongWaits.for_kernel` records other launches.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LONG = 0.02
 """Seconds after which a wait is recorded; equal to a slice of ``ishmem/core/polling.hpp``."""
 _REFRESH = 0.5
 _MPI_PATIENCE = 2.0  # seconds for the monitor to name a lost PE after MPI has failed
-_KERNELS = 8  # of those submitted last, that a report names
+_KERNELS = 8  # the most kernels, submitted last, that a report names
 _VARIABLES = ("ivar", "ivars", "sig_addr", "lock")
 
 
@@ -58,7 +58,7 @@ class _Wait:
 
 
 class _Launches(dict[int, float]):
-    """Since when each thread waits for a kernel; as a context manager, the wait of this thread."""
+    """The times since which threads wait for kernels; as a context manager, it records the wait of this thread."""
 
     def __enter__(self) -> None:
         self[threading.get_ident()] = time.monotonic()
@@ -89,7 +89,7 @@ class LongWaits:
         _core.on_wait(self._tell)
 
     def begin(self) -> None:
-        """Record that ``init`` has ended, and start watching for hangs."""
+        """Record that ``init`` has ended, and start monitoring for hangs."""
         self._record.since, self._record.state = 0.0, PeState.JOINED
         self._checks = [CrossedCalls(self._this), MixedCalls(self._this)]
         self._one_engine = self._this.heap.own_device.engines == 1
@@ -115,20 +115,20 @@ class LongWaits:
         self._record.beat = 0.0
 
     def _watch(self) -> None:
-        """Let the core end this process when Python does not run any more, as ishmem run does."""
+        """Make the core end this process when Python no longer runs, as ishmem run does for its PEs."""
         numbers = ",".join(map(str, self._this.node.pes))
         command = [sys.executable, "-m", "ishmem.common.status_board", self._board.path, numbers]
         hang, interrupt = (Cause.HANG.status, SUPERVISOR.failing), (exit_status(-signal.SIGINT), AFTER_SIGNAL)
         _core.watch(command, self._timeout or 0.0, hang, interrupt)
 
     def hang(self) -> WaitTimeout | None:
-        """Return the error that ends all waits once some PE has reached ``ISHMEM_TIMEOUT``."""
+        """Return the error that ends all waits once some PE has reached ``ISHMEM_TIMEOUT``; None before."""
         if not self._board.head.hang:
             return None
         return WaitTimeout(f"PE {self._this.pe}: {self._board.head.text}")
 
     def kernel_hang(self) -> WaitTimeout | None:
-        """Return the error of a kernel that the driver has given up after ``ISHMEM_TIMEOUT``; None for another end.
+        """Return the error of a kernel that the driver has ended after ``ISHMEM_TIMEOUT``; None for another end.
 
         The driver ends a kernel some seconds after the limit, so that the hang has usually been published.
         """
@@ -140,7 +140,7 @@ class LongWaits:
         return self.hang()
 
     def report_wait(self, details: Callable[[], str] | None = None) -> None:
-        """Record that this thread still waits; ``details`` describes the wait, else the caller's variables do.
+        """Record that this thread still waits; ``details`` returns a description, by default of the caller's variables.
 
         Raises:
             WaitTimeout: This wait, or one of another PE, has reached ``ISHMEM_TIMEOUT``.
@@ -167,7 +167,7 @@ class LongWaits:
             raise error
 
     def _check(self, thread: int, wait: _Wait) -> None:
-        """Raise if the wait cannot end; a look at a PE of another node may wait itself."""
+        """Raise if the wait cannot end; a wait within the check, for a PE of another node, is not checked."""
         if thread in self._checking:
             return
         self._checking.add(thread)
@@ -195,7 +195,7 @@ class LongWaits:
                 this.lose(pe, f"MPI has failed with error {code}")
 
     def submitted(self, name: str, event: dpctl.SyclEvent) -> None:
-        """Record a kernel, if a loss ends its waits, or the device may run one kernel at a time."""
+        """Record a submitted kernel if a loss ends its waits, or if the device may run one kernel at a time."""
         if self._this.losses.goes_on:
             self._this.losses.submitted(event)
         if self._one_engine:
@@ -211,7 +211,7 @@ class LongWaits:
         self._show()
 
     def _tell(self, goes_on: bool) -> None:
-        """Record the core's report of a wait that continues or has ended; the core has no Python frame."""
+        """Record the core's report that a wait continues or has ended; the core has no Python frame."""
         if goes_on:
             self.report_wait()
         else:
@@ -258,7 +258,7 @@ class LongWaits:
             self._tell_alive()
 
     def _look_at_kernels(self) -> None:
-        """Report a kernel that has waited long."""
+        """Record the wait of this PE's kernels; report a long one, and end the job if it cannot end."""
         now, wait = time.monotonic(), self._kernel_wait
         record = _core.read(self._this.pe, self._this.heap.layout.kernel_wait, kernel_wait.NBYTES)
         text = kernel_wait.describe(record, self._this.n_pes)
@@ -271,7 +271,7 @@ class LongWaits:
             self._print_places(wait, now)
 
     def _in_turn(self) -> bytes:
-        """Name the kernels that have not ended, if one may keep another from running."""
+        """Return a text that names the kernels that have not ended, if one may block another; else an empty one."""
         ended = dpctl.event_status_type.complete
         names = [name for name, event in list(self._submitted) if event.execution_status is not ended]
         if len(names) < 2:
@@ -282,7 +282,7 @@ class LongWaits:
     def _fail(self, problem: str) -> None:
         """End the job because of a kernel that waits forever: no error can end the kernel.
 
-        Of the PEs that see it, the first one does, or another one would end it before the error is printed.
+        Only the first PE that detects the wait does this: another one could end the job before the error is printed.
         """
         if program_end.is_first(self._board, self._this.pe, "crossed kernels"):
             print(f"SymmetryError: {problem}", file=sys.stderr, flush=True)
@@ -297,7 +297,7 @@ class LongWaits:
 
 @contextlib.contextmanager
 def patience(this: Job, details: Callable[[], str] | None = None) -> Iterator[Callable[[], None]]:
-    """Yield the function that a waiting loop calls in each round."""
+    """Yield a function for a waiting loop to call in each round: it records the wait, described by ``details``."""
     waits = this.waits
     try:
         yield lambda: waits.report_wait(details)

@@ -1,8 +1,8 @@
-"""What the loss of a PE means where a job goes on: ``init(on_loss="continue")``, ``ishmem run --survive``.
+"""Losses of PEs in a job that continues after them: ``init(on_loss="continue")``, ``ishmem run --survive``.
 
 A lost PE stays lost: calls that name it raise, and so do collective calls of teams that contain it. Waits that name no
-PE, on the host and in kernels, end from a loss until `ishmem.shrink` has counted it; the core and kernels read what is
-set here. In other jobs a loss ends all waits, and the job.
+PE, on the host and in kernels, end from a loss until `ishmem.shrink` has counted it; this module sets the state that
+the core and kernels read. In other jobs a loss ends all waits, and the job.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ HOW = 'start the job by ishmem run --survive, or call init(on_loss="continue")'
 
 
 class Losses:
-    """The PEs of a job that are lost, as far as reports of them have reached this PE.
+    """The losses of PEs that have been reported to this PE.
 
     Attributes:
-        goes_on: Whether the job goes on after a loss.
+        goes_on: Whether the job continues after a loss.
         unacknowledged: The lost PEs that `ishmem.shrink` has not counted yet.
-        heaps_differ: Whether a loss has kept some PEs from an allocation, or a call of ``free``, that others have done.
+        heaps_differ: Whether, because of a loss, only some PEs have completed an allocation or a call of ``free``.
     """
 
     def __init__(self, this: Any) -> None:
-        """Begin without losses, in a job, ``this``, that ends with the first one."""
+        """Create a record without losses; the job ``this`` ends with the first loss, unless `go_on` is called."""
         self._this = this
         self.goes_on = self.heaps_differ = False
         self.unacknowledged: set[int] = set()
@@ -47,19 +47,19 @@ class Losses:
 
     @property
     def hub(self) -> str | None:
-        """The name of the hub of ``ishmem run`` in a job on several nodes that goes on; else None."""
+        """The name of the hub of ``ishmem run`` in a job on several nodes that continues after losses; else None."""
         settings = self._this.settings
         return settings.hub if settings.on_loss == "continue" else None
 
     def go_on(self) -> None:
-        """Let the job go on after losses, from the end of ``init`` on; collective.
+        """Make the job continue after losses, from the end of ``init`` on; collective.
 
         Raises:
-            IshmemError: It cannot.
+            IshmemError: The way in which the job was started does not allow it.
         """
         this = self._this
         if self.hub:
-            this.links.gather_all(b"", what="init")  # from here on ishmem run lets the job go on
+            this.links.gather_all(b"", what="init")  # from here on ishmem run continues the job after losses
         elif this.network or this.is_watched or not (this.board.supervised or this.n_pes == 1):
             raise IshmemError(
                 'on_loss="continue" needs a job of ishmem run -n N, or of ishmem run --survive --hosts, which count '
@@ -73,14 +73,14 @@ class Losses:
             self.add(pe)
 
     def add(self, pe: int) -> None:
-        """Record a loss: waits that name no PE end."""
+        """Record the loss of a PE, and end the waits that name no PE."""
         with self._changing:
             self.unacknowledged.add(pe)
             _core.set_lost(pe)
             _core.heard_of_loss(pe, True)
 
     def await_reported(self) -> None:
-        """Wait until `add` has recorded every loss that kernels have seen already."""
+        """Wait until `add` has recorded every loss that kernels have already detected."""
         while _core.has_unheard_loss():
             threading.Event().wait(0.001)
 
@@ -89,7 +89,7 @@ class Losses:
         return bool(self.unacknowledged or (self._this.links.lost and not self.goes_on))
 
     def acknowledge(self, census: Census, members: Iterable[int]) -> None:
-        """Record that the survivors of a team have agreed on who they are: waits end no more because of the others."""
+        """Record the survivors of a team, in ``census``; waits no longer end because of its other ``members``."""
         take_loss(self._this.heap)
         if self._this.proxy:
             raise_proxy_problem()
@@ -107,7 +107,7 @@ class Losses:
             _core.forget_lost()
 
     def pe_for(self, members: Iterable[int]) -> int:
-        """Return the lost PE that an error names: where the job goes on a member of the call's team."""
+        """Return a lost PE for an error, in a job that continues preferably one of ``members``; -1 if none is lost."""
         lost, gone = self._this.links.lost, self._this.gone
         ours = [pe for among in (lost, gone) for pe in members if pe in among] + sorted(self.unacknowledged)
         return next(iter([*(ours if self.goes_on else ()), *lost, *gone]), -1)
@@ -126,7 +126,7 @@ class Losses:
             )
 
     def heap_digest(self) -> int:
-        """Return a digest of what is allocated, not 0."""
+        """Return a nonzero digest of the offsets and sizes of all allocations."""
         live = sorted((each.offset, each.reserved) for each in self._this.heap.allocator.live.values())
         return int.from_bytes(hashlib.blake2b(repr(live).encode(), digest_size=8).digest(), "little") | 1
 
@@ -135,7 +135,7 @@ class Losses:
         self._kernels = [*(each for each in self._kernels if not _is_complete(each)), event]
 
     def await_kernels(self, report_wait: Callable[[], None]) -> None:
-        """Wait for this PE's kernels, whose waits have ended."""
+        """Wait for the end of this PE's kernels, whose waits have ended; ``report_wait`` is called in each round."""
         while self._kernels:
             self._kernels = [each for each in self._kernels if not _is_complete(each)]
             report_wait()

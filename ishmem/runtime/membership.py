@@ -20,7 +20,7 @@ class Membership(NamedTuple):
     """The place of this process in its job, before it connects to the other PEs.
 
     Attributes:
-        job: Name of the job; of a job over several nodes, the part on this node.
+        job: Name of the job; in a job on several nodes, of its part on this node.
         pe, n_pes: The PE number and the number of PEs.
         node: The PEs of this PE's node.
         network: MPI between the nodes, if there are several.
@@ -86,7 +86,7 @@ def find_membership(
 
 
 def _check_network(settings: Any) -> None:
-    """Check that this PE can reach the supervisor: by an abstract socket, which is one of a network namespace."""
+    """Check that this PE is in the network namespace of its supervisor: abstract sockets do not cross."""
     here = processes.network()
     if settings.npes > 1 and settings.network and here and here != settings.network:
         raise IshmemError(
@@ -99,7 +99,7 @@ def _check_network(settings: Any) -> None:
 def _check_namespace_of(uid: str, rank: int, nranks: int) -> None:
     """Check that this PE is in the network namespace of `get_uniqueid`: abstract sockets do not cross.
 
-    The other PEs are told.
+    A failure is recorded for the other PEs, too.
     """
     made, here = re.fullmatch(r"[0-9a-f]{32}-(\d+)", uid), processes.network()
     if made and here and made[1] != here:
@@ -113,7 +113,7 @@ def _check_namespace_of(uid: str, rank: int, nranks: int) -> None:
 
 
 def _refuse_lost_variables() -> None:
-    """Raise in a PE of ``ishmem run`` that does not know it, and would be a job of one PE: others wait for it."""
+    """Raise in a PE of ``ishmem run`` that lacks the variables: it would be a job of one PE, and others wait for it."""
     board = status_board.of_launcher()
     if board and board.n_pes > 1 and any(record.state == PeState.ABSENT for record in board):
         raise IshmemError(
@@ -141,7 +141,7 @@ def _on_one_node(name: str, pe: int, n_pes: int, hint: str = "") -> Membership:
 
 def _join_world(settings: Any) -> Membership:
     """Join the processes of an MPI launcher; end this process if they do not all arrive before the timeout."""
-    faulthandler.dump_traceback_later(settings.init_timeout, exit=True)  # MPI_Init knows no time-out
+    faulthandler.dump_traceback_later(settings.init_timeout, exit=True)  # MPI_Init has no time-out
     try:
         return _member_of(network.world(), settings)
     finally:

@@ -18,7 +18,7 @@ _COMPLETE = dpctl.event_status_type.complete
 
 
 class MixedCalls:
-    """The check that a PE repeats while it waits long.
+    """The check for mixed calls, which a PE repeats during a long wait.
 
     A member that has begun a collective call in a kernel waits for this PE's kernels to begin it. When that member has
     not entered the call that this PE's host is in, and this PE runs no kernel, both wait forever.
@@ -29,7 +29,7 @@ class MixedCalls:
         self._kernels: dpctl.SyclEvent | None = None  # complete once all kernels submitted before have ended
 
     def check(self) -> None:
-        """Check once.
+        """Check once whether members of a team make calls on the host and in kernels that wait for each other.
 
         Raises:
             SymmetryError: PEs make a call on the host and in kernels.
@@ -78,7 +78,7 @@ class MixedCalls:
         return self._read(self._this.pe, self._this.heap.layout.host_sync(handle) + line) >> _core.KINDS_BITS
 
     def _before(self, handle: int) -> tuple[int, int]:
-        """Return the member whose flag this PE waits for first in a barrier, and the offset of the flag in the lines.
+        """Return the member for whose flag this PE waits first in a barrier, and the flag's offset in the lines.
 
         In a team that spans nodes this is a member on this node; it is this PE if there is no other one.
         """
@@ -88,7 +88,7 @@ class MixedCalls:
         return shape.pe((shape.index(self._this.pe) - 1) % shape.size), 0
 
     def _entered(self, pe: int, handle: int) -> int:
-        """Return the number of the last collective call of a member's host."""
+        """Return the number of the last collective call that the host of PE ``pe`` has entered."""
         layout = self._this.heap.layout
         return max(self._read(pe, layout.host_ring(handle) + LINE + half * layout.host_slot_bytes) for half in (0, 1))
 

@@ -36,15 +36,15 @@ _START = 20.0  # seconds for the monitor to start
 class MpiJob:
     """The exit of this process from a job of several PEs over MPI.
 
-    A process that exits without `leave` aborts the MPI job: the others would wait for it in ``MPI_Finalize``. Where the
-    job goes on after a loss, no process calls ``MPI_Finalize``, which may wait for the lost ones: it exits before.
+    A process that exits without `leave` aborts the MPI job: the others would wait for it in ``MPI_Finalize``. In a job
+    that continues after losses, processes exit without ``MPI_Finalize``, which may wait for lost ones.
 
     Attributes:
         failure: Returns time and exit status of the first failure in the job, or None.
     """
 
     def __init__(self, goes_on: bool = False) -> None:
-        """Watch for the end of this process; ``goes_on``: the job goes on after a loss."""
+        """Monitor the end of this process; ``goes_on`` is whether the job continues after a loss."""
         self._goes_on = goes_on
         from mpi4py import MPI
 
@@ -84,9 +84,9 @@ class MpiJob:
             self._mpi.Comm.Free_keyval(key)
 
     def end_later(self, status: int) -> None:
-        """End this process after some seconds if threads or exit handlers keep it after a failure.
+        """End this process after some seconds if threads or exit handlers delay its end after a failure.
 
-        After ``finalize`` nothing else does: the monitor of the node watches it no more.
+        After ``finalize`` this is needed because the monitor of the node no longer monitors the process.
         """
         timer = threading.Timer(FAILED_PROGRAM, self._end_failed, (status,))
         timer.daemon = True
@@ -97,7 +97,7 @@ class MpiJob:
         os._exit(status)
 
     def abort(self, status: int) -> None:
-        """End all processes of the MPI job with a status, or this one if the job goes on.
+        """End all processes of the MPI job with a status, or only this one if the job continues after losses.
 
         Does not return unless MPI is finalised.
         """
@@ -138,7 +138,7 @@ def check(comm: Any) -> None:
 
 
 def of(comm: Any, goes_on: bool) -> MpiJob | None:
-    """Return the exit handling for a job over a communicator; None for one PE, and where it is not mpi4py's."""
+    """Return the exit handling for a job over ``comm``; None for one PE or a communicator that is not mpi4py's."""
     return MpiJob(goes_on) if _mpi_of(comm) and comm.Get_size() > 1 else None
 
 
@@ -151,7 +151,7 @@ class MonitorProcess:
     """The monitor that the first PE of a node starts."""
 
     def __init__(self, **config: Any) -> None:
-        """Start it; ``config`` is a ``Config`` of the monitor."""
+        """Start the monitor; ``config`` has the fields of its ``Config``."""
         command = [sys.executable, "-m", "ishmem.launch.monitor"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -160,7 +160,7 @@ class MonitorProcess:
 
     @functools.cached_property
     def addresses(self) -> Addresses:
-        """Where it listens, once it does.
+        """The addresses at which the monitor listens; blocks until it does.
 
         Raises:
             IshmemError: It did not start.
@@ -174,7 +174,7 @@ class MonitorProcess:
         return [(host, port) for host, port in json.loads(line)]
 
     def connect(self, addresses: Addresses) -> None:
-        """Pass the addresses of the monitor of the node above, to which it connects; none on node 0."""
+        """Send it the addresses of the parent node's monitor, to which it connects; an empty list on node 0."""
         self._write(addresses)
 
     def close(self) -> None:
@@ -190,7 +190,7 @@ class MonitorProcess:
 
 
 def start_monitor(job: str, node: Node, network: Network | None, silence: float) -> MonitorProcess | None:
-    """Start the monitor of the node if this is the node's first PE."""
+    """Start the monitor of the node if this is the node's first PE; else return None."""
     if node.place:
         return None
     nodes, hosts = (network.nodes, network.hosts) if network else ([0] * len(node.pes), {0: socket.gethostname()})
@@ -204,7 +204,7 @@ def start_monitor(job: str, node: Node, network: Network | None, silence: float)
 
 
 def _await_input(source: IO[str], seconds: float) -> bool:
-    """Wait until there is something to read, the end included; return False when the time is over."""
+    """Wait at most ``seconds`` for data or the end of the stream; return whether either has come."""
     poll = select.poll()  # unlike select, it takes descriptors above 1023
     poll.register(source, select.POLLIN)
     return bool(poll.poll(seconds * 1000))

@@ -41,7 +41,7 @@ RECORD = 64
 
 _TOKEN, _DIGEST = 16, 16  # bytes
 _THREADS = _TOKEN + _DIGEST  # place in a record of the byte that says whether all threads may call MPI
-_PINGS, _CLOCK = 20, 7  # of `clock_offset`: questions, and their tag
+_PINGS, _CLOCK = 20, 7  # of `clock_offset`: requests, and their tag
 _TREE = 8  # tag of `from_above`
 _DRAIN = 2.0  # seconds to send the remaining messages at the end
 _DRAIN_LOST = 0.2  # the same when a PE is lost or this PE has failed
@@ -83,10 +83,10 @@ def world() -> Any:
 
 
 def check_size(mpi: Any) -> None:
-    """Check that MPI's world has the size that the launcher says; ``mpi`` is the module ``mpi4py.MPI``.
+    """Check that MPI's world has the size that the launcher has set; ``mpi`` is the module ``mpi4py.MPI``.
 
     Raises:
-        IshmemError: It has not: the launcher is that of another MPI library.
+        IshmemError: The sizes differ: the launcher is that of another MPI library.
     """
     this, size = launched(), mpi.COMM_WORLD.Get_size()
     if this is not None and this.size is not None and this.size != size:
@@ -99,7 +99,7 @@ def check_size(mpi: Any) -> None:
 
 
 def identity(override: str | None) -> str:
-    """Return text that identifies the node, the boot id and the network namespace, unless ``override`` is given."""
+    """Return a text that identifies the node: ``override`` if given, else the boot id and the network namespace."""
     if override:
         return override
     with open("/proc/sys/kernel/random/boot_id") as file:
@@ -107,10 +107,10 @@ def identity(override: str | None) -> str:
 
 
 def record(name: str) -> bytes:
-    """Return what a PE sends in `gather_nodes`.
+    """Return the record that a PE on node ``name`` sends in `gather_nodes`.
 
-    That is a token, of which PE 0's names the job; a digest of its node's name; whether all threads may call MPI; and
-    the host name, for messages.
+    It contains a token (that of PE 0 names the job), a digest of ``name``, whether all threads may call MPI, and the
+    host name, for messages.
     """
     digest = hashlib.blake2b(name.encode(), digest_size=_DIGEST).digest()
     known = secrets.token_bytes(_TOKEN) + digest + bytes([_all_threads()])
@@ -174,8 +174,8 @@ class Network:
     Attributes:
         nodes: The node number of each PE.
         hosts: The host name of each node.
-        width: PEs of the node that has the most.
-        device_memory: Whether MPI gets device addresses; set by `start`.
+        width: Number of PEs of the largest node.
+        device_memory: Whether device addresses are passed to MPI; set by `start`.
         direct_payloads, staged_payloads: Payloads that have gone by device addresses, and by the copy engine through
             host memory; set by `stop`.
     """
@@ -209,7 +209,7 @@ class Network:
         return int(self._world.allreduce(value, self._mpi.MAX))
 
     def from_above(self, value: list[Any]) -> list[Any]:
-        """Return what the first PE of the node above passes, [] on node 0; called by the first PE of each node."""
+        """Send ``value`` to the nodes below and return that of the node above, [] on node 0; for a node's first PE."""
         first, node = self.nodes.index, self._node.number
         below = wire.below(node, max(self.nodes) + 1)
         sent = [self._world.isend(value, first(other), _TREE) for other in below]
@@ -221,8 +221,8 @@ class Network:
     def clock_offset(self, wanted: bool) -> int:
         """Return the nanoseconds to add to this node's ``CLOCK_MONOTONIC`` to get that of node 0; collective.
 
-        The first PE of each node asks PE 0. Of several answers the fastest counts, which is off by at most half the
-        time it took. Returns 0 if no PE wants it.
+        The first PE of each node requests the time of PE 0 several times and uses the fastest reply; the error is at
+        most half the time of that request. Returns 0 if ``wanted`` is False on all PEs.
         """
         if not self.greatest(wanted):
             return 0
@@ -238,7 +238,7 @@ class Network:
         return int(self._world.allgather(found)[self.nodes.index(self._node.number)])
 
     def _ask_clock(self) -> tuple[int, int]:
-        """Return how long an answer of PE 0 took, and the offset to its clock."""
+        """Request the time of PE 0; return the duration and the offset to PE 0's clock, both in nanoseconds."""
         asked = time.monotonic_ns()
         self._world.send(None, 0, tag=_CLOCK)
         told: int = self._world.recv(source=0, tag=_CLOCK)
@@ -246,7 +246,7 @@ class Network:
         return answered - asked, told - (asked + answered) // 2
 
     def where(self, pe: int) -> str:
-        """Return the name of the node of a PE."""
+        """Return the number and the host name of the node of a PE, for messages."""
         node = self.nodes[pe]
         return f"node {node} ({self.hosts[node]})"
 
@@ -257,7 +257,7 @@ class Network:
     def share_mirrors(self, layout: Layout, links: Any) -> None:
         """Create the mirrors of the host rings of other nodes' PEs, which the PEs of this node share; collective.
 
-        The first PE of the node creates the memory; pages that are not written take none.
+        The first PE of the node creates the memory; pages that are not written occupy none.
         """
         size = MAX_TEAMS * _core.team_mirror_bytes(len(self.nodes), layout.host_ring_bytes, layout.host_slot_bytes)
         made, received = [], []
@@ -276,7 +276,7 @@ class Network:
         Args:
             device_memory: The setting ``ISHMEM_MPI_DEVICE_MEMORY``.
             card: Level Zero handles of context and device if the host reads the heap slowly.
-            hub: The name of the hub of a job that goes on after a loss, whose messages do not go by MPI; else None.
+            hub: The name of the hub in a job that continues after losses, which sends no messages by MPI; else None.
         """
         self._goes_on, sockets = bool(hub), self._connect_all(hub) if hub else []
         _core.set_nodes(self.nodes)
@@ -360,10 +360,10 @@ class Network:
 
 
 class SpanningLinks:
-    """Links of a job on several nodes that goes on after a loss.
+    """Links of a job on several nodes that continues after a loss.
 
-    What comes with descriptors goes among the PEs of the node; all else through the hub of ``ishmem run``, which tells
-    of the PEs of all nodes.
+    Messages with descriptors use the links of the node; all others use the hub of ``ishmem run``, which reports losses
+    on all nodes.
 
     Attributes:
         place, n_pes: Index of this PE on its node, and the number of PEs on the node.
@@ -371,7 +371,7 @@ class SpanningLinks:
     """
 
     def __init__(self, near: Links, whole: Links) -> None:
-        """Join the links of the PEs of the node, and those of all."""
+        """Combine the links among the PEs of the node with those among all PEs."""
         self._near, self._whole = near, whole
         self.place, self.n_pes, self.lost = near.place, near.n_pes, whole.lost
         self.allgather, self.gather_all = near.allgather, whole.allgather

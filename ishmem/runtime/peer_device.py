@@ -32,11 +32,11 @@ for device in pyze.gpus():
 
 @dataclass(frozen=True)
 class PeerDevice:
-    """A device, as one process knows it; equal devices have equal ids.
+    """A device as one process sees it; records are equal if their ids are.
 
     Attributes:
         uuid: Identifies the device in all processes.
-        engines: How many processes can run kernels on it concurrently.
+        engines: The number of processes that can run kernels on it concurrently.
         coherent: Whether host atomics on its memory are atomic for kernels too.
         name: Its name and PCI address.
         driver: The version of its driver.
@@ -57,14 +57,14 @@ class PeerDevice:
         return cls(uuid_of(device), engines(device), shares_atomics(device), _name(device), _driver(device), links)
 
     def pack(self) -> bytes:
-        """Return the bytes to send."""
+        """Return the record as bytes, for `unpack`."""
         name, driver = self.name.encode(), self.driver.encode()
         head = _HEAD.pack(self.uuid, self.engines, self.coherent, len(name), len(driver), len(self.links))
         return head + name + driver + b"".join(uuid + bytes([route]) for uuid, route in self.links.items())
 
     @classmethod
     def unpack(cls, data: bytes) -> tuple[PeerDevice, bytes]:
-        """Return a packed device, and the bytes that follow it.
+        """Return the device at the start of ``data``, and the bytes that follow it.
 
         Raises:
             IshmemError: The bytes are not a packed device.
@@ -82,19 +82,19 @@ class PeerDevice:
         return cls(uuid, n_engines, coherent, *texts, links), data[end:]
 
     def route_to(self, other: PeerDevice) -> Route | None:
-        """Return the route that a driver has reported to either process; None where each hides the other's device."""
+        """Return the route that a driver has reported to either process; None if neither sees the other's device."""
         if self == other:
             return Route.DIRECT
         return self.links.get(other.uuid, other.links.get(self.uuid))
 
 
 def engines(device: int) -> int:
-    """Return how many processes can run kernels on a device concurrently."""
+    """Return the number of processes that can run kernels on a device concurrently, at least 1."""
     return max((group.numQueues for group in pyze.queue_groups(device) if group.flags & pyze.QUEUE_COMPUTE), default=1)
 
 
 def discrete_first(devices: Sequence[dpctl.SyclDevice]) -> list[dpctl.SyclDevice]:
-    """Return devices with the integrated ones last."""
+    """Return the devices in the same order, but with the integrated ones last."""
     flags = {device: pyze.device_properties(native.device(device)).flags for device in devices}
     return sorted(devices, key=lambda device: flags[device] & pyze.DEVICE_INTEGRATED)
 
@@ -115,17 +115,17 @@ UNTOLD = (
     "no process of this node sees both devices of some pairs of PEs (ZE_AFFINITY_MASK, or containers with a device "
     "each), so nothing tells whether atomics work between them: those of kernels go through the host, which is slower"
 )
-"""The warning where nothing tells."""
+"""The warning where no driver reports whether atomics work between the devices of some PEs."""
 
 
 def hidden(devices: Sequence[PeerDevice], asked: Sequence[PeerDevice] = ()) -> bool:
-    """Return whether there are two devices of which no process that uses one sees the other, nor one that was asked."""
+    """Return whether no driver has reported a route between some two devices, neither to their PEs nor in ``asked``."""
     known = {device.uuid: device for device in asked}
     return any(_reported_by_driver(one, other, known) is None for one in devices for other in devices)
 
 
 def ask_without_mask() -> bytes:
-    """Return, packed, the devices that a process without ``ZE_AFFINITY_MASK`` sees; nothing if it cannot tell."""
+    """Return, packed, the devices that a process without ``ZE_AFFINITY_MASK`` sees; no bytes if that process fails."""
     environ = {name: value for name, value in os.environ.items() if name not in (stack.MASK, stack.HIERARCHY)}
     command = [sys.executable, "-c", _ASK]
     try:
@@ -138,7 +138,7 @@ def ask_without_mask() -> bytes:
 
 
 def unpack_all(data: bytes) -> list[PeerDevice]:
-    """Return packed devices.
+    """Return the devices that are packed in ``data``.
 
     Raises:
         IshmemError: The bytes are no packed devices.
@@ -151,14 +151,14 @@ def unpack_all(data: bytes) -> list[PeerDevice]:
 
 
 def routes(devices: Sequence[PeerDevice], asked: Sequence[PeerDevice], p2p: str) -> list[list[Route]]:
-    """Return the routes between the devices of PEs as reported; equal both ways.
+    """Return the routes between the devices of PEs as reported, equal in both directions.
 
-    Where nothing tells, as in a container that has only its own device, opening the memory shows whether there is
-    access; atomics are left to the host.
+    Where no driver reports one, as in a container that has only its own device, opening the memory shows whether there
+    is access; atomics are left to the host.
 
     Args:
         devices: The device of each PE.
-        asked: What a process without a mask has told, where no PE knows.
+        asked: The devices that a process without a mask sees, for pairs that no PE sees; else empty.
         p2p: The setting ``ISHMEM_P2P``.
     """
     if p2p == "off":

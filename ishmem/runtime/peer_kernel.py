@@ -1,6 +1,6 @@
 """The kernel with which a PE proves that its device's atomics work in the memory of other devices.
 
-It is SPIR-V as it stands, because `init` does not load the compiler of kernels.
+It is written in SPIR-V, because `init` does not load the compiler of kernels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ishmem.ipc import pyze
 
 NAME = "increment"
 ITEMS = 16
-"""Work-items of a work-group: so many add 1 to the same number."""
+"""Work-items of a work-group, each of which adds 1 to the same number."""
 
 (
     _VOID, _INT32, _INT64, _VECTOR, _INPUT, _TABLE, _WORDS, _SIGNATURE, _NONE, _ONE, _NEXT, _ID, _KERNEL, _ARGUMENT,
@@ -50,8 +50,8 @@ class Increments:
     def __init__(self, context: int, device: int, commands: int, places: Sequence[tuple[int, int]]) -> None:
         """Append a launch of the kernel to a command list.
 
-        For each place, a pair of addresses of memory that is resident on the device, it adds 1 atomically to the int32
-        at the first one, `ITEMS` times, and stores the old values at the second one.
+        Each place is a pair of addresses of memory that is resident on the device. The kernel adds 1 atomically to the
+        int32 at the first address, `ITEMS` times, and stores the old values from the second address on.
         """
         self._context = context
         self._module = pyze.create_module(context, device, kernel_module(_INSTRUCTIONS, _BOUND))
@@ -64,7 +64,7 @@ class Increments:
         pyze.append_launch(commands, self._kernel, (len(places), 1, 1))
 
     def destroy(self) -> None:
-        """Free what the launch has used."""
+        """Free the kernel, its module and its arguments."""
         pyze.zeMemFree(self._context, self._table)
         pyze.zeKernelDestroy(self._kernel)
         pyze.zeModuleDestroy(self._module)

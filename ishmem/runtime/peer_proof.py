@@ -1,9 +1,9 @@
-"""The proof that a PE's device and the heap of another PE work together: drivers promise what cards do not keep.
+"""The proof that a PE's device can access the heap of another PE: drivers report access that fails on some cards.
 
 In an unused part of each heap, a line holds a random pattern that the heap's own device has written. Each PE's device
 reads that line of every other heap of the node, and writes its own pattern to a line there: once by loads and stores
 (the copy kernel of the driver), once by the copy engine. Where atomics are reported, the work-items of a kernel add to
-a word there. The owner looks at what was written through its own device.
+a word there. The owner reads and checks the lines through its own device.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD = struct.Struct("<I")
 
 
 class PeerFailure(IntFlag):
-    """What does not work between two devices; zero: nothing that was tried."""
+    """The kinds of access that fail between two devices; 0 if none that was tried fails."""
 
     REFUSED = 1
     LOADS = 2
@@ -47,7 +47,7 @@ WAYS = (PeerFailure.LOADS, PeerFailure.COPIES, PeerFailure.ATOMICS)
 
 
 class Lines(NamedTuple):
-    """Where the lines of the proof are in each heap of a node; `OWN` is the first.
+    """The offsets of the proof's lines in each heap of a node; the first line is the heap's own pattern.
 
     Attributes:
         n_pes: PEs of the node.
@@ -61,11 +61,11 @@ class Lines(NamedTuple):
         return LINE * (1 + 2 * len(WAYS) * self.n_pes)
 
     def read(self, way: PeerFailure, place: int) -> int:
-        """Return the offset of the line for what this PE reads from another one."""
+        """Return the offset of the line into which this PE copies the pattern of the PE at ``place``."""
         return LINE * (1 + WAYS.index(way) * self.n_pes + place)
 
     def written(self, way: PeerFailure, place: int) -> int:
-        """Return the offset of the line that another PE writes."""
+        """Return the offset of the line that the PE at ``place`` writes."""
         return LINE * (1 + (len(WAYS) + WAYS.index(way)) * self.n_pes + place)
 
 
@@ -98,17 +98,17 @@ class Batch:
     """
 
     def __init__(self, own: Own, group: int) -> None:
-        """Begin a list for an engine of a queue group."""
+        """Create a command list and a queue for an engine of a queue group."""
         self._queue = pyze.create_queue(own.context, own.device, group, pyze.MODE_ASYNCHRONOUS)
         self.commands = pyze.create_list(own.context, own.device, group)
 
     def submit(self) -> None:
-        """Let the engine begin."""
+        """Submit the commands to the engine."""
         pyze.zeCommandListClose(self.commands)
         pyze.execute(self._queue, [self.commands])
 
     def wait(self, seconds: float) -> bool:
-        """Return whether the engine has ended."""
+        """Wait at most ``seconds`` for the commands; return whether they have ended."""
         return bool(pyze.zeCommandQueueSynchronize(self._queue, int(seconds * 1e9)) == pyze.SUCCESS)
 
     def destroy(self) -> None:
@@ -121,11 +121,11 @@ class AccessProof:
     """This PE's part of the proof.
 
     Attributes:
-        lines: Where the lines are.
+        lines: The offsets of the lines.
     """
 
     def __init__(self, own: Own, patterns: Sequence[bytes], peers: Mapping[int, Peer]) -> None:
-        """Take the patterns of all PEs of the node, and the heaps of the others, by their places."""
+        """Store the patterns of all PEs of the node, and the heaps of the others, keyed by place."""
         self._own, self._patterns, self._peers = own, patterns, peers
         self.lines = Lines(len(patterns))
         self._ways = WAYS[:2] if pyze.copy_group(own.device) is not None else WAYS[:1]
@@ -134,7 +134,7 @@ class AccessProof:
         """Read from and write to the heaps of other PEs; blocking.
 
         Raises:
-            IshmemError: The device is lost by it, or does not end within ``seconds``.
+            IshmemError: The device is lost, or does not finish within ``seconds``.
         """
         if not self._peers:
             return
@@ -160,7 +160,7 @@ class AccessProof:
                     f"the device has not read and written the memory of other devices ({way.name}) within "
                     f"{seconds:g} s; ISHMEM_P2P=off does without this access"
                 )
-        for batch in batches.values():  # not after an error: those of a lost device
+        for batch in batches.values():  # not after an error: the device may be lost
             batch.destroy()
         for kernel in launched:
             kernel.destroy()
@@ -172,7 +172,7 @@ class AccessProof:
             pyze.append_copy(commands, peer.address + lines.written(way, place), base, LINE)
 
     def _append_atomics(self, commands: int) -> list[Increments]:
-        """Append a kernel that counts in other heaps, from the first word of this PE's pattern on."""
+        """Append a kernel that increments a word in other heaps, initially the first word of this PE's pattern."""
         target = self.lines.written(PeerFailure.ATOMICS, self._own.place)
         peers = {at: peer.address + target for at, peer in self._peers.items() if peer.has_atomics}
         if not peers:
@@ -184,9 +184,9 @@ class AccessProof:
         return [Increments(self._own.context, self._own.device, commands, places)]
 
     def check(self, seen: bytes) -> dict[int, PeerFailure]:
-        """Return what is wrong with each other heap, after all PEs of the node have called `run`.
+        """Return the failures of access to the other heaps, by place, after all PEs of the node have called `run`.
 
-        ``seen`` are the lines of this PE's heap, as its device sees them.
+        ``seen`` are the lines of this PE's heap, as read by its device.
         """
         return {at: self._wrong(seen, at, peer) for at, peer in self._peers.items()}
 
@@ -201,7 +201,7 @@ class AccessProof:
         return wrong
 
     def _are_counted(self, seen: bytes, at: int) -> bool:
-        """Return whether the atomics of both PEs have counted: each item has another number, and the word the sum."""
+        """Return whether the atomics of both PEs were exact: distinct old values, and a word raised by their number."""
         mine, others = (_WORD.unpack_from(self._patterns[place])[0] for place in (self._own.place, at))
         got = struct.unpack_from(f"<{ITEMS}I", seen, self.lines.read(PeerFailure.ATOMICS, at))
         end = _WORD.unpack_from(seen, self.lines.written(PeerFailure.ATOMICS, at))[0]

@@ -1,4 +1,4 @@
-"""What the PEs of a node have found out about each other's memory, and how a user learns of it."""
+"""The results of the PEs' proofs of access to each other's memory, and the warnings and errors about failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADVICE = {
         "one root, or take a newer compute driver and kernel. "
     ),
 }
-"""What helps."""
+"""Advice for users on each kind of failure."""
 
 Pair = tuple[int, int]
 """The places of two PEs on their node, the lower one first."""
@@ -28,7 +28,7 @@ class PairFailure(NamedTuple):
     """Why two PEs do not reach each other's memory.
 
     Attributes:
-        wrong: What does not work.
+        wrong: The kinds of access that fail.
         details: The errors of the driver.
     """
 
@@ -37,31 +37,31 @@ class PairFailure(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What one PE has found out.
+    """The results of one PE's proof of access.
 
     Attributes:
-        wrong: What is wrong with the memory of each PE of the node.
-        refusals: The error of the driver for those whose memory it refuses.
+        wrong: The failures of access to the memory of each PE of the node, by place.
+        refusals: The driver's error messages for memory that it refuses, keyed by place.
     """
 
     wrong: Sequence[PeerFailure]
     refusals: Mapping[int, str]
 
     def pack(self) -> bytes:
-        """Return the bytes to send."""
+        """Return the results as bytes, for `unpack`."""
         texts = [self.refusals.get(place, "").replace("\n", " ") for place in range(len(self.wrong))]
         return bytes(self.wrong) + "\n".join(texts).encode()
 
     @classmethod
     def unpack(cls, data: bytes, n_pes: int) -> Verdict:
-        """Return what another PE has packed."""
+        """Return the results that another PE has packed; ``n_pes`` is the number of PEs of the node."""
         texts = data[n_pes:].decode(errors="replace").split("\n")
         failures = [PeerFailure(number) for number in data[:n_pes]]
         return cls(failures, {at: text for at, text in enumerate(texts) if text})
 
 
 def pair_failures(verdicts: Sequence[Verdict]) -> dict[Pair, PairFailure]:
-    """Return the pairs of PEs that do not reach each other, in order: both have the same route."""
+    """Return the failures of pairs of PEs, from the results of both, since both use the same route."""
     found = {}
     for low in range(len(verdicts)):
         for high in range(low + 1, len(verdicts)):
@@ -101,7 +101,7 @@ def describe(found: Mapping[Pair, PairFailure], devices: Sequence[PeerDevice], p
 
 
 def refusal(apart: Mapping[Pair, PairFailure | None], devices: Sequence[PeerDevice], pes: Sequence[int]) -> str:
-    """Return the error for pairs of PEs without access, with what was wrong if access was reported."""
+    """Return the error for pairs of PEs without access; the failure is None where the driver reports no access."""
     lines = [
         f"PE {pes[low]} on {devices[low].name} and PE {pes[high]} on {devices[high].name} "
         f"({_words(trouble) if trouble else 'the driver reports no access'})"

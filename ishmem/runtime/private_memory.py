@@ -87,7 +87,7 @@ class PrivateMemory:
         return self._register(base, size, number, mapped)
 
     def _give_back(self, export: handles.Export) -> None:
-        """Let the driver close the file descriptors; older drivers close them when the allocation is freed."""
+        """Make the driver close the file descriptors; older drivers close them when the allocation is freed."""
         for handle in export.handles:
             with contextlib.suppress(LevelZeroError):
                 pyze.put_ipc_handle(self._context, handle)

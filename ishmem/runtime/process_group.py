@@ -10,13 +10,13 @@ from ishmem.common.errors import IshmemError
 
 
 class Processes:
-    """The processes of a group, with what `ishmem.runtime.network` needs of a communicator.
+    """The processes of a group, with the methods of a communicator that `ishmem.runtime.network` uses.
 
-    torch is not imported here: a process that has a group has torch.
+    torch is not imported here: a process that has a group has imported it.
     """
 
     def __init__(self, group: Any) -> None:
-        """Take a group of torch.distributed.
+        """Wrap a group of torch.distributed.
 
         Raises:
             TypeError: ``group`` is no group of torch.distributed.

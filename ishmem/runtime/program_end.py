@@ -1,4 +1,4 @@
-"""How the program of this PE ends: with which exit status, and what it prints of an exception that nothing catches.
+"""The end of this PE's program: its exit status, and the output for an exception that nothing catches.
 
 A failure of one PE soon makes the others fail. The PE that caused it prints its traceback, without the frames of
 ishmem; one of the same node that fails in the same way, or because a PE is lost, prints one line. ``ISHMEM_DEBUG``
@@ -6,7 +6,7 @@ shows all tracebacks in full.
 
 Exit handlers do not get the status with which the program is about to exit. The interpreter reads ``code`` of
 the ``SystemExit`` that ends the program, with no Python frame on the stack. A property in place of ``SystemExit.code``
-notices this and records the status; an exception that the program catches leaves no trace. ``sys.exit`` of CPython
+detects this and records the status; an exception that the program catches leaves no trace. ``sys.exit`` of CPython
 before 3.12 creates a ``SystemExit`` only if it is caught, so it is replaced. C code that a Python function has called
 may end the program too, by ``PyErr_Print``. Then the exit handlers run with the frames of the program below them, and
 the status is the one that was read last.
@@ -99,13 +99,13 @@ def _number(value: object) -> int:
 
 
 def watch_exceptions(board: StatusBoard | None, pe: int, is_brief: bool, give_up: GiveUp) -> None:
-    """Report what ends this process from now on; the hook that the program has set prints it.
+    """Report exceptions that end this process from now on; the ``sys.excepthook`` set before prints them.
 
     Args:
         board: The status board, if there is one.
         pe: Number of this PE.
         is_brief: Whether reports are shortened.
-        give_up: Called with an exception that ends the program, as text, and the exit status, once it is reported.
+        give_up: Called with the text of an exception that ends the program, once it is reported, and the exit status.
     """
     show = getattr(sys.excepthook, "replaced", sys.excepthook)
     hook: Hook = _Reports(board if is_brief else None, pe, show, give_up)
@@ -160,7 +160,7 @@ def _ends_program(caller: FrameType | None) -> bool:
 
 
 def is_first(board: StatusBoard, pe: int, text: str) -> bool:
-    """Return whether no other PE of this node has printed a failure, but for its own number."""
+    """Return whether ``text`` differs from the failure last printed on this node, apart from PE numbers; record it."""
     common = re.sub(rf"\bon PE {pe}\b", "on PE", text)
     digest = int.from_bytes(hashlib.sha256(common.encode()).digest()[:7], "little")
     with open(board.path, "r+b") as file:
@@ -176,7 +176,7 @@ def _is_own(trace: TracebackType | None) -> bool:
 
 
 def _without_own(trace: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without what follows the program's last frame."""
+    """Return a traceback without the frames after the program's last one."""
     frames = []
     while trace:
         frames.append(trace)

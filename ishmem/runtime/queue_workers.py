@@ -3,12 +3,12 @@
 Copies are submitted to the queue. A host step (a wait, a signal, a ``quiet``) runs on the worker's thread when the
 operations before it have completed, and then signals a Level Zero event that a host task of SYCL waits for. The event
 of the step is that of the task. So neither a kernel nor a command waits on the device for the host: a kernel could
-starve the one that it waits for, and a command holds back all commands of its engine, which a card can write into one
-stream. SYCL submits what depends on a host task when the task has ended.
+starve the one that it waits for, and a command holds back all later ones of its engine, whose queues may share one
+stream. SYCL submits commands that depend on a host task once the task has ended.
 
 A device starts the commands of a queue in order, so one that has to wait for a kernel holds back all later ones. The
-operations of an out-of-order queue are therefore commands of another queue. In the program's queue, each leaves a host
-task: SYCL's waits and barriers wait for it, and other commands do not.
+operations of an out-of-order queue are therefore commands of another queue. Each also submits a host task to the
+program's queue: SYCL's waits and barriers wait for it, and other commands do not.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("ishmem")
 
 Events = list[dpctl.SyclEvent]
-# The event of an operation, what must live until it completes, and the Level Zero event that is free then.
+# The event of an operation, the objects that must live until it completes, and the Level Zero event that is free then.
 _Submitted = tuple[dpctl.SyclEvent, Any, Union[int, None]]
 _COMPLETE = dpctl.event_status_type.complete
 _FUNCTIONS = "DPCTLEvent_GetCommandExecutionStatus", "DPCTLQueue_MemcpyWithEvents", "DPCTLEvent_Delete"
@@ -48,7 +48,7 @@ _BARRIER_QUEUES = 64
 POLL = 5e-5
 SLICE = 0.1
 """Seconds between checks of a waiting worker whether the job has ended."""
-_SLICE_OF_EVENT = 0.02  # seconds of a wait between looks for signals, the end of the job and a lost device
+_SLICE_OF_EVENT = 0.02  # seconds of a wait between checks for signals, the end of the job and a lost device
 _YIELDING = 1e-3  # seconds in which a wait for an event yields; then it sleeps
 
 
@@ -56,7 +56,7 @@ class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
     """The event of an on-queue operation.
 
     A thread in SYCL's own wait holds a lock of the event. Another thread that submits to the queue waits for that lock
-    and keeps the interpreter's lock, so that the worker cannot complete the event. ``wait`` holds no lock.
+    and holds the interpreter's lock, so that the worker cannot complete the event. ``wait`` holds no lock.
     """
 
     worker: QueueWorker
@@ -98,7 +98,7 @@ class _HostEvents:
         return host_event, native.sycl_event(host_event, self._sycl_context)
 
     def give(self, host_event: int) -> None:
-        """Return an event to the pool; no command waits for it any more."""
+        """Reset an event, for which no command waits any more, and return it to the pool."""
         pyze.zeEventHostReset(host_event)
         with self._lock:
             self._free.append(host_event)
@@ -115,7 +115,7 @@ class QueueWorker:
     """The on-queue operations of one SYCL queue.
 
     Attributes:
-        queue: Takes the commands: the program's queue when it is in-order, else a queue of the worker's own.
+        queue: The queue of the commands: the program's queue when it is in-order, else one of the worker's own.
         problem: The error of a host step; the next call raises it.
     """
 
@@ -138,7 +138,7 @@ class QueueWorker:
 
     @contextlib.contextmanager
     def as_one_operation(self) -> Iterator[None]:
-        """Keep other threads from submitting between the operations of this thread, which end as one."""
+        """Make the operations of this thread one operation; other threads submit none in between."""
         with self._lock:
             self._nested += 1
             try:
@@ -150,10 +150,11 @@ class QueueWorker:
     def submit(
         self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any, collective: bool = False
     ) -> dpctl.SyclEvent:
-        """Submit commands that start after ``depends`` and after the previous operation.
+        """Call ``start`` to submit commands after ``depends`` and the previous operation; return their event.
 
-        This method and ``run_on_host`` raise the error of an earlier step instead, except within a collective
-        operation, for which other PEs wait: its caller takes the error first and raises it at the end.
+        ``start`` is passed the events to follow; ``keep`` is held until the commands complete. This method and
+        ``run_on_host`` raise the error of an earlier step instead, except with ``collective``, since other PEs wait for
+        the operation: its caller calls `take_problem` before and raises the error at the end.
         """
         with self._lock, self._heap.naming_loss():
             if not collective:
@@ -163,7 +164,7 @@ class QueueWorker:
     def submit_elsewhere(
         self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any
     ) -> dpctl.SyclEvent:
-        """Submit commands to another queue, as ``submit``; an in-order queue goes on after them."""
+        """Submit commands to another queue, as ``submit``; later commands of an in-order queue follow them."""
 
         def between(before: Events) -> dpctl.SyclEvent:
             return self._mark([start([self._mark(before)])])
@@ -173,10 +174,10 @@ class QueueWorker:
     def copy(
         self, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, depends: Events
     ) -> dpctl.SyclEvent | None:  # fmt: skip
-        """Submit a put or get; ``None`` where its arguments need the general path.
+        """Submit a put or get and return its event; ``None``, and no submission, if arguments need the general path.
 
-        A large copy leaves the caches to the copied data, so that each function of the interpreter that comes before
-        the next copy costs some microseconds: this method is ``submit`` without them.
+        After a large copy the caches contain the copied data, so that each call of a Python function costs some
+        microseconds: this method is ``submit`` without such calls.
         """
         with self._lock:
             if self.problem:
@@ -197,10 +198,10 @@ class QueueWorker:
         self, depends: Events, action: Callable[[], object], result: Any = None, keep: Any = None,
         collective: bool = False,
     ) -> dpctl.SyclEvent:  # fmt: skip
-        """Run ``action`` on the host after ``depends`` and after the previous operation.
+        """Run ``action`` on the host after ``depends`` and the previous operation; return the event of the step.
 
-        ``result`` is ``(device memory, USM host memory)`` when the action leaves bytes to copy to the device; ``keep``
-        is held until the step completes.
+        ``result`` is ``(device memory, USM host memory)`` for bytes to copy to the device after the action, else None;
+        ``keep`` is held until the step completes.
         """
         with self._lock, self._heap.naming_loss():
             if not collective:
@@ -214,7 +215,7 @@ class QueueWorker:
             return self._record(self._tasks[0], (result, keep), host_event)
 
     def _act(self, action: Callable[[], object], result: Any) -> None:
-        """Run the action of a step, and copy what it leaves to the device."""
+        """Run the action of a step, and copy its result, if there is one, to the device."""
         action()
         if result:
             to, origin = result
@@ -237,7 +238,7 @@ class QueueWorker:
     def _task(self, after: dpctl.SyclEvent) -> dpctl.SyclEvent:
         """Submit a host task to the program's queue, to end after an event; return its event.
 
-        It follows the task before: SYCL has few threads for host tasks, and one at most waits for this queue.
+        It follows the previous task, so that at most one of SYCL's few threads for host tasks waits for this queue.
         """
         return self._program_queue._submit_keep_args_alive(None, [after, *self._tasks])
 
@@ -254,7 +255,7 @@ class QueueWorker:
         return last
 
     def _end_operation(self) -> None:
-        """Let the waits and barriers of the program's queue, and those of dpnp, wait for the last operation."""
+        """Make the waits and barriers of the program's queue, and those of dpnp, wait for the last operation."""
         last = self._last
         if self._nested or last is None or _core.is_complete(last.addressof_ref()):
             return
@@ -263,9 +264,9 @@ class QueueWorker:
         unfinished_work.let_dpnp_wait(self._program_queue, last if self.queue.is_in_order else self._tasks[0])
 
     def _leave_task(self, last: QueueEvent) -> None:
-        """Let the program's queue have a host task that ends after an operation.
+        """Submit a host task to the program's queue that ends after the operation ``last``.
 
-        A thread that waits for an event of SYCL keeps others from submitting to the event's queue, while they hold the
+        A thread that waits for an event of SYCL blocks others that submit to the event's queue, while they hold the
         interpreter's lock. So a task waits for an event that the worker's thread signals, unless the operation
         completes without that thread.
         """
@@ -276,11 +277,11 @@ class QueueWorker:
         self._submitted.append((self._tasks[0], None, host_event))
 
     def drain_too(self, event: dpctl.SyclEvent) -> None:
-        """Let ``drain`` wait for an event that no operation follows; called while an operation is submitted."""
+        """Make ``drain`` wait for an event that no operation follows; called while an operation is submitted."""
         self._submitted.append((event, None, None))
 
     def take_problem(self) -> Exception | None:
-        """Return the error of an earlier step and clear it."""
+        """Return the error of an earlier step and clear it; None if there is none."""
         problem, self.problem = self.problem, None
         return problem
 
@@ -289,7 +290,7 @@ class QueueWorker:
             raise problem
 
     def _give(self, before: Events, action: Callable[[], object], host_event: int) -> None:
-        """Let the thread wait for ``before``, run ``action`` and signal the event."""
+        """Make the worker's thread wait for ``before``, run ``action`` and signal the event."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="ishmem-worker", daemon=True)
             self._thread.start()
@@ -328,11 +329,11 @@ class QueueWorker:
 
     @property
     def drained(self) -> bool:
-        """Whether `drain` has seen every submitted operation complete, or none was submitted."""
+        """Whether `drain` has found all submitted operations complete, or none was submitted."""
         return not self._submitted
 
     def drain(self, hopeless: Callable[[], bool], report_wait: Callable[[], None]) -> None:
-        """Wait until everything has completed, or ``hopeless`` returns true."""
+        """Wait until everything has completed, or ``hopeless`` returns true; call ``report_wait`` in each round."""
         while self._submitted and not hopeless():
             if self._submitted[0][0].execution_status == _COMPLETE:
                 self._submitted.popleft()
@@ -350,7 +351,7 @@ class QueueWorker:
         self._last = None  # an event refers to its worker
 
     def _end_tasks(self) -> None:
-        """End all host tasks: neither a wait for the queue nor the exit may wait for what never completes."""
+        """End all host tasks: neither a wait for the queue nor the exit may wait for steps that never complete."""
         for _event, _kept, host_event in self._submitted:
             if host_event is not None:
                 pyze.zeEventHostSignal(host_event)
@@ -373,15 +374,15 @@ class Recorder(QueueWorker):
     def submit(
         self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any, collective: bool = False
     ) -> dpctl.SyclEvent:
-        """Record a copy that follows ``depends`` and what was recorded before."""
+        """Record a copy that follows ``depends`` and the commands recorded before; return its event."""
         self._recording.copies += 1
         return self._recording.keep(start(self._recording.before(depends)), keep)
 
     def copy(self, *_arguments: Any) -> None:
-        """Return ``None``: recorded copies take the general path."""
+        """Return ``None``: recorded copies use the general path."""
 
     def run_on_host(self, *_arguments: Any, **_keywords: Any) -> dpctl.SyclEvent:
-        """Raise ``IshmemError``."""
+        """Raise ``IshmemError``: the operation needs the host."""
         recording.refuse(self.queue, "this on-queue operation")
         raise AssertionError("the recording has ended")
 
@@ -401,7 +402,7 @@ class Turn:
     """The order of the on-queue collectives of a team.
 
     Attributes:
-        last: The event of the last one.
+        last: The event of the last one; None before the first.
     """
 
     last: dpctl.SyclEvent | None = None
@@ -410,7 +411,7 @@ class Turn:
 class BarrierQueues:
     """Queues for kernels that wait for other PEs; each has one kernel at a time.
 
-    numba-dpex lets a thread of SYCL wait for the event of each asynchronous launch. Until the event completes, that
+    numba-dpex has a thread of SYCL wait for the event of each asynchronous launch. Until the event completes, that
     wait can block all submissions to the event's queue: SYCL's Level Zero backend locks the queue while it cleans up
     the queue's events, and for each event it waits until no thread waits for it.
     """
@@ -422,7 +423,7 @@ class BarrierQueues:
     def submit(self, launch: Callable[[arrays.tensor.usm_ndarray], tuple[dpctl.SyclEvent, ...]]) -> dpctl.SyclEvent:
         """Call ``launch`` with an array on an idle queue; return the kernel's event, the last that ``launch`` returns.
 
-        The caller makes the calls one after another.
+        Calls must not be concurrent.
         """
         array = self._idle()
         events = list(launch(array))
@@ -476,7 +477,7 @@ class QueueWorkers:
         return [*self._workers.values(), self.barriers]
 
     def of(self, queue: dpctl.SyclQueue | None) -> QueueWorker:
-        """Return the worker of a queue, or of torch's stream; ``None`` is torch's current one, or the heap's queue.
+        """Return the worker of a queue or a stream of torch; ``None`` is torch's current stream, else the heap's queue.
 
         Raises:
             TypeError: Not a queue.
@@ -493,7 +494,7 @@ class QueueWorkers:
         return worker
 
     def given(self, queue: Any) -> dpctl.SyclQueue:
-        """Return the queue that an argument ``sycl_queue`` stands for.
+        """Return the queue of an argument ``sycl_queue``: a queue, a stream of torch, or None as for `of`.
 
         Raises:
             TypeError: Neither a queue nor a stream of torch.
@@ -526,7 +527,7 @@ class QueueWorkers:
     def settle(self, event: dpctl.SyclEvent) -> None:
         """Wait for an event without SYCL's locks while a host task may hold back its command.
 
-        SYCL's own wait for such a command locks its graph, so that the step that the task stands for cannot submit.
+        SYCL's own wait for such a command locks its graph, so that the step that ends the task cannot submit.
         """
         while not (self.free or _core.wait_event(event.addressof_ref(), _YIELDING, _SLICE_OF_EVENT)):
             self._heap.raise_lost_device()
@@ -540,7 +541,7 @@ class QueueWorkers:
 
     @property
     def drained(self) -> bool:
-        """Whether all operations are known to have completed."""
+        """Whether all operations have been found complete."""
         return all(each.drained for each in self._all)
 
     def drain(self, report_wait: Callable[[], None]) -> None:
@@ -565,7 +566,7 @@ class QueueWorkers:
 
 
 def in_slices(worker: QueueWorker, wait: Callable[[float], Any]) -> Any:
-    """Run a host wait in slices, so that it ends when the job ends."""
+    """Run a host wait in slices of `SLICE` seconds; return its result, or 0 once the job has ended."""
     while not worker.closing.is_set():
         try:
             return wait(SLICE)
@@ -575,7 +576,7 @@ def in_slices(worker: QueueWorker, wait: Callable[[float], Any]) -> Any:
 
 
 def events_of(depends: Iterable[dpctl.SyclEvent] | None) -> Events:
-    """Return ``depends`` as a list.
+    """Return ``depends``, events or None, as a list.
 
     Raises:
         TypeError: Not SYCL events.

@@ -1,7 +1,7 @@
 """Queues that are recorded: SYCL collects their commands in a graph and executes them when that is submitted.
 
-Commands of a recording depend on commands of the same recording only, and nobody can wait for them. Those of ishmem and
-of kernels follow one another in the order of the calls, whether or not the queue is in-order.
+Commands of a recording depend on commands of the same recording only, and cannot be waited for. Those of ishmem and of
+kernels follow one another in the order of the calls, whether or not the queue is in-order.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ class RecordedEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no type
 
 
 class ReplayEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
-    """The event of a replay, with what a trace says of it."""
+    """The event of a replay, with facts about it for a trace."""
 
     replay_facts: dict[str, int]
 
 
 class Recording:
-    """What ishmem knows of a recording of a queue.
+    """The state of a recording of a queue.
 
     Attributes:
         graph: The graph that is recorded.
-        kept: What must live as long as the graph.
-        calls: The objects whose next call has to follow a replay.
+        kept: Objects that must live as long as the graph.
+        calls: Objects whose next call has to follow a replay.
         nodes, copies: The number of commands, and of copies among them; the others are launches of kernels.
     """
 
@@ -71,7 +71,7 @@ class Recording:
         self._last: RecordedEvent | None = None
 
     def before(self, depends: Sequence[dpctl.SyclEvent]) -> list[dpctl.SyclEvent]:
-        """Return what the next command follows.
+        """Return the events that the next command follows: incomplete ones of ``depends``, and the last recorded one.
 
         Raises:
             IshmemError: An event is of a command outside the recording.
@@ -82,7 +82,7 @@ class Recording:
         return [*depends, *([self._last] if self._last else [])]
 
     def keep(self, event: dpctl.SyclEvent, kept: Any) -> RecordedEvent:
-        """Note the command that was recorded last, and what must live as long as the graph; return its event."""
+        """Store the event of the last recorded command, and ``kept`` as long as the graph lives; return the event."""
         self._last = RecordedEvent(event._get_capsule())
         self.kept.append(kept)
         self.nodes += 1
@@ -104,7 +104,7 @@ def of(queue: dpctl.SyclQueue) -> Recording | None:
 
 
 def refuse(queue: dpctl.SyclQueue, what: str) -> None:
-    """Raise ``IshmemError`` if a queue is recorded: ``what`` needs the host."""
+    """Raise ``IshmemError`` if a queue is recorded; ``what`` names the operation that needs the host."""
     if _core.graph_of(queue.addressof_ref()) is not None:
         raise IshmemError(f"{what} needs the host: a queue that is recorded cannot take it")
 
@@ -116,7 +116,7 @@ def refuse_wait() -> NoReturn:
 
 @contextlib.contextmanager
 def to_graph(queue: dpctl.SyclQueue) -> Any:
-    """Record a queue in the block; yield the `Recording`."""
+    """Record the commands of a queue within the ``with`` block; yield the `Recording`."""
     address = queue.addressof_ref()
     graph = _core.begin_graph(address)
     try:

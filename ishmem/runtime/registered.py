@@ -21,13 +21,13 @@ from ishmem.runtime.heap import distances
 
 @dataclass
 class Region:
-    """Registered memory: the array that keeps it, its address on this PE, its size, the number of the registration.
+    """Registered memory: the array that owns it, its address on this PE, its size, the number of the registration.
 
     Attributes:
         slot: Its slot in the `Regions` of kernels.
         peers: The address of each PE's memory on this PE, as ``SymmetricHeap.peers``.
         maps: The host's mappings, by PEs; of this node only.
-        opened: What this PE's device has opened of other PEs.
+        opened: The mappings of other PEs' memory for this PE's device.
     """
 
     array: Any
@@ -40,7 +40,7 @@ class Region:
     opened: list[handles.Mapping] = field(default_factory=list)
 
     def __str__(self) -> str:
-        """Describe what is equal on all PEs; kernels access 16 bytes at a time where the addresses of a PE allow it."""
+        """Return the text that must be equal on all PEs; kernels access 16 bytes at a time where addresses allow it."""
         return f"of {self.nbytes} bytes, {self.address % 16} bytes after a multiple of 16"
 
     def ranges(self) -> list[range]:
@@ -48,7 +48,7 @@ class Region:
         return [range(each.address, each.address + self.nbytes) for each in self.maps.values()]
 
     def close(self) -> None:
-        """Close what is open of other PEs, and unmap all."""
+        """Close the device's mappings of other PEs' memory, and all host mappings."""
         for opened in self.opened:
             opened.close()
         for mapped in self.maps.values():
@@ -70,7 +70,7 @@ class Registered:
         return None
 
     def new(self, a: Any) -> Region:
-        """Check an array that is to be registered; raise the errors of ``ishmem.register``."""
+        """Check an array to be registered and return its region; raise the errors of ``ishmem.register``."""
         array = check.view(a, "a", routine="register")
         check.contiguous(array)
         heap, low, nbytes = job.current().heap, array.address, array.count * array.itemsize
@@ -93,7 +93,7 @@ class Registered:
         return Region(a, low, nbytes, self._count + 1, min(free))
 
     def owned(self, a: Any) -> Region:
-        """Return the region that an array is; raise the errors of ``ishmem.deregister``."""
+        """Return the region that an array was registered as; raise the errors of ``ishmem.deregister``."""
         array = check.view(a, "a", routine="deregister")
         region = self._regions.get(array.address)
         if region is None or region.nbytes != array.count * array.itemsize:
@@ -101,7 +101,7 @@ class Registered:
         return region
 
     def exchange(self, region: Region) -> None:
-        """Open a region of all PEs, which have agreed on its size; collective."""
+        """Map and open a region of all PEs; collective, after the PEs have agreed on its size."""
         this = job.current()
         context = this.heap.context
         export, _notes = agreement.check_and_agree(
@@ -129,10 +129,10 @@ class Registered:
         this.heap.host_only += region.ranges()
         self._regions[region.address], self._count = region, region.number
         self._tell_kernels(region)
-        this.barrier("register")  # else a PE may use what is not known here
+        this.barrier("register")  # else a PE may use the region before it is registered here
 
     def _tell_kernels(self, region: Region) -> None:
-        """Write the slot of a region for kernels, which look for it from the first one on."""
+        """Write the slot of a region for kernels, which search registered memory once there is a region."""
         heap, slot = job.current().heap, region.slot
         first, end = region.address, region.address + region.nbytes
         peers = [region.peers[pe] - heap.peers[pe] if heap.reaches(pe) else first - heap.base for pe in heap.near]
@@ -148,7 +148,7 @@ class Registered:
         _core.write(heap.pe, heap.layout.regions + at, data)
 
     def remove(self, region: Region) -> None:
-        """Forget a region, of which all operations have completed."""
+        """Remove and close a region; all operations on it must have completed."""
         self._write(Regions.FIRST + region.slot * Regions.ENTRY, bytes(Regions.ENTRY))
         for each in region.ranges():
             job.current().heap.host_only.remove(each)

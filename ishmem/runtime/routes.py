@@ -1,7 +1,7 @@
 """Routes of kernels to the memory of another PE.
 
-Level Zero reports what devices may do, opening the memory and the proof (`ishmem.runtime.peer_proof`) show whether that
-is so. The host reaches every heap of its node through its own mapping, whatever the route.
+Level Zero reports the access between devices; opening the memory and the proof (`ishmem.runtime.peer_proof`) show
+whether it works. The host reaches every heap of its node through its own mapping, whatever the route.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ishmem.ipc import pyze
 
 
 class Route(IntEnum):
-    """What kernels can do with a peer's memory, best first; kernels read these numbers from the heap."""
+    """The kinds of access of kernels to a peer's memory, best first; kernels read these numbers from the heap."""
 
     DIRECT = 0
     """Loads, stores and atomics: the same device, tiles of one card, cards joined by Xe Link."""
@@ -56,7 +56,7 @@ def left_to_hosts(routes: list[list[Route]], coherent: list[bool]) -> list[bool]
 
 
 def for_kernels(routes: list[Route], left: list[bool]) -> list[Route]:
-    """Return the routes that kernels take: no direct atomics where the hosts do them."""
+    """Return the routes of kernels: ``routes`` without direct atomics on PEs where, by ``left``, the hosts do them."""
     return [max(route, Route.STORES) if by_host else route for route, by_host in zip(routes, left)]
 
 

@@ -17,11 +17,11 @@ class Staging:
     """The buffers, with a command list and an event for each.
 
     Attributes:
-        setup: What the core needs: the addresses of Level Zero functions, and the handles.
+        setup: The addresses of Level Zero functions, and the handles, for the core.
     """
 
     def __init__(self, context: int, device: int, group: int) -> None:
-        """Create them; ``group`` is the ordinal of a queue group that copies while kernels run."""
+        """Create the buffers; ``group`` is the ordinal of a queue group that copies while kernels run."""
         self._context = context
         self._buffers = pyze.alloc_host(context, _core.STAGES * _core.STAGE_BYTES, 4096)
         self._list = pyze.create_immediate(context, device, group, pyze.MODE_ASYNCHRONOUS)
@@ -37,7 +37,7 @@ class Staging:
         )
 
     def close(self, sent: bool) -> None:
-        """Destroy them, after the engine has stopped; ``sent`` says that MPI does not read the buffers any more."""
+        """Destroy all after the engine has stopped; the buffers only with ``sent``: MPI reads them no more."""
         with contextlib.suppress(LevelZeroError):  # the device is lost
             pyze.zeCommandListHostSynchronize(self._list, pyze.FOREVER)
         pyze.zeCommandListDestroy(self._list)

@@ -41,15 +41,15 @@ _NEEDS_STACK = (
     "ishmem.runtime.heap", "ishmem.runtime.late_delivery", "ishmem.runtime.proxy", "ishmem.runtime.queue_workers",
     "ishmem.runtime.registered", "ishmem.statics",
 )  # fmt: skip
-"""What ``init`` imports once the SYCL stack is loaded."""
+"""The modules that ``init`` imports once the SYCL stack is loaded."""
 
 T = TypeVar("T")
 Attach = Callable[[job.Job], None]
-"""Gives a job the parts that belong to chapters of the interface, once its teams exist."""
+"""A function that adds the parts of a job for chapters of the interface, once its teams exist."""
 
 
 def import_undisturbed(*names: str) -> Any:
-    """Import modules, undisturbed by handlers of signals, which may use ishmem; return the last one."""
+    """Import modules and return the last one; handlers of signals, which may use ishmem, run afterwards."""
     with deferred():
         return [importlib.import_module(name) for name in names][-1]
 
@@ -64,7 +64,7 @@ def start(
         settings: The settings.
         size: Bytes of the symmetric heap.
         device: As in ``init``.
-        attach: Adds the parts of chapters.
+        attach: Adds the parts of the job for chapters of the interface.
     """
     this = job.Job(member.pe, member.n_pes, settings, member.node, member.network)
     this.mpi = member.mpi
@@ -91,7 +91,7 @@ def start(
 
 
 def _open_links(this: job.Job, member: Membership, monitor: mpi_job.MonitorProcess | None) -> None:
-    """Connect this PE to the hub; over MPI, the monitors watch it from then on. Collective."""
+    """Connect this PE to the hub, and over MPI register it with the monitors; collective."""
     this.links = _connect(this, member, _hub_of(this, member, monitor))
     this.links.on_exit = end_process
     if member.mpi and this.losses.hub:
@@ -122,7 +122,7 @@ def _open_heap(
 
 
 def _run(this: job.Job, member: Membership) -> None:
-    """Make a job that is ready the running one."""
+    """Make ``this``, all parts of which are ready, the running job."""
     this.waits.begin()
     if this.settings.on_loss == "continue":
         this.losses.go_on()
@@ -139,7 +139,7 @@ def _run(this: job.Job, member: Membership) -> None:
 
 
 def observe(this: job.Job, began: int) -> None:
-    """Record this PE's calls, if a setting or VTune asks for it; collective in a job on several nodes."""
+    """Start recording this PE's calls, if a setting or VTune requests it; collective in a job on several nodes."""
     offset = this.network.clock_offset(bool(this.settings.trace)) if this.network else 0
     if this.settings.trace or this.settings.stats or itt.wanted():
         from ishmem.runtime.tracing import Observer
@@ -148,7 +148,7 @@ def observe(this: job.Job, began: int) -> None:
 
 
 def _name_pes(this: job.Job, member: Membership) -> None:
-    """Set the numbers in the job of the PEs on the status board, which has those of the node only."""
+    """Set the PE numbers and the name of the node on the status board, which has records of the node's PEs only."""
     this.board.numbers = member.node.pes
     if member.network:
         this.board.node = f"node {member.node.number} ({socket.gethostname()})"
@@ -173,7 +173,7 @@ def _connect(this: job.Job, member: Membership, start_hub: Callable[[], object])
 
 
 def _hub_of(this: job.Job, member: Membership, monitor: mpi_job.MonitorProcess | None) -> Callable[[], object]:
-    """Return how the first PE of the node starts the hub of the node's PEs, or waits for it to run elsewhere."""
+    """Return the function by which the node's first PE starts the hub of its PEs, or waits for it to run elsewhere."""
     from ishmem.ipc import hub
 
     if this.settings.board and member.job == this.settings.job:
@@ -208,7 +208,7 @@ def _close_failed_init(this: job.Job, monitor: mpi_job.MonitorProcess | None) ->
 
 
 def _board(member: Membership, settings: Any) -> StatusBoard | None:
-    """Return the status board of ishmem run, or a new one on the first PE of the node, which sends it to the others."""
+    """Return the status board of ishmem run, else a new one on the node's first PE and None on the others."""
     board = StatusBoard.find(settings.board, member.n_pes) if member.job == settings.job else None
     if board is None and member.node.place == 0:
         board = StatusBoard.make(len(member.node.pes))

@@ -1,4 +1,4 @@
-"""What the PEs tell each other in ``init``: their release of ishmem, sizes, Xe cores, and what a loss means."""
+"""The exchange of the PEs in ``init``: release of ishmem, size of the heap, Xe cores, and ``on_loss``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def least_cores(links: Links, network: Network | None, user_size: int, cores: int, on_loss: str) -> int:
-    """Return the least number of Xe cores of the PEs' devices; collective.
+    """Check that release, ``user_size`` and ``on_loss`` of all PEs are equal; return the least ``cores``; collective.
 
     Raises:
         IshmemError: The PEs have different releases of ishmem, sizes of heaps, or answers to a loss; on every PE.

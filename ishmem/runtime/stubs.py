@@ -25,15 +25,15 @@ _SOURCES = {
     "sum_exscan_work_group": "ishmem_sum_exscan, in the manner of ishmemx_sum_reduce_work_group",
     "fence_on_queue": "shmem_fence, in the manner of ishmemx_quiet_on_queue",
 }
-"""The origins of forms that Intel SHMEM lacks, unless those of their routines say them."""
+"""The sources of forms that Intel SHMEM lacks, except those of routines in `_MANNERS`."""
 _MANNERS = {
     "alltoalls": ("shmem_alltoalls", "alltoall"), "gather": ("MPI_Gather", "fcollect"),
     "scatter": ("MPI_Scatter", "broadcast"), "alltoallv": ("MPI_Alltoallv", "alltoall"),
     "gatherv": ("MPI_Gatherv", "collect"), "scatterv": ("MPI_Scatterv", "broadcast"),
 }  # fmt: skip
-"""Routines that Intel SHMEM lacks: where they come from, and the routine there whose forms theirs follow."""
+"""Routines that Intel SHMEM lacks: their origin, and the routine of Intel SHMEM whose forms theirs follow."""
 HOST_ONLY = ("timeout", "dtype")
-"""Parameters that kernels do not have: an array tells them its dtype."""
+"""Parameters of host routines that their forms in kernels do not have."""
 _IN_KERNELS = {"Team": "int", "Sequence[int]": "ndarray", "Sequence[int] | None": "ndarray | None"}
 
 
@@ -41,8 +41,8 @@ def fast_path(core_function: Callable[..., Any]) -> Callable[[Routine], Routine]
     """Return a decorator for a routine that has a function in the core, with the same parameters.
 
     A call of the routine runs ``core_function`` first. If that returns ``NotImplemented``, the call runs the decorated
-    function, which raises the error of the arguments, or passes them in a form that the core supports to ``core``, the
-    method of the routine that runs ``core_function`` only: see `ishmem.runtime.check.run_in_core`.
+    function: it raises the error of the arguments, or converts them and passes them to the routine's method ``core``,
+    which runs ``core_function`` only: see `ishmem.runtime.check.run_in_core`.
     """
 
     def decorate(function: Routine) -> Routine:
@@ -129,12 +129,12 @@ def on_queue_form(routine: Callable[..., Any], call: Callable[..., R], words: st
 def function_of(
     method: Callable[..., R], parameter: str, checked: Callable[[Any], Any], words: dict[str, str], example: str
 ) -> Callable[..., R]:
-    """Return the function that calls a method of its first argument: ``team_sync`` of ``team`` or ``parent_team``.
+    """Return a function, such as ``team_sync``, that calls a method of its first argument.
 
     Args:
-        method: The method, whose docstring it takes over.
-        parameter: Name of the first argument.
-        checked: Returns the object, or raises.
+        method: The method, whose docstring becomes that of the function.
+        parameter: Name of the first argument: ``team`` or ``parent_team``.
+        checked: Checks the first argument and returns the object.
         words: Describe the arguments that the docstring of the method does not describe.
         example: Lines of an example.
     """
@@ -164,16 +164,16 @@ def _in_kernels(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def renamed(form: Callable[..., Any], **names: str) -> None:
-    """Give parameters of a function other names."""
+    """Rename parameters of a function; ``names`` has the new name of each."""
     code = form.__code__
     form.__code__ = code.replace(co_varnames=tuple(names.get(each, each) for each in code.co_varnames))
     form.__annotations__ = {names.get(each, each): kind for each, kind in form.__annotations__.items()}
 
 
 def named(form: Routine, name: str, module: str, text: str, source: str) -> Routine:
-    """Give a form its name, the module that defines it, and its docstring."""
+    """Set the name of a form, the module that defines it, and its docstring; return the form."""
     form.__name__ = form.__qualname__ = name
-    form.__code__ = form.__code__.replace(co_name=name)  # what tracebacks say
+    form.__code__ = form.__code__.replace(co_name=name)  # the name in tracebacks
     form.__signature__ = inspect.signature(form)  # type: ignore[attr-defined]
     form.__module__ = module
     form.__doc__ = f"{text}\n\nSource: {source}.\n"

@@ -22,18 +22,18 @@ QUEUE = 1000
 """The track of the first queue."""
 
 KERNELS = -1
-"""Stands for the queue of kernels: several queues may run them at the same time."""
+"""The number for the queues of kernels, several of which may run at the same time."""
 
 _LAYOUT = np.dtype(list(zip(TracedCall._fields, CALL_FORMATS)))
 
 
 class Execution(NamedTuple):
-    """Work on a queue.
+    """Work that a call has submitted to a queue.
 
     Attributes:
         call: The number of the call that has submitted it.
         queue: The number of its queue, or `KERNELS`.
-        begin, end: When its turn came, and when it was seen to be complete, in nanoseconds; ``end`` 0: it was not.
+        begin, end: The times of its turn and of the poll that found it complete, in nanoseconds; ``end`` 0: incomplete.
     """
 
     call: int
@@ -43,26 +43,26 @@ class Execution(NamedTuple):
 
 
 def unpack(raw: bytes) -> list[TracedCall]:
-    """Return the events that the core has recorded."""
+    """Return the calls that the core has recorded in ``raw``."""
     return [TracedCall(*each) for each in np.frombuffer(raw, _LAYOUT).tolist()]
 
 
 class Shown(NamedTuple):
-    """How a routine appears: its name, and its categories separated by commas."""
+    """The name of a routine in the trace, and its categories separated by commas."""
 
     name: str
     categories: str
 
 
 class Facts(NamedTuple):
-    """What a file says about its PE.
+    """The facts about a PE in the file of its trace.
 
     Attributes:
         pe, n_pes: Its number, and the number of PEs.
         host: The name of its node.
         offset: Nanoseconds to add to its clock to get that of node 0.
         ended: How this PE has left the job.
-        lost: Number of the oldest calls, which the trace had no room for.
+        lost: Number of calls, the oldest ones, that are not in the trace for lack of room.
     """
 
     pe: int
@@ -77,7 +77,7 @@ class TraceFile:
     """Writes the events of a PE as JSON, one event a line."""
 
     def __init__(self, facts: Facts, routines: list[Shown], kernels: list[str], now: int) -> None:
-        """Begin; what has not ended is shown until ``now``."""
+        """Start without events; work that has not ended is shown until ``now``, in nanoseconds."""
         self._facts, self._routines, self._kernels, self._now = facts, routines, kernels, now
         self._lines: list[str] = []
 
@@ -106,11 +106,11 @@ class TraceFile:
         self._slice(0, begin, end, name, "setup,collective", {})
 
     def add_call(self, event: TracedCall, replay_facts: dict[str, int]) -> None:
-        """Add the slice of a call, with what a replay says of itself."""
+        """Add the slice of a call, with the facts of a replay."""
         self._slice(event.thread, event.begin, event.end, *self._shown(event), {**_arguments(event), **replay_facts})
 
     def add_execution(self, event: TracedCall, work: Execution, replay_facts: dict[str, int]) -> None:
-        """Add what a call has submitted to a queue, and an arrow from the call to it."""
+        """Add the work that a call has submitted to a queue, and an arrow from the call to it."""
         name, arguments, track = self._shown(event).name, {**_arguments(event), **replay_facts}, QUEUE + work.queue
         key = f"{self._facts.pe}.{work.call}"
         if work.queue == KERNELS:  # those of several queues may overlap: not slices of one track
@@ -137,7 +137,7 @@ class TraceFile:
 
 
 def _arguments(event: TracedCall) -> dict[str, Any]:
-    """Return the arguments of a call that a reader may want; places are offsets in the symmetric heap."""
+    """Return the recorded arguments of a call by name, without empty ones; places are offsets in the symmetric heap."""
     return dict(_found(event))
 
 

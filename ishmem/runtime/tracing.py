@@ -1,7 +1,7 @@
 """Observes the calls of this PE: a trace of them (``ISHMEM_TRACE``), counters (``ISHMEM_STATS``), and ITT tasks.
 
 The core records calls in memory (ishmem/core/tracing.cpp); the trace is written when this PE leaves the job, after an
-error too. This module is loaded only when one of them is asked for.
+error too. This module is loaded only when one of them is requested.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ishmem.runtime.job import Job
 
 MOST = 1 << 18
-"""Calls of a PE that a trace keeps, the last ones; each takes 64 bytes of memory."""
+"""Most calls of a PE in a trace, the last ones; each occupies 64 bytes of memory."""
 _ROWS = 8  # of the statistics
 
 
@@ -37,11 +37,11 @@ class Observer:
 
     Attributes:
         leaving: When ``finalize`` was called, in nanoseconds of ``time.monotonic_ns``; 0: it was not.
-        how: How this PE leaves.
+        how: The way in which this PE leaves the job, for the trace.
     """
 
     def __init__(self, this: Job, began: int, offset: int) -> None:
-        """Start.
+        """Start observing.
 
         Args:
             this: The job of this PE.
@@ -57,7 +57,7 @@ class Observer:
         self._ready = time.monotonic_ns()
 
     def _prepared(self, name: str) -> Path | None:
-        """Create the folder, and remove files of an earlier job; an error is a warning, since other PEs may go on."""
+        """Create the folder, remove files of an earlier job, and return its path; on an error, warn and return None."""
         folder, this = Path(name), self._this
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class Observer:
         return folder
 
     def stop(self) -> None:
-        """Stop, write the trace and print the counters, once; a file that cannot be written is a warning."""
+        """Stop observing, write the trace and print the counters, once; an error of the file is printed only."""
         if not self._stopped.acquire(blocking=False):
             return
         end = time.monotonic_ns()
@@ -106,17 +106,17 @@ class Observer:
         file.write(folder)
 
     def bytes_of_calls(self) -> int:
-        """Return the bytes that the calls have named so far which may be recorded."""
+        """Return the total bytes of all calls so far of routines that a graph may record."""
         found = (each for each in self._instruments.all if each.is_recordable)
         return sum(each.traced.__counters__[2] for each in found)
 
     def facts_of_graph(self, nodes: int, copies: int, nbytes: int) -> dict[str, int]:
-        """Return what the replays of a graph say of themselves."""
+        """Return the facts about a new graph that the trace shows for each of its replays."""
         self._graphs += 1
         return {"graph": self._graphs, "nodes": nodes, "launches": nodes - copies, "bytes": nbytes}
 
     def _counters(self, end: int) -> str:
-        """Return the routines that took the most time, as lines."""
+        """Return text lines with the counters of the routines that took the most time."""
         counted = [(each.shown, *each.traced.__counters__) for each in self._instruments.all]
         used = sorted((row for row in counted if row[1]), key=lambda row: -row[2])
         calls, seconds = sum(row[1] for row in used), sum(row[2] for row in used) / 1e9

@@ -20,11 +20,11 @@ _original: Any = None
 _complete: Any = None
 """An event that has completed."""
 _seen: set[Any] = set()
-"""The order managers, one of each queue, that work has been given to."""
+"""The order managers, one for each queue, that have recorded work."""
 
 
 def watch() -> None:
-    """Note each operation that dpnp submits; does nothing where dpnp waits for its kernels."""
+    """Record each operation that dpnp submits from now on; do nothing where dpnp waits for its kernels."""
     global _managers, _original, _complete
     import dpctl
     import dpctl.utils
@@ -61,9 +61,9 @@ def unwatch() -> None:
 
 
 def put_before_dpnp(queue: Any, event: Any) -> None:
-    """Let dpnp's later operations on a queue start after an event; host calls of ishmem do not wait for it.
+    """Make dpnp's later operations on a queue start after an event; host calls of ishmem do not wait for it.
 
-    With numba-dpex's stack nothing happens: a program waits for the event.
+    With numba-dpex's stack nothing happens: the program has to wait for the event.
     """
     if _managers is not None:
         add = _original[0] if _original else _kind().add_event_pair
@@ -71,13 +71,13 @@ def put_before_dpnp(queue: Any, event: Any) -> None:
 
 
 def before(queue: Any) -> list[Any]:
-    """Return the events of what has been submitted to a queue by dpnp, or was put before its operations."""
+    """Return the events of dpnp's operations on a queue, and those passed to `put_before_dpnp` for it."""
     return [] if _managers is None else list(_managers[queue].submitted_events)
 
 
 @contextmanager
 def following() -> Iterator[None]:
-    """Within it, calls of this thread do not wait for operations of dpnp: they put work on queues, behind them."""
+    """Make calls of this thread in the block not wait for dpnp's operations: they submit work to queues behind them."""
     before = _core.follow_events(True)
     try:
         yield
@@ -86,7 +86,7 @@ def following() -> Iterator[None]:
 
 
 def puts_on_queues(call: T) -> T:
-    """Decorate a call that does its work on queues, behind the operations of dpnp there: see `following`."""
+    """Decorate a function that submits its work to queues, behind dpnp's operations there: see `following`."""
 
     def within(*arguments: Any, **named: Any) -> Any:
         with following():
@@ -97,7 +97,7 @@ def puts_on_queues(call: T) -> T:
 
 
 def let_dpnp_wait(queue: Any, event: Any) -> None:
-    """Let dpnp's synchronisation of a queue wait for an event; its later operations do not depend on it.
+    """Make dpnp's synchronisation of a queue wait for an event; its later operations do not depend on it.
 
     The synchronisation of numba-dpex's stack waits for the queue.
     """

@@ -70,7 +70,7 @@ def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> Non
     if found.problem in (MISMATCH, ROWS, UNEQUAL):  # of members
         sender = _core.pe_of(found.address) if found.problem == UNEQUAL else found.address
         found = found._replace(pe=_core.pe_of(found.pe), address=sender)
-    installed().load()  # what kernels call has the numbers of routines; a kernel from the cache does not need it
+    installed().load()  # device functions define the numbers of routines; a kernel from the cache does not load them
     place = f" ({found.call})" if found.call else "" if check else "; ISHMEM_CHECK=1 tells kernel and line"
     raise _error(found)(_words(heap, handles, found) + place)
 
@@ -196,7 +196,7 @@ def _call_text(call_id: int, count: int) -> str:
 
 
 def origin(heap: SymmetricHeap, address: int) -> str:
-    """Describe the live allocation that holds an address; empty when there is none."""
+    """Return a description of the live allocation that contains an address; empty when there is none."""
     offset = address - heap.base
     owners = (a for a in heap.allocator.live.values() if 0 <= offset - a.offset < a.reserved)
     return "".join(f" ({a.what}, from {a.where})" for a in owners)

@@ -1,9 +1,9 @@
 """Tests on several PEs: the pytest plugin, and `Pes`, PEs that run functions.
 
 Tests marked ``@pytest.mark.ishmem(npes=[2, 3])`` run on that many PEs. `plugin` has the hooks, which pytest loads in
-every session, and `options` the settings; `controller` hands tests to PEs, and `reports` makes one report of those of
-all PEs. `job` starts PEs, asks them and ends them, by `fork_server`, which forks them, or on the emulated nodes of
-`nodes`. A PE runs `session_pe`, a session of pytest, or `function_pe`; `link` is its connection. ishmem does not need
+every session, and `options` the settings; `controller` sends tests to PEs, and `reports` merges the reports of all PEs.
+`pe_job` starts PEs, sends requests and ends them; `fork_server` forks the PEs, or `nodes` starts them on emulated
+nodes. A PE runs `session_pe`, a session of pytest, or `function_pe`; `link` is its connection. ishmem does not need
 pytest, and only the plugin imports it; nothing imports this package.
 """
 

@@ -1,4 +1,4 @@
-"""The part in the process of pytest: sends marked tests to jobs of PEs, and reports their answers."""
+"""The part of the plugin in the process of pytest: sends marked tests to jobs of PEs, and reports the results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Controller:
     """The jobs of a session: one for each number of PEs, which its tests share as long as they pass."""
 
     def __init__(self, session: pytest.Session) -> None:
-        """Find the marked tests; no PE starts before the first of them runs."""
+        """Record the marked tests; PEs start when the first of these tests runs."""
         self._config = session.config
         self._jobs: dict[_Key, PeJob] = {}
         self._made = 0
@@ -48,11 +48,11 @@ class Controller:
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def pes(self, item: pytest.Item) -> Pes:
-        """Return the PEs of a test that runs in this process; they are also those of marked tests."""
+        """Return the PEs of a test that runs in this process, which marked tests share."""
         return _SharedPes(self, _key(item), options.nodes_of(self._config))
 
     def job(self, key: _Key) -> PeJob:
-        """Return the PEs that tests share; starts them if there are none."""
+        """Return the job of the PEs that the tests of a key share; start it if there is none."""
         if key not in self._jobs:
             if key.env:  # PEs with variables of their own live as long as the tests that follow share them
                 self._finish([other for other in self._jobs if other.env])
@@ -60,22 +60,22 @@ class Controller:
         return self._jobs[key]
 
     def drop(self, key: _Key) -> None:
-        """End PEs that cannot run another test."""
+        """End the job of a key, whose PEs cannot run another test."""
         if job := self._jobs.pop(key, None):
             job.kill()
 
     def stop(self) -> None:
-        """End the PEs."""
+        """End all PEs; jobs that fail at their end are warnings."""
         self._finish(list(self._jobs))
 
     def _finish(self, keys: list[_Key]) -> None:
-        """Wait for PEs to end, and warn about a job that fails at its end."""
+        """End the jobs of these keys, and warn about each that fails at its end."""
         for key in keys:
             if words := self._jobs.pop(key).finish():
                 self._config.issue_config_time_warning(pytest.PytestWarning(f"the job of {key.n} PEs: {words}"), 2)
 
     def _reports(self, item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
-        """Run a test; whatever interrupts that, such as the alarm of pytest-timeout, fails the test."""
+        """Run a test and return its reports; an interruption, as by the alarm of pytest-timeout, fails the test."""
         found: list[pytest.TestReport] = []
         try:
             call = pytest.CallInfo.from_call(
@@ -106,7 +106,7 @@ class Controller:
         return reports.merge(item, answers)
 
     def _ask_once(self, item: pytest.Item, key: _Key, limit: float) -> Answers:
-        """Run a test on PEs of its own."""
+        """Run a test on PEs of its own and return their answers."""
         job = self._start(key, False)
         try:
             answers = job.ask(RunTest(*_name(item), None), limit)
@@ -139,7 +139,7 @@ class Controller:
         return PeJob(spec)
 
     def _after(self, item: pytest.Item, nextitem: pytest.Item | None, key: _Key) -> pytest.Item | None:
-        """Return the test that these PEs will probably run next: fixtures that it shares stay set up."""
+        """Return the test that these PEs will probably run next, None if there is none; its fixtures stay set up."""
         mine = self._shared[key]
         if nextitem in mine:
             return nextitem
@@ -161,11 +161,11 @@ class _SharedPes(Pes):
         self._controller.drop(self._key)
 
     def stop(self) -> None:
-        """Leave the PEs to other tests."""
+        """Do nothing: other tests use the PEs."""
 
 
 def _teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.TestReport]:
-    """Tear down in this process what the next test does not need, such as the module of tests before."""
+    """Tear down fixtures in this process that the next test does not need, such as those of a module; yield errors."""
     call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), "teardown")
     if call.excinfo:
         yield pytest.TestReport.from_item_and_call(item, call)

@@ -1,4 +1,4 @@
-"""One emulated node: a process in namespaces of its own, which forks the node's PEs when mpiexec starts them."""
+"""An emulated node: a process in namespaces of its own, which forks the node's PEs when mpiexec starts them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ip link set eth0 up
 
 
 class Spec(NamedTuple):
-    """What an emulated node is made with.
+    """The parameters of an emulated node.
 
     Attributes:
         number: Its number.
@@ -91,10 +91,10 @@ def start(spec: Spec) -> EmulatedNode:
 
 
 def unshare(*names: str) -> None:
-    """Move this process to new namespaces; a new one of processes is for children that are forked from now on.
+    """Move this process to new namespaces; a new PID namespace applies to children that are forked from now on.
 
     Raises:
-        OSError: It is not allowed.
+        OSError: This user may not create the namespaces.
     """
     user, group = os.getuid(), os.getgid()
     if _libc.unshare(sum(_NAMESPACES[name] for name in names)):
@@ -105,7 +105,7 @@ def unshare(*names: str) -> None:
 
 
 def _keep(spec: Spec, switch: int, write_end: int) -> None:
-    """Make the namespaces and fork the node's first process; returns by `preload.Program` only."""
+    """Create the namespaces and fork the node's first process; never return, but raise `preload.Program` in a PE."""
     try:
         processes.die_with(switch)()
         unshare("net", "uts", "ipc", "mount")
@@ -126,14 +126,14 @@ def _keep(spec: Spec, switch: int, write_end: int) -> None:
             _serve(listener)
     except preload.Program:
         raise
-    except BaseException:  # the child must not go on as its parent
+    except BaseException:  # the child must not continue as its parent
         traceback.print_exc()
     os._exit(1)
 
 
 def _serve(listener: socket.socket) -> NoReturn:
-    """Fork a process for each PE that is asked for."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # collects all children, which as the first process it has to
+    """Fork a process for each PE that is requested at a socket."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # collects all children, as the first process of a namespace must
     while True:
         connection, _address = listener.accept()
         if not os.fork():
@@ -143,7 +143,7 @@ def _serve(listener: socket.socket) -> NoReturn:
 
 
 def _run_pe(connection: socket.socket) -> NoReturn:
-    """Fork a PE, and end with it; it is killed when the process that mpiexec has started ends first."""
+    """Fork a PE, send its process number and status, and end; kill it when the process that mpiexec started ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     request, files, _flags, _address = socket.recv_fds(connection, forked_pe.LARGEST, 4)
     command, environment, folder = marshal.loads(request)

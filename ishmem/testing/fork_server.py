@@ -1,8 +1,8 @@
-"""Starts jobs without the imports that each of their PEs would make.
+"""Starts jobs as forks of a server, so that their PEs do not repeat its imports.
 
 The server imports the SYCL stack once, as ``ishmem run --preload``, and forks a process for each request: ``ishmem
-run``, the launcher of emulated nodes, or a Python program. The PEs of a launcher are forks, too. The process that asks
-adopts the fork as an orphan, so it is its child.
+run``, the launcher of emulated nodes, or a Python program. The PEs of a launcher are forks, too. The requesting process
+adopts the fork as an orphan, so that the fork is its child.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ishmem.launch import preload, run
 from ishmem.testing import nodes
 
 FORKS_OF = "PYTEST_FORKS_OF"
-"""A variable in ``/proc/PID/environ`` of the forks, which is that of their server: the process that has started it."""
+"""A variable in ``/proc/PID/environ`` of a server and its forks: the number of the process that started the server."""
 
 ISHMRUN = [sys.executable, "-m", "ishmem.launch.run"]
 _LAUNCHERS = {tuple(ISHMRUN): run.main, tuple(nodes.COMMAND): nodes.main}
-_WORDS = 3  # of a command that name its launcher
+_WORDS = 3  # the first words of a command, which name its launcher
 _LARGEST = 1 << 20
 PRELOAD = "PYTEST_PRELOAD"
 """A variable with names of other modules that a server imports for PEs of this environment."""
@@ -48,19 +48,19 @@ _servers: dict[tuple[object, ...], _Server] = {}
 
 
 class Process(Protocol):
-    """What a forked process has in common with `subprocess.Popen`."""
+    """The common interface of a forked process and `subprocess.Popen`."""
 
     pid: int
 
     @property
     def returncode(self) -> int | None:
-        """The status, once `poll` or `wait` has returned it."""
+        """The exit status, once `poll` or `wait` has returned it; None before."""
 
     def poll(self) -> int | None:
-        """Return the status; None while the process runs."""
+        """Return the exit status; None while the process runs."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the status; raises `subprocess.TimeoutExpired`."""
+        """Wait for the end and return the exit status; raise `subprocess.TimeoutExpired` after ``timeout`` seconds."""
 
     def terminate(self) -> None:
         """Send SIGTERM."""
@@ -70,7 +70,7 @@ class Process(Protocol):
 
 
 def can_start(command: Sequence[str]) -> bool:
-    """Return whether a command can be forked: it is that of a launcher, or a Python program."""
+    """Return whether a command can be run in a fork: it is that of a launcher, or a Python program."""
     return tuple(command[:_WORDS]) in _LAUNCHERS or preload.is_program(command)
 
 
@@ -81,7 +81,7 @@ def start(
     error: int = subprocess.STDOUT,
     folder: str | Path | None = None,
 ) -> Process:
-    """Start a command; it is forked if it can be and its environment allows.
+    """Start a command and return its process, a fork of a server if command and environment allow it.
 
     Args:
         command: The command.
@@ -104,12 +104,12 @@ def start(
 
 
 def prepare(environment: dict[str, str]) -> None:
-    """Start the server for an environment, unless it runs: it takes file descriptors of this process."""
+    """Start the server for an environment, unless it runs; it occupies file descriptors of this process."""
     _the_server(environment)
 
 
 def end(process: Process, patience: float) -> None:
-    """End a process, if it runs: by SIGTERM, and after ``patience`` seconds by SIGKILL."""
+    """End a process, if it runs, by SIGTERM, and after ``patience`` seconds by SIGKILL."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -152,7 +152,7 @@ class _Forked:
 
 
 class _Server:
-    """A server of this process."""
+    """A server that this process has started."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self._pid = os.getpid()
@@ -165,7 +165,7 @@ class _Server:
         atexit.register(self.close)
 
     def close(self) -> None:
-        """End the server; jobs that it has started go on."""
+        """End the server; jobs that it has started continue."""
         if os.getpid() == self._pid:
             self._socket.close()
             self._process.wait()
@@ -173,7 +173,7 @@ class _Server:
     def fork(
         self, command: Sequence[str], environment: dict[str, str], streams: list[int], folder: str
     ) -> int | None:
-        """Start a process and return its number; None if the server could not make its imports."""
+        """Fork a process for a command and return its number; None if the server has failed in its imports."""
         processes.adopt_orphans()
         try:
             socket.send_fds(self._socket, [pickle.dumps((list(command), environment, folder))], streams)
@@ -186,7 +186,7 @@ class _Server:
 
 
 def _the_server(wanted: dict[str, str]) -> _Server | None:
-    """Return the server that has made the imports of a new process with this environment; None if there is none."""
+    """Return the server for an environment, started if needed; None if a variable needs a new interpreter."""
     read_by_imports = _WITH_PRELOAD if PRELOAD in wanted else ()
     names = {name for name, _ in _environment.items() ^ wanted.items()} - _OF_TORCHRUN
     if not all(name.startswith(("ISHMEM_", "PYTEST_")) or name in read_by_imports for name in names):
@@ -199,7 +199,7 @@ def _the_server(wanted: dict[str, str]) -> _Server | None:
 
 
 def _serve(connection: socket.socket) -> list[str] | None:
-    """Serve until the connection closes; returns the command in a process that is to run it."""
+    """Fork for requests until the connection closes, then return None; in each fork return its command."""
     while True:
         request, streams, _flags, _address = socket.recv_fds(connection, _LARGEST, 2)
         if not request:
@@ -222,7 +222,7 @@ def _serve(connection: socket.socket) -> list[str] | None:
 
 
 def _become(environment: dict[str, str], folder: str, streams: list[int]) -> None:
-    """Make this process what a new one would be."""
+    """Set session, environment, folder and streams of this process to those of a new one."""
     os.setsid()
     null = os.open(os.devnull, os.O_RDONLY)
     preload.replace([null, *streams], environment)
@@ -232,10 +232,10 @@ def _become(environment: dict[str, str], folder: str, streams: list[int]) -> Non
 
 
 def _skip_exit_of_libraries() -> None:
-    """Let this process and its forks end without the exit handlers of the libraries loaded so far.
+    """Make this process and its forks end without the exit handlers of the libraries loaded so far.
 
-    That of SYCL removes each kernel of dpnp from tables, 0.2 s of processor time in each PE. What is preloaded, such as
-    a sanitizer, reports in its handler.
+    That of SYCL removes each kernel of dpnp from tables, 0.2 s of processor time in each PE. With preloaded libraries
+    nothing is skipped: a sanitizer reports in its handler.
     """
     if "LD_PRELOAD" not in os.environ:
         libc = ctypes.CDLL(None)
@@ -244,7 +244,7 @@ def _skip_exit_of_libraries() -> None:
 
 
 def main() -> None:
-    """Serve; in a forked process, run the launcher or the program."""
+    """Serve the requests of the parent process; in a fork, run the launcher or the program."""
     processes.settle()
     descriptor, *also = sys.argv[1:]
     preload.load(*also)
@@ -259,7 +259,7 @@ def main() -> None:
     status = launcher(command[_WORDS:])  # in a PE, it raises SystemExit
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(status)  # the stack has nothing to do at the end here, and takes a second to be taken down
+    os._exit(status)  # the exit handlers of the stack have no use here, and last a second
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python -S -I forked_pe.py FOLDER PROGRAM [ARGUMENT ...]
 
-It starts in a hundredth of the time that a PE takes, since it imports nothing else of ishmem.
+It starts in a hundredth of the time of a PE, since it imports nothing else of ishmem.
 """
 
 import contextlib
@@ -13,16 +13,16 @@ import socket
 import sys
 
 LARGEST = 1 << 20
-"""Bytes that a request has at most."""
+"""Most bytes of a request."""
 
 PMI = "PMI_FD"
-"""The variable with the descriptor by which a process speaks with mpiexec."""
+"""The variable with the descriptor of a process's connection to mpiexec."""
 
 _FORWARDED = signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2
 
 
 def main(folder: str, *command: str) -> None:
-    """Run a PE and end with its status."""
+    """Request a PE that runs ``command`` from the node with sockets in ``folder``; end with the PE's status."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.connect(f"{folder}/{os.uname().nodename}.pes")
     signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)

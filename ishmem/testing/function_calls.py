@@ -1,4 +1,4 @@
-"""Requests of `ishmem.testing.Pes` to call a function, which they name by module and name."""
+"""Requests of `ishmem.testing.Pes` to call a function, identified by its module and name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def describe(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Functi
     """Return the request to call a function.
 
     Raises:
-        ValueError: It is no function that PEs can import.
+        ValueError: PEs cannot import the function.
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<>")
     if not module or module == "__main__" or "<" in name:
@@ -22,6 +22,6 @@ def describe(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Functi
 
 
 def call(request: FunctionCall) -> Any:
-    """Call the function of a request."""
+    """Import and call the function of a request; return its result."""
     function = operator.attrgetter(request.name)(importlib.import_module(request.module))
     return function(*request.arguments)

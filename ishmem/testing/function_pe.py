@@ -19,7 +19,7 @@ def _answer(request: FunctionCall | str) -> object:
 
 
 def main() -> None:
-    """Serve until there are no more requests."""
+    """Initialise ishmem, serve requests until there are no more, and finalise."""
     with connected() as link:
         sys.path += [folder for folder in link.setup if folder not in sys.path]
         ishmem.init()

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 ADDRESS = "ISHMEM_PYTEST"
-"""Variable with the path of the socket at which the PEs of a job report."""
+"""Variable with the path of the socket to which the PEs of a job connect."""
 
 FREE = "free"
-"""Request to free the symmetric memory that the last request has left; sent once that has succeeded on all PEs."""
+"""Request to free the symmetric memory left by the last request; sent once that request has succeeded on all PEs."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class RunTest:
 
 
 class Reply(NamedTuple):
-    """A reply of a PE to a request: first any number of reports, then a result or the reason that there is none."""
+    """A reply of a PE to a request: a report, or as the ``last`` one a result, or the reason that there is none."""
 
     last: bool
     failed: bool
@@ -51,4 +51,4 @@ class Reply(NamedTuple):
 
 
 class RequestFailure(Exception):
-    """A PE cannot serve a request; ``text`` is its whole answer."""
+    """A PE cannot serve a request; the text of the exception is the whole answer."""

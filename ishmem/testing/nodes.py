@@ -88,7 +88,7 @@ def launcher(
 
 
 def login(count: int, command: Sequence[str]) -> list[str]:
-    """Return the command that runs a command beside emulated nodes, whose names are node0, node1 and so on."""
+    """Return a command that runs ``command`` on the host login beside ``count`` emulated nodes: node0, node1, ..."""
     return [*COMMAND, "--login", "+".join(["1"] * count), *command]
 
 
@@ -175,7 +175,7 @@ def _prefixed(command: list[str], no_prefix: bool) -> list[str]:
     """Return a command of mpiexec that prefixes each line of output with the number of its PE."""
     path, *words = command
     kind = "" if no_prefix else mpiexec.find(path).kind
-    if kind in _PREFIX:  # it comes before each piece that is written, and without a buffer Python writes a line in two
+    if kind in _PREFIX:  # the prefix precedes each write, and unbuffered Python writes a line in two
         os.environ.pop("PYTHONUNBUFFERED", None)
     return [path, *_PREFIX.get(kind, []), *words]
 
@@ -208,7 +208,7 @@ def _run(command: list[str]) -> int:
 
 
 def _network(folder: Path, count: int, ends: contextlib.ExitStack) -> list[emulated_node.EmulatedNode]:
-    """Create nodes, the network between them, and a program ``ssh`` that is called like it."""
+    """Create nodes, the network between them, and a program ``ssh`` in ``folder``; add their removal to ``ends``."""
     names = [f"node{number}" for number in range(count)]
     addresses = [f"{_NETWORK}.{number + 1}" for number in range(count)]
     lines = [f"{address} {name}" for address, name in zip(addresses, names)]
@@ -236,7 +236,7 @@ def _network(folder: Path, count: int, ends: contextlib.ExitStack) -> list[emula
 
 
 def _break_nodes(faults: Path, nodes: Sequence[emulated_node.EmulatedNode]) -> None:
-    """Execute the commands read from a pipe."""
+    """Execute the commands, ``kill NODE`` and ``cut NODE``, that are read from a pipe."""
     with faults.open() as commands:
         for command in commands:
             how, number = command.split()

@@ -12,7 +12,7 @@ from ishmem.environment import card
 
 DEVICES = ("sim", "gpu", "auto")
 ON_PE = pytest.StashKey[bool]()
-"""Set in the configuration of a session that runs on a PE."""
+"""The key that is set in the configuration of a session that runs on a PE."""
 
 
 _ALLOWED = (
@@ -22,7 +22,7 @@ _ALLOWED = (
 
 
 def check(mark: pytest.Mark) -> None:
-    """Fail the collection if a mark is wrong."""
+    """Fail the collection if the arguments of a mark are wrong."""
     unknown = set(mark.kwargs) - {"npes", "timeout", "init", "env", "exact"}
     env, numbers = mark.kwargs.get("env", {}), _named(mark)
     texts = isinstance(env, dict) and all(isinstance(text, str) for pair in env.items() for text in pair)
@@ -32,7 +32,7 @@ def check(mark: pytest.Mark) -> None:
 
 
 def counts(config: pytest.Config, mark: pytest.Mark | None) -> list[int]:
-    """Return the numbers of PEs that a test runs on, of those that its mark or the session names."""
+    """Return the numbers of PEs on which a test runs: those of its mark or the setting, within the session's limits."""
     named = _named(mark) if mark else None
     limit, nodes = limit_of(config), nodes_of(config)
     usual = named or _numbers(config.getini("ishmem_npes"), "ishmem_npes")
@@ -43,7 +43,7 @@ def counts(config: pytest.Config, mark: pytest.Mark | None) -> list[int]:
 
 
 def _named(mark: pytest.Mark) -> list[Any] | None:
-    """Return what a mark gives as numbers of PEs; None if it gives none."""
+    """Return the numbers of PEs in a mark, not checked; None if it has none."""
     given = mark.kwargs.get("npes", mark.args[0] if mark.args else None)
     if given is None:
         return None
@@ -51,7 +51,7 @@ def _named(mark: pytest.Mark) -> list[Any] | None:
 
 
 def runs_here(item: pytest.Item) -> bool:
-    """Return whether a test runs in the process of pytest, and has its PEs as the fixture ``ishmem_pes``."""
+    """Return whether a test runs in the process of pytest, as it uses the fixture ``ishmem_pes``."""
     return "ishmem_pes" in getattr(item, "fixturenames", ())
 
 
@@ -60,7 +60,7 @@ def _is_count(value: Any) -> bool:
 
 
 def device_of(config: pytest.Config) -> str:
-    """Return the devices of the PEs: by the option, the setting, the environment, or simulated."""
+    """Return the value of ``ISHMEM_DEVICE`` for PEs: the option, the setting, that of this process, or a default."""
     chosen = config.getoption("ishmem_device") or config.getini("ishmem_device") or os.environ.get("ISHMEM_DEVICE")
     device = str(chosen or ("gpu" if card.requested() else "sim")).lower()
     if device not in DEVICES:
@@ -69,7 +69,7 @@ def device_of(config: pytest.Config) -> str:
 
 
 def timeout_of(config: pytest.Config) -> float:
-    """Return the time limit in seconds of tests whose mark gives none; 0 if the setting is not a number."""
+    """Return the time limit in seconds of tests whose mark has none; 0 if the setting is not a number."""
     chosen = config.getoption("ishmem_timeout")
     try:
         return float(config.getini("ishmem_timeout") if chosen is None else chosen)
@@ -78,13 +78,13 @@ def timeout_of(config: pytest.Config) -> float:
 
 
 def limit_of(config: pytest.Config) -> list[int] | None:
-    """Return the numbers of PEs that the session is limited to."""
+    """Return the numbers of PEs to which the session is limited; None without a limit."""
     text = config.getoption("ishmem_npes")
     return None if text is None else _numbers(text, "--ishmem-npes")
 
 
 def nodes_of(config: pytest.Config) -> list[int] | None:
-    """Return the number of PEs on each of the emulated nodes of the session."""
+    """Return the number of PEs on each emulated node of the session; None without emulated nodes."""
     text = config.getoption("ishmem_nodes")
     return None if text is None else _numbers(text, "--ishmem-nodes", "+")
 

@@ -28,7 +28,7 @@ from ishmem.testing.messages import ADDRESS, FREE, Reply
 
 _START = 120.0
 _AFTER_FAILURE = 3.0
-"""Seconds that PEs have to finish what has failed on another PE: they may be waiting for that PE."""
+"""Seconds in which PEs must finish a request that has failed on another PE: they may be waiting for that PE."""
 _END = 15.0
 _DIED = "died"
 _ENDS = re.compile(r"^ishmem run: PE (\d+) (?:was ended by|exited)", re.MULTILINE)
@@ -36,12 +36,12 @@ _ENDS = re.compile(r"^ishmem run: PE (\d+) (?:was ended by|exited)", re.MULTILIN
 
 @dataclass(frozen=True)
 class PeJobSpec:
-    """How PEs are started.
+    """The parameters with which PEs are started.
 
     Attributes:
         n: Number of PEs.
-        program: The module that each runs.
-        setup: What each is sent first.
+        program: The module that each PE runs.
+        setup: The object that is sent to each PE first.
         environment: Their environment.
         nodes: Number of PEs on each of several emulated nodes; None: all are on this node.
         directory: The folder in which they start; by default that of this process.
@@ -65,9 +65,9 @@ class Answers:
         n: Number of PEs.
         reports: The reports of each PE.
         results: The result of each PE that has succeeded.
-        problems: Of each PE that has failed or has not finished, the reason.
-        failed: Whether a report or a PE tells of a failure.
-        output: With problems, what the job has printed.
+        problems: The reason for each PE that has failed or has not finished.
+        failed: Whether a reply of a PE reports a failure.
+        output: The output of the job if there are problems, else empty.
     """
 
     n: int
@@ -92,7 +92,7 @@ class Answers:
         return self.problems.get(pe, "").partition("\n")[0] == _DIED
 
     def after(self, before: Answers) -> Answers:
-        """Return these answers, preceded by the reports of the answers to the previous request."""
+        """Return these answers with the reports of the answers to the previous request, ``before``."""
         return dataclasses.replace(self, reports=before.reports)
 
 
@@ -129,8 +129,8 @@ class PeJob:
         """Send a request to every PE and collect the answers.
 
         Args:
-            request: What is asked.
-            timeout: Seconds that it may take, once the PEs are ready.
+            request: The request, which is pickled.
+            timeout: Limit in seconds, from the time at which the PEs are ready.
         """
         answers = Answers(self._spec.n)
         mark = self._log.seek(0, os.SEEK_END)
@@ -147,18 +147,18 @@ class PeJob:
         return answers
 
     def _by_cause(self, answers: Answers) -> dict[int, str]:
-        """Return the problems, those of PEs that have died first, as they did: they are the cause."""
+        """Return the problems by PE, with those of dead PEs, the cause, first, in the order in which the PEs died."""
         dead = [pe for pe, words in answers.problems.items() if words == _DIED]
         in_order = [int(number) for number in _ENDS.findall(answers.output)]
         first = sorted(dead, key=lambda pe: (in_order.index(pe) if pe in in_order else len(in_order), pe))
         return {pe: answers.problems[pe] for pe in [*first, *sorted(answers.problems)]}
 
     def free(self, timeout: float) -> Answers:
-        """Free the symmetric memory that the last request has left on the PEs; it has succeeded on all of them."""
+        """Free the symmetric memory left on the PEs by the last request, which has succeeded on all of them."""
         return self.ask(FREE, timeout)
 
     def finish(self) -> str:
-        """Let the PEs end; return what went wrong, if anything."""
+        """Send the PEs the end of requests and wait for them; return a description of a failure, else an empty text."""
         for link in self._links.values():
             with contextlib.suppress(OSError):
                 link.send(None)
@@ -172,7 +172,7 @@ class PeJob:
         return f"ended with status {status}\n{words}" if status else ""
 
     def kill(self) -> None:
-        """End the PEs whatever they do."""
+        """End the PEs, running or not, and remove the job's folder."""
         for link in self._links.values():
             link.close()
         self._links.clear()
@@ -184,7 +184,7 @@ class PeJob:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self, answers: Answers) -> None:
-        """Wait until every PE awaits requests."""
+        """Wait until every PE is ready for requests; add to ``answers`` if that fails."""
         deadline = time.monotonic() + _START
         while len(self._links) < self._spec.n and not answers.problems:
             try:
@@ -198,7 +198,7 @@ class PeJob:
         answers.results.clear()
 
     def _accept(self) -> None:
-        """Accept the connection of a PE."""
+        """Accept the connection of a PE, if one comes within 0.1 s, and send the setup."""
         accepted, _address = self._server.accept()
         pid, _user, _group = struct.unpack("3i", accepted.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         link = Connection(accepted.detach())
@@ -209,7 +209,7 @@ class PeJob:
         link.send(self._spec.setup)
 
     def _collect(self, answers: Answers, timeout: float) -> None:
-        """Receive the replies of every PE up to its last one."""
+        """Receive the replies of every PE up to its last one, or until the timeout."""
         late, deadline = dict(self._links), time.monotonic() + timeout
         while late:
             ready = wait(list(late.values()), max(deadline - time.monotonic(), 0))
@@ -226,17 +226,17 @@ class PeJob:
                 deadline = min(deadline, time.monotonic() + _AFTER_FAILURE)
 
     def _hanging(self, late: dict[int, Connection], timeout: float, failed: bool) -> dict[int, str]:
-        """Return where the PEs are that have not finished."""
+        """Return the problems of the PEs that have not finished: where each one is."""
         limit = f"{_AFTER_FAILURE:.0f} s after the failure" if failed else f"after {timeout:g} s"
         waits = self._waits(late)
         for pe in late:
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(self._processes[pe], TELL)
-        time.sleep(0.3)  # no answer tells that a PE has written where it is, as one without answer is what it may be
+        time.sleep(0.3)  # for the PEs to write their stacks: PEs that hang do not confirm it
         return {pe: f"has not finished {limit}; it was here:\n{self._place(pe)}{waits.get(pe, '')}" for pe in late}
 
     def _waits(self, late: dict[int, Connection]) -> dict[int, str]:
-        """Return what PEs of this node wait for, kernels too, as ``ishmem run`` reports it."""
+        """Return the descriptions of waits of PEs, and of their kernels, by ``ishmem run``; empty on several nodes."""
         if self._spec.nodes is not None and len(self._spec.nodes) > 1:
             return {}
         boards = (StatusBoard.of_process(pid) for pe, pid in self._pids.items() if pe in late)
@@ -244,7 +244,7 @@ class PeJob:
         return {pe: f"\n{line}" for pe, line in zip(late, board.table(late))} if board else {}
 
     def _printed(self, pe: int) -> str:
-        """Return what a PE has printed in this phase of a test, which it has not reported."""
+        """Return the output of a PE in this phase of a test, which no report contains."""
         found = []
         for stream in (1, 2):
             with contextlib.suppress(OSError):
@@ -261,7 +261,7 @@ class PeJob:
         return "  (unknown)"
 
     def _add_output(self, answers: Answers, mark: int) -> None:
-        """Add what the job has printed, with ishmem run's line about a PE that has died."""
+        """Add the output of the job since ``mark``, with the line of ``ishmem run`` about a PE that has died."""
         if any(map(answers.has_died, answers.problems)):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END)

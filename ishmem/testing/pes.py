@@ -19,7 +19,7 @@ class PesError(Exception):
 class Pes:
     """N PEs that run functions, with ishmem initialised; a PE takes a second to start, and a kernel to compile.
 
-    A failure ends the PEs; the next `run` starts new ones. A context manager, which ends them too.
+    A failure ends the PEs; the next `run` starts new ones. The end of the object's ``with`` block ends them, too.
 
     Example:
         >>> with Pes(2) as pes:
@@ -28,7 +28,7 @@ class Pes:
     """
 
     def __init__(self, n: int, env: Mapping[str, str] | None = None, nodes: Sequence[int] | None = None) -> None:
-        """Describe the PEs; the first `run` starts them.
+        """Store the parameters of the PEs; the first `run` starts them.
 
         Args:
             n: Their number.
@@ -53,10 +53,10 @@ class Pes:
         Args:
             function: A function of a module, which the PEs import.
             args: Its arguments.
-            timeout: Seconds that it may take.
+            timeout: Limit in seconds.
 
         Raises:
-            PesError: It has failed on a PE, a PE has died, or it took too long.
+            PesError: The function has failed on a PE, a PE has died, or the timeout has passed.
             ValueError: The PEs cannot import the function.
         """
         request = describe(function, args)
@@ -70,7 +70,7 @@ class Pes:
         return results
 
     def stop(self) -> None:
-        """End the PEs, and warn if they do not end well."""
+        """End the PEs, and warn if their job fails at its end."""
         job, self._job = self._job, None
         if job and (words := job.finish()):
             warnings.warn(f"the job of {self.n} PEs: {words}", RuntimeWarning, stacklevel=2)
@@ -82,7 +82,7 @@ class Pes:
         self.stop()
 
     def _running(self) -> PeJob:
-        """Return the job of these PEs; starts it if none runs."""
+        """Return the job of these PEs; start it if none runs."""
         if self._job is None:
             environment = {**os.environ, **self._env}
             spec = PeJobSpec(self.n, "ishmem.testing.function_pe", list(sys.path), environment, self.nodes)

@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a test of each number of PEs."""
+    """Parametrise a marked test by its numbers of PEs."""
     mark = metafunc.definition.get_closest_marker("ishmem")
     if mark is None and "ishmem_pes" not in metafunc.fixturenames:
         return
@@ -63,7 +63,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def ishmem_npes(request: pytest.FixtureRequest) -> int:
-    """Number of PEs that this test, marked ``ishmem``, runs on."""
+    """Number of PEs on which this test, marked ``ishmem``, runs."""
     if not hasattr(request, "param"):
         pytest.fail("ishmem_npes is for tests marked @pytest.mark.ishmem(npes=...)", pytrace=False)
     return int(request.param)
@@ -71,7 +71,7 @@ def ishmem_npes(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def ishmem_pes(request: pytest.FixtureRequest, ishmem_npes: int) -> Pes:
-    """PEs on which a test that itself runs in this process calls functions, on the numbers of PEs of its mark."""
+    """PEs for a test that runs in pytest's own process and calls functions on them; their number is from its mark."""
     return _of_session(request.session).pes(request.node)
 
 

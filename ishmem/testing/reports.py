@@ -19,13 +19,13 @@ _STRICT = "[XPASS(strict)]"
 
 
 def can_continue(answers: Answers) -> bool:
-    """Return whether the PEs, having answered, can run another test."""
+    """Return whether the PEs can run another test: none has failed, and all have reported the same outcomes."""
     kinds = {tuple((each["when"], each["outcome"]) for each in found) for found in answers.reports.values()}
     return not answers.failed and not answers.problems and len(kinds) == 1
 
 
 def merge(item: pytest.Item, answers: Answers) -> list[pytest.TestReport]:
-    """Return the reports of a test."""
+    """Return the reports of a test, one for each phase, merged from the answers of the PEs."""
     read = item.config.hook.pytest_report_from_serializable
     of_phase: dict[str, dict[int, pytest.TestReport]] = {phase: {} for phase in _PHASES}
     for pe, found in sorted(answers.reports.items()):
@@ -40,7 +40,7 @@ def merge(item: pytest.Item, answers: Answers) -> list[pytest.TestReport]:
 
 
 def complete(item: pytest.Item, found: dict[str, pytest.TestReport]) -> list[pytest.TestReport]:
-    """Return the reports of all phases; those that are missing have passed."""
+    """Return the reports of all phases; setup and teardown without a report in ``found`` have passed."""
     return [
         found.get(phase) or _report(item, phase, "passed", None)
         for phase in _PHASES
@@ -53,7 +53,7 @@ def _report(item: pytest.Item, phase: Phase, outcome: Literal["passed", "failed"
 
 
 def merged(found: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
-    """Return one report of a phase: failed if a PE has failed, skipped if all were skipped."""
+    """Return one report of a phase from those of ``n`` PEs: failed if one has failed, skipped if all were skipped."""
     xfailed = {pe: report for pe, report in found.items() if report.skipped and hasattr(report, "wasxfail")}
     strict = {pe: each for pe, each in found.items() if each.failed and str(each.longrepr).startswith(_STRICT)}
     failed = {pe: report for pe, report in found.items() if report.failed and pe not in strict}
@@ -69,7 +69,7 @@ def merged(found: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
 
 
 def _sections(found: dict[int, pytest.TestReport], n: int) -> list[tuple[str, str]]:
-    """Return the captured output of all PEs."""
+    """Return the titles and texts of the captured output of all PEs."""
     return [
         (f"{title} of PE {pe}" if n > 1 else title, content)
         for pe, report in found.items()
@@ -101,7 +101,7 @@ def _with_problems(
 
 
 def _failure(failures: Iterable[tuple[int, Any]], n: int, report: pytest.TestReport) -> ExceptionChainRepr:
-    """Return the failures of PEs, those with the same text once, as one that pytest shows and pytest-xdist sends."""
+    """Return the failures of PEs, equal texts once, as a chain that pytest prints and pytest-xdist serialises."""
     groups: dict[str, tuple[list[int], Any]] = {}
     for pe, longrepr in failures:
         groups.setdefault(str(longrepr), ([], longrepr))[0].append(pe)
@@ -131,7 +131,7 @@ def _links(title: str, longrepr: Any) -> list[Link]:
 
 
 def _crash(pe: int, longrepr: Any, report: pytest.TestReport) -> ReprFileLocation:
-    """Return the place and the message for the summary line."""
+    """Return the place and the message of a failure of a PE, for the summary line."""
     crash = getattr(longrepr, "reprcrash", None)
     if crash is not None:
         return ReprFileLocation(crash.path, crash.lineno, f"PE {pe}: {crash.message}")

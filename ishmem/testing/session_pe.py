@@ -27,17 +27,17 @@ _OFF = {
     "dist": "no", "numprocesses": None, "maxprocesses": None, "looponfail": False, "usepdb": False, "trace": False,
     "maxfail": 0, "lf": False, "failedfirst": False, "newfirst": False, "stepwise": False, "reruns": 0,
 }  # fmt: skip
-"""Options that are the controller's business, with the values that they have on a PE."""
+"""Options that only the controller applies, with their values on a PE."""
 
 _PRELOADED = ("-W", "ignore:Module already imported so cannot be rewritten:pytest.PytestAssertRewriteWarning")
-"""The process that PEs are forks of may have imported hypothesis before pytest (`ishmem.testing.fork_server`)."""
+"""PEs are forks of a process that may have imported hypothesis before pytest (`ishmem.testing.fork_server`)."""
 
 
 class SessionPe:
     """The plugin of a session on a PE."""
 
     def __init__(self, link: Link) -> None:
-        """Serve the controller at the other end of ``link``."""
+        """Create the plugin; ``link`` is the connection to the controller."""
         self._link = link
         self._setup: PytestSession = link.setup
         self._items: dict[str, pytest.Item] = {}
@@ -54,7 +54,7 @@ class SessionPe:
                 setattr(config.option, name, value)
         if self._setup.basetemp:
             config.option.basetemp = f"{self._setup.basetemp}-{self._link.pe}"
-        config.args = []  # files are collected when a test of theirs is to run
+        config.args = []  # a file is collected when its first test is to run
         # Plugins that write files leave that to the controller when they see this attribute of pytest-xdist.
         name = f"pe{self._link.pe}"
         config.workerinput = {"workerid": name, "workercount": self._setup.n}  # type: ignore[attr-defined]
@@ -62,11 +62,11 @@ class SessionPe:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Print nothing; the controller does."""
+        """Disable output to the terminal; the controller prints the results."""
         config.pluginmanager.unregister(name="terminalreporter")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep errors of the collection."""
+        """Store errors of the collection."""
         if report.failed:
             self._uncollected.append(str(report.longrepr))
 
@@ -78,7 +78,7 @@ class SessionPe:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run tests until the controller has no more."""
+        """Serve requests, mostly to run tests, until the controller has no more."""
         self._session = session
         sys.path += [folder for folder in self._setup.path if folder not in sys.path]
         if self._setup.init:
@@ -98,7 +98,7 @@ class SessionPe:
         return self._free_leftover()
 
     def _run(self, request: RunTest) -> None:
-        """Run a test."""
+        """Run a test, then tear down the fixtures that the following test does not need."""
         item = self._item(request.test, request.file)
         following = self._item(*request.following) if request.following else None
         if item is None:
@@ -107,7 +107,7 @@ class SessionPe:
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
     def _item(self, test: str, file: str) -> pytest.Item | None:
-        """Return a test; the first time that one of a file is wanted, collect it."""
+        """Return a test, None if there is no such one; collect its file at the first request for it."""
         if file not in self._collected:
             self._collected.add(file)
             self._items.update({item.nodeid: item for item in self._session.perform_collect([file])})
@@ -115,7 +115,7 @@ class SessionPe:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Generator[None, Any, Any]:
-        """Note the symmetric memory that the test itself allocates; that of fixtures is theirs to free."""
+        """Record the symmetric memory that the test itself allocates; fixtures free their own."""
         with self._noting_memory():
             return (yield)
 
@@ -128,7 +128,7 @@ class SessionPe:
             self._leftover = [offset for offset in _live() if offset not in before]
 
     def _free_leftover(self) -> bool:
-        """Free what the last test has left, which has passed on all PEs; return whether this PE has lost its device."""
+        """Free the memory left by the last test, which has passed; return whether this PE has lost its device."""
         left, self._leftover = self._leftover, []
         if _core.device_status():  # as a test may expect
             return True
@@ -144,7 +144,7 @@ def _live() -> list[int]:
 
 
 def _capture_to(folder: Path, pe: int) -> None:
-    """Make pytest capture output in named files, which the controller reads when this process has died."""
+    """Make pytest capture output in files in ``folder``, which the controller reads when this process has died."""
     streams = itertools.count(1)
 
     def named(buffering: int) -> IO[bytes]:
@@ -157,7 +157,7 @@ def _capture_to(folder: Path, pe: int) -> None:
 
 
 def main() -> int:
-    """Connect to the controller and run its tests."""
+    """Connect to the controller, run its tests, and return the exit status of this process."""
     folder = Path(os.environ[ADDRESS]).parent
     with connected() as link:
         _capture_to(folder, link.pe)

@@ -1,4 +1,4 @@
-"""How the PEs of marked tests are started."""
+"""The parameters with which the PEs of marked tests are started."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PytestSession:
-    """The session of pytest on a PE.
+    """The parameters of the session of pytest on a PE.
 
     Attributes:
         n: Number of PEs.
         init: Whether they call ``ishmem.init`` before the first test.
         arguments: Arguments of the session of pytest.
         basetemp: Prefix of the PEs' folders for temporary files.
-        path: Folders of modules, of the session that has started the PEs.
+        path: ``sys.path`` of the process that has started the PEs.
     """
 
     n: int
