@@ -42,7 +42,7 @@ def home_of(lock, index):
 
 @compiled
 def is_lock(routine, lock, index, word):
-    """Return whether a word is a lock's, as ``ishmem.locks.is_possible`` does; report a violation if not."""
+    """Return whether ``word`` is a possible state of a lock (``ishmem.locks.is_possible``); report a violation if not."""
     if not CHECK:
         return True
     holder = word & HOLDERS
