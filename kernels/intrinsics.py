@@ -502,7 +502,7 @@ def group_barrier(group: Any) -> Any:
     """Wait for all work-items of a group, and order their accesses to global memory; a no-op if ``group`` is None.
 
     `kernel_api.group_barrier` also orders local memory by a fence, but no operation of ishmem uses local memory.
-"""
+    """
     scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
 
     def emit(code: IntrinsicCode, _group):

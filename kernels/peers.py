@@ -5,8 +5,8 @@ usually have consecutive numbers, so a comparison with two constants finds the P
 launcher has given a node other numbers, a table with a byte per PE has the places of the rest.
 
 The address of the table of regions, of registered memory (``ishmem.runtime.registered``), is a constant of kernels, and
-0 until the first ``ishmem.register``, after which kernels are built anew. So the device's compiler removes what
-concerns them in a job that registers nothing.
+0 until the first ``ishmem.register``, after which kernels are built anew. So the device's compiler removes the
+code for them in a job that registers nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _route(builder: Any, place: Any) -> Any:
 
 
 def _of_number(emit: Any) -> Any:
-    """Make the intrinsic that applies ``emit`` to an integer."""
+    """Make the intrinsic that emits ``emit(builder, number)`` for an integer; it returns an int64."""
 
     def typing(number: Any) -> Any:
         return types.int64(number), lambda code, value: emit(code.builder, code.cast(value, 0, types.int64))
@@ -110,7 +110,7 @@ def on_peer(address, pe):
 
 @compiled
 def shift_of(address, pe):
-    """Return what to add to `peer_delta` at an address of this PE: 0 in the heap."""
+    """Return the bytes to add to `peer_delta` for symmetric memory at ``address`` of this PE: 0 in the heap."""
     if region_table() != 0 and not (heap_base() <= address and address < heap_end()):
         return _shift_outside(address, pe)
     return 0
@@ -147,7 +147,7 @@ def _slot_of(address, nbytes):
 
 @compiled
 def _place_of(number):
-    """Return the place on this node of a PE, whose number may be one of `Layout.alias`; -1 if there is none."""
+    """Return the place on this node of the PE of ``number``, which `Layout.alias` may have given; -1 if it has none."""
     if SPANS:
         return place_of(number) if 0 <= number < pe_count() else -1
     team = number // pe_count() - 1
