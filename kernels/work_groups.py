@@ -116,8 +116,8 @@ def next_ticket(counter, group):
 def end_launch(ticket, ended, number, step, group):
     """End a launch in this work-group: the last one resets the tickets and adds ``step`` to the number of the call.
 
-    ``ticket``, ``ended`` and ``number`` are addresses in device memory, so that each replay of a launch that is recorded
-    in a graph has a new number.
+    ``ticket``, ``ended`` and ``number`` are addresses in device memory, so each replay of a launch recorded in a graph
+    has a new number.
     """
     groups = groups_of(group)
     publish_fence()
