@@ -32,7 +32,7 @@ def _bits(code: IntrinsicCode, dtype: Any) -> Any:
 
 
 def spirv_atomic(context: Any, builder: Any, name: str, integer: Any, middle: list[Any], values: list[Any]) -> Any:
-    """Emit SPIR-V atomic ``name`` with masks ``middle`` on ``values``, pointer and operands; return the result."""
+    """Emit SPIR-V atomic ``name`` on ``values``, pointer and operands, with masks ``middle``; return the result."""
     result = ir.VoidType() if name == "AtomicStore" else context.get_value_type(integer)
     mangled = [types.CPointer(integer, addrspace=GLOBAL), SCOPE_AND_MASK[0]]
     mangled += [SCOPE_AND_MASK[1]] * len(middle) + [integer] * (len(values) - 1)

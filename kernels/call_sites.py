@@ -41,7 +41,7 @@ class CallSites(CallRewrite):
     """Inserts `store_call_site` after calls of ishmem in device code, and for groups `store_group_call_site` before."""
 
     def applies(self) -> bool:
-        """Return True for code of the program, in a job with ``ISHMEM_CHECK``."""
+        """Return whether a function is code of the program, in a job with ``ISHMEM_CHECK``."""
         bound = kernel_constants.bound()
         return bound is not None and bound[0].check and super().applies()
 
@@ -59,7 +59,7 @@ class WaitSites(CallRewrite):
     """Passes call sites to those calls in the program's device code that wait."""
 
     def applies(self) -> bool:
-        """Return True for code of the program, in a job."""
+        """Return whether a function is code of the program, in a job."""
         return kernel_constants.bound() is not None and super().applies()
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:

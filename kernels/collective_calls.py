@@ -66,7 +66,7 @@ ALIGN = 1 << ALIGN_DIGITS
 
 
 class Flow(NamedTuple):
-    """Which blocks move between which PEs, constant for each routine. Fields are 0 or 1: kernels compute with them."""
+    """The flow of blocks between PEs, constant for each routine. Fields are 0 or 1: kernels compute with them."""
 
     from_root: int = 0  # only the root sends
     to_root: int = 0  # only the root receives
@@ -76,7 +76,7 @@ class Flow(NamedTuple):
 
 
 def flow_of(routine: Collective) -> Flow:
-    """Return the flow of a routine of the table."""
+    """Return the `Flow` of a routine of the table."""
     from_root, to_root = routine.root is Root.SENDS, routine.root is Root.RECEIVES
     return Flow(*map(int, (from_root, to_root, routine.source_blocks, routine.dest_blocks, routine.own_counts)))
 
@@ -214,7 +214,7 @@ def sends_by_leader(call):
 
 @compiled
 def carried_by(call, nbytes):
-    """Return the `Carried` of a call with blocks of ``nbytes`` bytes, for which `sends_by_leader` is true."""
+    """Return the `Carried` of a call with blocks of ``nbytes`` bytes; only for calls with `sends_by_leader` true."""
     if call.flow.vary:
         return Carried(SLOTS, max_payload(), 0)
     if nbytes > max_payload():
@@ -345,7 +345,7 @@ def _check(traits: Collective, name: str, dest: Any, source: Any, nelems: Any = 
 
 
 def register(name: str, module: ModuleType, run: Any, run_tiles: Any = None) -> None:
-    """Register a routine ``name`` and its ``name_work_group``, with the arguments that the table gives it.
+    """Register a routine ``name`` and its ``name_work_group``, with the parameters that the table states for it.
 
     Args:
         name: Name of the routine in ``module``.

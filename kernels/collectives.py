@@ -251,7 +251,7 @@ def put_own_block(entered, group):
 
 @compiled
 def own_share(nodes, nbytes, turn):
-    """Return begin and end, in bytes, of the share that this PE gets for its node of block number ``turn``."""
+    """Return begin and end, in bytes, of this PE's share of block number ``turn``, which it gets for its node."""
     if nbytes > PIECE:
         return part_of(nbytes, nodes.n_near, nodes.index)
     return 0, nbytes if turn % nodes.n_near == nodes.index else 0

@@ -66,7 +66,7 @@ ELEMENT, UNIT, BLOCK = 0, 1, AT_ONCE
 
 
 def _lanes(dtype: Any) -> int:
-    """Return the number of elements in a unit."""
+    """Return the number of elements of a dtype in a unit; 1 for a complex number."""
     return 1 if isinstance(dtype, types.Complex) else max(WIDEST * 8 // dtype.bitwidth, 1)
 
 

@@ -265,7 +265,7 @@ def kernel_of(name: str, dtype: str) -> Any:
 
 
 class Forms(NamedTuple):
-    """The device functions for messages of a dtype, which are given by addresses.
+    """The device functions for messages of a dtype; messages are addresses.
 
     Attributes:
         words: The `FloatWords` of the dtype.
@@ -321,7 +321,7 @@ def _all_reduce(forms: Forms) -> Any:
 
 
 def _one_shot(forms: Forms) -> Any:
-    """Make the all-reduce of short messages: each PE sends all of its words to all PEs, and sums what it receives."""
+    """Make the all-reduce of short messages: each PE sends all of its words to all PEs, and sums those received."""
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
 
     @compiled

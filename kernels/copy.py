@@ -15,7 +15,7 @@ from .work_division import work_item_share, workers_of
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
 FEW = 4  # for at most this many elements, checking for wider units costs more than it saves
-UNITS = 4  # that one work-item has under way at the same time
+UNITS = 4  # in flight at the same time in one work-item
 BLOCK = UNITS * WIDEST
 
 
@@ -157,7 +157,7 @@ def copy_elements(like, to, origin, count, rank, size):
 
 @compiled
 def copy_steps(to, origin, to_step, from_step, item, count, workers):
-    """Copy this work-item's share of ``count`` elements of ``item`` bytes; steps between elements are in elements."""
+    """Copy this work-item's share of ``count`` elements of ``item`` bytes; the steps between them are in elements."""
     if to_step == 1 and from_step == 1:
         copy_bytes(to, origin, count * item, workers.rank, workers.width)
     else:

@@ -20,7 +20,7 @@ UNIT_BYTES = 16
 
 
 class FloatWords(NamedTuple):
-    """The device functions by which kernels read and write words of a dtype.
+    """The device functions with which kernels read and write words of a dtype.
 
     Attributes:
         lanes: Elements in a word.

@@ -1,6 +1,6 @@
 """Device forms of routines from one function: for a work-item, for a group, and under the names of other routines.
 
-Calls of functions without a device form are refused, with an error that says what to do instead.
+Calls of functions without a device form are refused, with an error that names an alternative.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ _ADVICE = {
 
 
 def refuse_host_functions() -> None:
-    """Register the refusal of all public functions without a device form."""
+    """Register, for each public function without a device form, the error of kernels that call it."""
     for name in vars(ishmem)["__all__"]:
         function = getattr(ishmem, name)
         if callable(function) and not isinstance(function, type) and function not in registered:

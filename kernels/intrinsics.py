@@ -64,7 +64,7 @@ class IntrinsicCode(NamedTuple):
 
 
 def device_intrinsic(function: Callable[..., Any]) -> Any:
-    """Make an intrinsic for the device target, a function in kernels whose code is emitted where it is called.
+    """Make an intrinsic for the device target: a function whose code is emitted where a kernel calls it.
 
     Args:
         function: Takes the types of the arguments, and returns the signature and ``emit(code, *values)``, which emits
@@ -358,7 +358,7 @@ def store_element(base: Any, index: Any, like: Any, value: Any) -> Any:
 
 
 def _indexed(code: IntrinsicCode, values: Any, dtype: Any) -> Any:
-    """Emit the pointer to an element, of which the first two of the values are the base address and the index."""
+    """Emit the pointer to an element of a dtype; ``values`` begin with the base address and the index."""
     index = code.cast(values[1], 1, types.int64)
     return code.builder.gep(_element_at(code, values[0], dtype), [index])
 
@@ -541,14 +541,14 @@ def _size(builder: Any, ndim: int) -> Any:
 
 
 def work_item_number(builder: Any) -> Any:
-    """Emit a number that no other work-item of the launch has."""
+    """Emit an int64 that no other work-item of the launch has; return it."""
     x, y, z = built_in(builder, "GlobalInvocationId")
     return builder.add(x, builder.add(builder.shl(y, I64(21)), builder.shl(z, I64(42))))
 
 
 @device_intrinsic
 def work_item():
-    """Return a number that no other work-item of the launch has."""
+    """Return an int64 that no other work-item of the launch has."""
     return types.int64(), lambda code: work_item_number(code.builder)
 
 
@@ -619,7 +619,7 @@ def from_one(group, value):
 
 
 def literal_value(kind: Any) -> int:
-    """Return the value of a literal type; numba also tries functions with non-literal types, for which this raises.
+    """Return the value of a literal integer type. It raises for other types, with which numba also tries functions.
 
     Raises:
         TypingError: The type has no value.

@@ -72,7 +72,7 @@ def _set_lock(lock, index=0, call_site=None):
         word = amo.atomic_fetch(lock, home, index)
     if recorded:
         clear_wait_record()
-    amo.atomic_fetch_add(lock, this_pe() + 1, home, index)  # unlike atomic_add, never late
+    amo.atomic_fetch_add(lock, this_pe() + 1, home, index)  # unlike atomic_add, never held by the proxy
     lock_fence()
 
 

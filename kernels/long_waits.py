@@ -63,7 +63,7 @@ def must_end_wait():
 
 @device_intrinsic
 def decremented(polls):
-    """Return an int32 minus 1; numba computes with 64 bits, for which a GPU needs several instructions."""
+    """Return an int32 minus 1, in 32 bits: numba computes with 64 bits, which takes a GPU several instructions."""
     return types.int32(polls), lambda code, number: code.builder.sub(number, I32(1))
 
 

@@ -474,7 +474,7 @@ def fold_kernel(dtype: str) -> Any:
 def fetch_kernel() -> Any:
     """Return ``kernel(item, storage, rows, indices, entries)``: work-group ``i`` gets row ``indices[i]``.
 
-    ``storage`` contains the bytes of ``entries`` rows on each PE; ``rows`` receives the bytes of the rows got.
+    ``storage`` contains the bytes of ``entries`` rows on each PE; ``rows`` receives the bytes of the rows.
     """
 
     def fetch(item: kapi.NdItem, storage, rows, indices, entries):

@@ -99,7 +99,7 @@ def reduce_directly(reduction, group):
 
 @compiled
 def reduce_by_chunks(reduction, group):
-    """Combine this PE's part of large arrays in chunks, which the proxy moves where needed."""
+    """Combine this PE's part of large arrays in chunks; the proxy moves those of PEs that are not reachable."""
     sample, dest, source, nbytes, team, members = reduction
     first, end = part_of(nbytes, members.size, members.me)
     at, apart, room = chunks_of(team, members.size)

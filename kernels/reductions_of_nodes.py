@@ -224,7 +224,7 @@ def get_chunks(nodes, first, last, at, chunks, nbytes, workers):
     """Request the chunks of nodes ``first`` to ``last`` from their leaders, divided among the work-items.
 
     Returns:
-        The ticket of this work-item's last request, or -1, for which `await_ticket` does not wait.
+        The ticket of this work-item's last request; -1 without requests, with which `await_ticket` returns at once.
     """
     ticket = -1
     for node in range(first + workers.rank, last, workers.width):

@@ -1,4 +1,4 @@
-"""The rendezvous of the members of a team, by which a collective call in a kernel begins.
+"""The rendezvous of the members of a team, with which each collective call in a kernel begins.
 
 Each member writes its call number, its arguments and, for small blocks, its data into its slot on every member, then
 waits until all members have done so. The rendezvous and barriers of a team share one sequence of numbers, and each
@@ -171,7 +171,7 @@ def calls_agree(team, members, call_id, count, agreed):
     """Return whether all members make the same call, with allowed arguments.
 
     ``agreed`` is whether their calls were the same in the rendezvous. If not, report a violation; for its text, every
-    member gets the calls of all in a second rendezvous.
+    member receives the calls of all in a second rendezvous.
     """
     if not CHECK:
         return True
@@ -186,7 +186,7 @@ def calls_agree(team, members, call_id, count, agreed):
 
 @compiled
 def fetch_from_leader(team, address, nbytes, group):
-    """Copy a part of the slots from the leader of this node to the same place, in a team that spans nodes."""
+    """Copy ``nbytes`` bytes of the slots at ``address`` from this node's leader, in a team that spans nodes."""
     away = distance_to_table(team)
     if LEVELS and away:
         copy_by_group(address, address + away, nbytes, group)

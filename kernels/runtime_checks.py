@@ -94,7 +94,7 @@ def own_array_fits(routine, address, size, item, count):
 
 @compiled
 def allowed(routine, array, pe, first, count):
-    """Return whether PE ``pe`` exists and a symmetric array has elements ``first`` on; report a violation if not."""
+    """Return whether PE ``pe`` exists and a symmetric array has ``count`` elements from ``first``; report it if not."""
     if not CHECK:
         return True
     address = address_of(array)

@@ -132,7 +132,7 @@ def _typeof(_team: Team, _context: Any) -> Any:
 
 @register_rewrite("before-inference")
 class TeamConstants(AssignmentRewrite):
-    """Replaces ``ishmem.TEAM_WORLD``, a global or closure variable that is a team, and its ``handle`` by the handle."""
+    """Replaces teams by their handles: ``ishmem.TEAM_WORLD``, global and closure variables, and their ``handle``."""
 
     def replacement(self, statement: Any) -> list[Any] | None:
         """Return the assignment of the handle of a team, if a statement assigns a team; else None."""

@@ -53,7 +53,7 @@ def _tile_allowed(call, size):
 
 @compiled
 def enter_tile(call, group):
-    """Check and enter a call; return a status, as ``rendezvous.enter``, and the number of rows that this PE moves."""
+    """Check and enter a call; return a status, as `collective_calls.enter`, and the number of rows to move."""
     if not is_member(call):
         return -1, 0
     members, agreed = members_of(call.team), True

@@ -47,7 +47,7 @@ def _quotient(dividend: Any, divisor: Any) -> Any:
 
 @compiled
 def turns_of(count, size):
-    """Return the number of elements, of ``count``, for each of ``size`` work-items, rounded up."""
+    """Return the number of elements for each of ``size`` work-items that divide ``count``, rounded up."""
     digits = ROUGH if (count + size) >> 32 else 0
     unit = size << digits
     return _quotient((count + unit - 1) >> digits, size) << digits

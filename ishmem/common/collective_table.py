@@ -42,12 +42,12 @@ class Collective:
 
     Attributes:
         name: Python name.
-        types: Names of the dtypes it takes.
+        types: Names of the supported dtypes.
         root: The role of the root.
         dest_blocks: Whether ``dest`` holds a block of each PE.
         source_blocks: Whether ``source`` holds a block for each PE.
-        strided: Whether it takes the strides ``dst`` and ``sst``.
-        counted: Whether it takes lists of counts and displacements.
+        strided: Whether it has the parameters ``dst`` and ``sst``, strides.
+        counted: Whether it has lists of counts and displacements as parameters.
         own_counts: Whether each PE passes counts of its own.
         in_place: The allowed overlap of ``dest`` and ``source``.
         combines: The computation.
@@ -68,7 +68,7 @@ class Collective:
 
     @property
     def has_root(self) -> bool:
-        """Whether it takes ``root``."""
+        """Whether the routine has a root, the parameter ``root``."""
         return self.root is not Root.NONE
 
     @property
@@ -87,7 +87,7 @@ class Collective:
 
     @property
     def tiles(self) -> bool:
-        """Whether it takes 2-D tiles."""
+        """Whether the routine supports 2-D tiles."""
         return self.name in ("broadcast", "fcollect") or self.combines is Combines.REDUCTION
 
     def blocks(self, n_pes: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ishmem.common.layout import LINE
 
 TICKET, FINISHED, CALL = 0, LINE, 2 * LINE
-"""Offsets in bytes: of the number of chunks that work-groups have taken in this call, of the work-groups that have
+"""Offsets in bytes: of the number of chunks that work-groups have begun in this call, of the work-groups that have
 completed it, and of the number of the call, from 1 on."""
 
 TEAM = CALL + 8
@@ -33,7 +33,7 @@ CHUNK = 1024
 """Words that a work-group processes at once."""
 
 PIECE = 256
-"""Words of a chunk of which one member computes the sum, in the two-shot form."""
+"""Words of a chunk that one member sums, in the two-shot form."""
 
 
 def workspace_words(words: int, size: int, one_shot_words: int) -> int:

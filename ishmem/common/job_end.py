@@ -217,7 +217,7 @@ class JobEnd(Ending, abc.ABC):
         """End the job; the first cause with an exit status sets that of the job.
 
         Args:
-            cause: What ends it.
+            cause: The cause.
             status: The exit status, where it is not that of every such cause.
             since: Time at which it was detected, by ``time.monotonic``; by default now.
             grace: Whether the PEs have reason to end by themselves.

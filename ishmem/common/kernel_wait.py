@@ -25,8 +25,8 @@ class KernelWait(NamedTuple):
 
     Attributes:
         item: 1 if a work-item has waited for long, else 0.
-        kind: ``VARIABLE``, ``NONE_OF`` (several variables, of which one would do), ``LOCK``, ``MEMBER`` (of a team, in
-            a barrier or another collective call) or ``PROXY`` (requests to it).
+        kind: ``VARIABLE``, ``NONE_OF`` (any of several variables), ``LOCK``, ``MEMBER`` (of a team, in a barrier or
+            another collective call) or ``PROXY`` (requests to it).
         seen: By kind: the value of the variable; the number of variables; the place in this PE's heap that the member
             writes; the number of requests that the proxy has served.
         wanted: By kind: the value to compare with; the number of the team's call; the number of requests to be served.

@@ -54,10 +54,10 @@ PairStep = tuple[int, int, bool, bool, int, int, bool, bool]
 """A ``PairStep`` of ishmem/core/exchange.hpp, whose number is that of the line in kernels."""
 
 StepsOf = Callable[[int, int], list[PairStep]]
-"""Returns the steps of a node, given the number of nodes and its own."""
+"""Function ``(n_nodes, node)`` that returns the steps of a node."""
 
 Place = Callable[[int, int], int]
-"""Returns the index of the first block of a node's exchange with the node at a distance; see `NodeExchange`."""
+"""Function ``(node, distance)`` that returns the index of the first block of an exchange; see `NodeExchange`."""
 
 SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 
@@ -371,15 +371,15 @@ class Layout:
         return self.alias(TWIN) if self.width == self.n_pes else self.width
 
     def team(self, handle: int) -> int:
-        """Record of a team."""
+        """Return the offset of the record of a team."""
         return _round_up(8 * self.numbers, LINE) + LINE * handle
 
     def host_sync(self, handle: int) -> int:
-        """First line of a team's barrier on the host."""
+        """Return the offset of the first line of a team's barrier on the host."""
         return self.team(MAX_TEAMS) + self.sync_bytes * handle
 
     def device_sync(self, handle: int) -> int:
-        """First line of a team's barrier inside kernels."""
+        """Return the offset of the first line of a team's barrier inside kernels."""
         return self.host_sync(MAX_TEAMS) + self.sync_bytes * handle
 
     @property
@@ -408,7 +408,7 @@ class Layout:
         return max(PREDEFINED + 1, min(WIDE_BYTES // self.rendezvous_bytes, TWIN)) if self.is_large else TWIN
 
     def rendezvous(self, handle: int, odd: int = 0) -> int:
-        """First slot of a team for even or odd rendezvous, in collective calls inside kernels."""
+        """Return the offset of a team's first slot for even or odd rendezvous, in collective calls inside kernels."""
         first, narrow = self.device_sync(MAX_TEAMS), 2 * self.rendezvous_slot * FEW_MEMBERS
         if handle < self.wide:
             return first + self.rendezvous_bytes * handle + odd * self.rendezvous_bytes // 2
@@ -436,7 +436,7 @@ class Layout:
         return self.rendezvous(TWIN)
 
     def agree(self, handle: int, sequence: int) -> int:
-        """Record of this PE for collective call number ``sequence`` of a team.
+        """Return the offset of this PE's record for collective call number ``sequence`` of a team.
 
         Two records alternate: a PE is at most one collective call ahead of another.
         """
@@ -454,7 +454,7 @@ class Layout:
         return LINE + 2 * self.host_slot_bytes
 
     def host_ring(self, handle: int) -> int:
-        """Host ring of a team: the slots by which hosts enter a collective."""
+        """Return the offset of a team's host ring, the slots by which hosts enter a collective."""
         return self.agree(MAX_TEAMS, 0) + self.host_ring_bytes * handle
 
     @property
@@ -468,7 +468,7 @@ class Layout:
         return self.turn + LINE
 
     def active_set(self, pe: int, number: int) -> int:
-        """Offset at which PE ``pe`` writes its line for call ``number`` of active sets with both PEs; two alternate."""
+        """Return the offset of PE ``pe``'s line for call ``number`` of active sets with both PEs; two alternate."""
         return self.violation + 4 * LINE + LINE * (2 * pe + number % 2)
 
     @property
@@ -534,7 +534,7 @@ class Layout:
         return 2 * LINE * lines if self.width < self.n_pes else 0
 
     def meeting(self, handle: int, odd: int = 0) -> int:
-        """First line of a team for the steps between the leaders of nodes, in even or odd rendezvous inside kernels."""
+        """Return the offset of a team's first line for steps between node leaders, in even or odd rendezvous."""
         return self.tiles + self.tile_bytes * TWIN + self.meeting_bytes * handle + odd * self.meeting_bytes // 2
 
     @property

@@ -38,7 +38,7 @@ GROUP, QUEUE = "_work_group", "_on_queue"
 
 @dataclass(frozen=True)
 class Routine:
-    """A routine.
+    """A routine of ``ishmem``.
 
     Attributes:
         module: The module of ``ishmem`` that contains it, and its work-group form.
@@ -104,7 +104,7 @@ class Chapter:
 
 
 def c_name(row: Row) -> str:
-    """Return the name of a routine in C."""
+    """Return the name in C of the routine of a row; empty if there is none."""
     return row.c.partition("(")[0]
 
 
@@ -126,7 +126,7 @@ def _atomics() -> Iterator[Routine]:
 
 
 def _of_set(verb: str, which: str, vector: str) -> Routine:
-    """Return the row of a routine that waits for, or tests, a set of variables."""
+    """Return the row of the routine that waits for, or tests, a set of variables."""
     indices = "indices, " if which == "some" else ""
     name, values = f"{verb}_{which}{vector}", "cmp_values" if vector else "cmp_value"
     waits, forms = (Waits.VARIABLE, (GROUP, QUEUE)) if verb == "wait_until" else (Waits.NOTHING, (GROUP,))

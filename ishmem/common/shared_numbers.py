@@ -49,7 +49,7 @@ class SetCode(IntEnum):
 
 
 class Algorithm(IntEnum):
-    """How a collective moves data: see `ishmem.common.algorithms`; `REFUSAL` is a call with wrong arguments."""
+    """The algorithms of collectives: see `ishmem.common.algorithms`; `REFUSAL` is a call with wrong arguments."""
 
     IN_SLOT = 0
     MAPPED = 1
@@ -62,7 +62,7 @@ class Algorithm(IntEnum):
 
 
 class Verdict(IntEnum):
-    """How a collective call of the host ended.
+    """The outcomes of a collective call of the host.
 
     `DECLINED`: before this PE has published anything; `DISSENT`: the arguments of the members differ; `TOO_SHORT`:
     ``dest`` of a member of a ``collect``; `PEER_GONE`: a PE is lost, or Python has an exception.

@@ -143,7 +143,7 @@ class Head(_Text):
         hang: Nonzero once some PE has reached ``ISHMEM_TIMEOUT``.
         text: The calls in which the PEs were at that time.
         closing: Nonzero once ``global_exit`` ends the job.
-        goes_on: Nonzero once the PEs have agreed that the job goes on after a loss.
+        goes_on: Nonzero once the PEs have agreed that the job continues after a loss.
         printed: Digest of the last error of a kernel that a PE has printed; the others need not repeat it.
         shown: Time at which the places of the PEs were last printed after SIGINT.
         noticed: Time at which they were last printed because of a long wait.

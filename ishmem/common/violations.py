@@ -60,17 +60,17 @@ ARGUMENTS = (
 
 
 def number(routine: str) -> int:
-    """Return the number that stands for a routine in kernels."""
+    """Return the number that represents a routine in kernels."""
     return ROUTINES.index(routine)
 
 
 def argument_number(name: str) -> int:
-    """Return the number that stands for the name of an argument in kernels."""
+    """Return the number that represents the name of an argument in kernels."""
     return ARGUMENTS.index(name)
 
 
 class Violation(NamedTuple):
-    """The first bad call of this PE's kernels, one int64 each.
+    """The record of the first wrong call of this PE's kernels, one int64 a field.
 
     Attributes:
         claimed: Nonzero once a work-item has found a violation.
