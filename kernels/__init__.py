@@ -1,4 +1,4 @@
-"""The device side: the device forms of the routines of ``ishmem``, which kernels call by the same names.
+"""The device forms of the routines of ``ishmem``, which kernels call by the names of the host functions.
 
 Importing this package registers an overload of each host function for the device target, so the same name in a kernel
 compiles to the device form. Kernels need no handle or context: arrays and PE numbers are the only arguments.

@@ -45,28 +45,28 @@ acquire_fence = memory_fence(WAIT)
 
 @compiled
 def order_before(routine, order):
-    """Order earlier operations before an atomic whose memory order includes a release."""
+    """Order earlier operations before an atomic, if its memory ``order`` is valid and includes a release."""
     if is_order(routine, order) and order & MemoryOrder.RELEASE:
         order_stores()
 
 
 @compiled
 def order_after(order):
-    """Order later accesses after an atomic whose memory order includes an acquire."""
+    """Order later accesses after an atomic if its memory ``order`` includes an acquire."""
     if order & MemoryOrder.ACQUIRE:
         acquire_fence()
 
 
 @device_function
 def operand(value):
-    """Return an operand of an atomic; 1 if it has none."""
+    """Return the operand ``value`` of an atomic; 1 if it is absent, as for increments."""
     if type_checks.absent(value):
         return lambda: 1
     return lambda value: value
 
 
 def _check(routine: Atomic, _name: str, pe: Any, index: Any, order: Any = 0, fetch: Any = None, **others: Any) -> bool:
-    """Check the argument types; return whether the atomic has an order."""
+    """Check the argument types of an atomic; return whether a memory ``order`` is passed."""
     name = "source" if routine.rmw is Rmw.FETCH else "dest"
     target = others[name]
     type_checks.array(routine.name, name, target, routine.types)
@@ -84,7 +84,7 @@ def _check(routine: Atomic, _name: str, pe: Any, index: Any, order: Any = 0, fet
 
 
 def _make_atomic(routine: Atomic) -> Any:
-    """Make the device function of an atomic, which returns the old value if it fetches."""
+    """Make the device function of an atomic; it returns the old value if the routine fetches, else None."""
     this = number(routine.name)
 
     @device_function
@@ -119,7 +119,7 @@ def _make_atomic(routine: Atomic) -> Any:
 
 
 def _register(routine: Atomic) -> None:
-    """Register an atomic and its nonblocking form, which stores the old value in the first element of ``fetch``."""
+    """Register an atomic and, if it fetches, its nonblocking form, which stores the old value in ``fetch[0]``."""
     this, run, check = number(routine.name), _make_atomic(routine), functools.partial(_check, routine)
 
     def relaxed(dest, cond, value, pe, index=0, order=0):

@@ -1,7 +1,7 @@
 """Intrinsics for atomic instructions and memory fences in kernels.
 
 Atomics are SPIR-V instructions with cross-device scope on integers of the element's width. Floats are bit-cast, so one
-implementation serves all dtypes; what floats combine, a loop of compare-and-swap does.
+implementation serves all dtypes; sums, minima and maxima of floats are loops of compare-and-swap.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .intrinsics import (
 
 
 def _bits(code: IntrinsicCode, dtype: Any) -> Any:
-    """Return the type of integers of the size of an element."""
+    """Return the integer type with the width of an element of ``dtype``: int32 or int64."""
     return types.int32 if size_in(code, dtype) == 4 else types.int64
 
 
 def spirv_atomic(context: Any, builder: Any, name: str, integer: Any, middle: list[Any], values: list[Any]) -> Any:
-    """Emit a SPIR-V atomic on integers: ``middle`` has its semantics masks, ``values`` the pointer and the operands."""
+    """Emit SPIR-V atomic ``name`` on ``values``, pointer and operands, with masks ``middle``; return the result."""
     result = ir.VoidType() if name == "AtomicStore" else context.get_value_type(integer)
     mangled = [types.CPointer(integer, addrspace=GLOBAL), SCOPE_AND_MASK[0]]
     mangled += [SCOPE_AND_MASK[1]] * len(middle) + [integer] * (len(values) - 1)
@@ -41,7 +41,7 @@ def spirv_atomic(context: Any, builder: Any, name: str, integer: Any, middle: li
 
 
 def _instruction(name: str, masks: tuple[int, ...], dtype: Any, operands: int) -> Callable[..., Any]:
-    """Return what emits a SPIR-V atomic on an element; its first ``operands`` follow address and array."""
+    """Return the function that emits a SPIR-V atomic on an element, with the first ``operands`` of its values."""
 
     def emit(code: IntrinsicCode, address, _array, *given):
         integer = _bits(code, dtype)
@@ -56,9 +56,9 @@ def _instruction(name: str, masks: tuple[int, ...], dtype: Any, operands: int) -
 
 
 def atomic(name: str, *masks: int, operands: int) -> Any:
-    """Make an intrinsic ``(address, like, value, cond)`` that returns the result of a SPIR-V atomic instruction.
+    """Make the intrinsic ``(address, like, value, cond)`` of SPIR-V atomic ``name``; it returns the result.
 
-    The instruction has as many ``operands``, the first ones.
+    ``masks`` are the memory semantics; of ``value`` and ``cond``, the instruction has the first ``operands``.
     """
 
     def typing(address: Any, like: Any, value: Any, cond: Any) -> Any:
@@ -68,11 +68,11 @@ def atomic(name: str, *masks: int, operands: int) -> Any:
 
 
 Combine = Callable[[Any, Any, Any], Any]
-"""Emits the combination of an old value and an operand, both floats."""
+"""Function ``(builder, old, value)`` that emits the combination of two floats and returns the result."""
 
 
 def _chosen(comparison: str) -> Combine:
-    """Return what emits the operand if it compares so with the old value or is NaN, else the old value."""
+    """Return the `Combine` that selects ``value`` if it is NaN or if ``value <comparison> old`` holds, else ``old``."""
 
     def combine(builder: Any, old: Any, value: Any) -> Any:
         changes = builder.or_(builder.fcmp_ordered(comparison, value, old), builder.fcmp_unordered("uno", value, value))
@@ -128,7 +128,7 @@ def atomic_float(operation: str, mask: int) -> Any:
 
 
 def _word(name: str, mask: int) -> Any:
-    """Make an intrinsic ``(address, *operands)`` for an atomic on the int64 at an address."""
+    """Make the intrinsic ``(address, *operands)`` of SPIR-V atomic ``name`` on an int64; it returns its result."""
 
     def emit(code: IntrinsicCode, address, *operands):
         values = [code.pointer(address, I64), *operands]
@@ -155,7 +155,7 @@ def atomic_load(address, like):
 
 
 def memory_fence(order: memory_orders.Order) -> Any:
-    """Make an intrinsic that is a memory fence with cross-device scope, which includes the host."""
+    """Make the intrinsic of a memory fence of an ``order`` with cross-device scope, which includes the host."""
 
     def emit(code: IntrinsicCode):
         operands = [I32(CROSS_DEVICE), I32(order | CROSS_WORKGROUP)]

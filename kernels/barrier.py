@@ -20,7 +20,7 @@ flag_fence = memory_fence(FLAG_SEEN)
 
 @compiled
 def is_before(seen, number):
-    """Return whether a number of a team's calls is lower than another."""
+    """Return whether sequence number ``seen`` is less than ``number``."""
     return seen < number
 
 
@@ -29,7 +29,7 @@ poll_line = make_word_poll(is_before)
 
 @compiled
 def next_number(team):
-    """Increment and return the sequence number of a team, for a rendezvous or barrier of this PE."""
+    """Increment the sequence number of a team, for a rendezvous or barrier of this PE; return the new number."""
     counter = team_records() + SEQUENCE + LINE * team
     number = load_word(counter) + 1
     store_word(counter, number)
@@ -38,7 +38,7 @@ def next_number(team):
 
 @compiled
 def team_barrier(team, members, call_site):
-    """Wait for all members of a team; ``call_site`` is the call site, or None."""
+    """Wait until all members of a team are in the barrier; ``call_site`` has the words of the call site, or is None."""
     if SPANS and spans_nodes(team):
         barrier_of_nodes(team, call_site)
     else:
@@ -47,7 +47,7 @@ def team_barrier(team, members, call_site):
 
 @compiled
 def flat_barrier(team, members, call_site):
-    """Wait for all members of a team on one node.
+    """Run a dissemination barrier of the ``members`` of a team on one node.
 
     Model: tests/models/barrier.pml.
     """
@@ -62,7 +62,7 @@ def flat_barrier(team, members, call_site):
 
 @compiled
 def await_line(line, number, pe, call_site):
-    """Wait until a line of a barrier, which PE ``pe`` writes, holds at least ``number``."""
+    """Wait until the line at address ``line``, which PE ``pe`` writes, contains at least ``number``."""
     recorded = False
     while is_before(poll_line(line, number), number):
         if must_end_wait():
@@ -75,7 +75,7 @@ def await_line(line, number, pe, call_site):
 
 @compiled
 def barrier_of_nodes(team, call_site):
-    """Wait for all members of a team that spans nodes: on each node, then between the leaders."""
+    """Run a barrier of a team that spans nodes: on each node, then between the leaders, which release their nodes."""
     nodes, number, lines = nodes_of(team), next_number(team), sync_lines() + sync_bytes() * team
     disseminate(nodes.near, nodes.n_near, nodes.index, lines + LINE, number, call_site)
     if nodes.index == 0:
@@ -85,7 +85,7 @@ def barrier_of_nodes(team, call_site):
 
 @compiled
 def disseminate(pes, size, me, line, number, call_site):
-    """Run a dissemination barrier of the listed PEs, of which this PE has index ``me``."""
+    """Run barrier ``number`` of the ``size`` PEs listed at ``pes``, this one at index ``me``, from ``line`` on."""
     distance = 1
     while distance < size:
         store_flag(pe_in(pes, place_after(me, distance, size)), line, number)
@@ -96,7 +96,7 @@ def disseminate(pes, size, me, line, number, call_site):
 
 @compiled
 def release(nodes, line, number, call_site):
-    """As the leader of this node, release the other members on it by a line; as another member, wait for that."""
+    """Store ``number`` to ``line`` of the other members on this node, as leader; as another member, wait for it."""
     if nodes.index:
         await_line(line, number, pe_in(nodes.near, 0), call_site)
         return

@@ -1,9 +1,9 @@
-"""Arguments of ishmem's calls, before the types are known: constants are checked, tuples of indices are replaced.
+"""Checks of constant arguments, and replacement of index tuples, in calls of ishmem before type inference.
 
 ``index=(i, j)`` becomes the number of the element.
 
 numba chooses a device function by the types of the arguments, without the values of constants. So the calls are checked
-before type inference; what depends on the dtype of an array is checked by a function that emits no code.
+before type inference. A function that emits no code makes the checks that depend on the dtype of an array.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ from .options import CHECK
 from .rewrites import CallRewrite, arguments_of, constant_of, with_arguments
 
 LEAST = {"pe": 0, "root": 0, "index": 0, "nelems": 0, "dst": 1, "sst": 1}
-"""The least values of arguments."""
+"""Least allowed values of arguments, by name."""
 
 ARRAYS = {
     "value": ("dest",), "cond": ("dest",), "source": ("dest",), "signal": ("sig_addr",),
     "cmp_value": ("ivar", "ivars", "sig_addr"),
 }  # fmt: skip
-"""The arguments that are an element of an array, and the names of that array."""
+"""Arguments that have the dtype of an array, and the possible names of that array."""
 
 
 @register_rewrite("before-inference")
 class ConstantArguments(CallRewrite):
-    """Raises the error of wrong constants; inserts checks of those that depend on a dtype before their calls."""
+    """Raises ``TypingError`` for wrong constants; inserts checks before calls where they depend on a dtype."""
 
     def __init__(self, state: Any) -> None:
         super().__init__(state)
         self._typing = state.typingctx
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
-        """Check the constants of a call; return the call after the checks of those that depend on a dtype, if any."""
+        """Check the constants of a call; return its checks that depend on a dtype, then the call; None without such."""
         checks = [self.call_of(check, statement.loc, array) for check, array in self._checks(statement, called)]
         return [*itertools.chain.from_iterable(checks), statement] if checks else None
 
     def apply(self) -> Any:
-        """Return the block with checks."""
+        """Return a copy of the block with the checks inserted."""
         block = super().apply()
-        self._typing.refresh()  # which registers the new checks
+        self._typing.refresh()  # registers the new checks
         return block
 
     def _checks(self, statement: Any, called: Any) -> Iterator[tuple[Any, Any]]:
-        """Check the constants of a call; yield the checks that take an array, with that array."""
+        """Check the constants of a call; yield each check that depends on a dtype, with the variable of its array."""
         given = arguments_of(called, statement.value)
         for name, variable in given.items():
             value = constant_of(self.func_ir, variable) if isinstance(variable, ir.Var) else None
@@ -79,7 +79,7 @@ def _check(routine: str, name: str, value: int, loc: Any) -> None:
 
 @functools.cache
 def _element_check(routine: str, name: str, value: int) -> Any:
-    """Return a function that requires an array of a dtype that has the value."""
+    """Return an intrinsic that refuses to compile for arrays whose dtype lacks the ``value`` of argument ``name``."""
 
     @device_intrinsic
     def check_element(array):
@@ -92,7 +92,7 @@ def _element_check(routine: str, name: str, value: int) -> Any:
 
 
 INDEXED = ("sig_addr", "ivar", "lock", "dest", "source")
-"""The names of arrays that ``index`` may be about; of those that a routine has it is the first."""
+"""Names of arrays that ``index`` may refer to: it refers to the first of these that the routine has."""
 
 
 @device_intrinsic
@@ -120,7 +120,7 @@ class TupleIndices(CallRewrite):
     """Replaces an index that is a tuple by the number of the element."""
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
-        """Return the statements that compute the number of the element, and the call with it; None without a tuple."""
+        """Return the statements that compute the number of the element, then the call with it; None without a tuple."""
         call, given = statement.value, arguments_of(called, statement.value)
         index, array = given.get("index"), next((given[name] for name in INDEXED if name in given), None)
         if array is None or not self._is_tuple(index):

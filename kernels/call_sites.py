@@ -1,9 +1,9 @@
 """Call sites of ishmem in kernels, for error reports.
 
-With ``ISHMEM_CHECK``, each call is followed by a note of its line: the work-item that has recorded a violation writes
-kernel, file and line into the record. Before a call of a group, all its work-items note the call, which the error of a
-lost device names. Calls that wait get the same words as another argument, ``call_site``. Waits in functions that calls
-share have no such argument: their reports name the call that this PE's kernels have begun last.
+With ``ISHMEM_CHECK``, `store_call_site` follows each call: the work-item that has recorded a violation writes kernel,
+file and line into the record. Before a call of a group, all its work-items store the call site; the error of a lost
+device names it. Calls that wait receive the words of their call site as argument ``call_site``. Functions that several
+calls share have no such argument: reports of their waits name the call that this PE's kernels have begun last.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .rewrites import CallRewrite, with_arguments
 
 @device_intrinsic
 def store_call_site(words):
-    """Write the words into the record if this work-item has recorded a violation and no call is noted yet."""
+    """Write the ``words`` of a call site into the violation record, if this work-item owns it and it has none yet."""
 
     def emit(code: IntrinsicCode, values):
         runtime_checks.emit_note(code.builder, cgutils.unpack_tuple(code.builder, values))
@@ -41,12 +41,12 @@ class CallSites(CallRewrite):
     """Inserts `store_call_site` after calls of ishmem in device code, and for groups `store_group_call_site` before."""
 
     def applies(self) -> bool:
-        """Return whether the calls of a function are rewritten: in a job with ``ISHMEM_CHECK``."""
+        """Return whether a function is code of the program, in a job with ``ISHMEM_CHECK``."""
         bound = kernel_constants.bound()
         return bound is not None and bound[0].check and super().applies()
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any]:
-        """Return a call and its notes."""
+        """Return the call, between the statements that store its call site."""
         loc, before = statement.loc, []
         if _takes(called, "group"):
             before = self.call_of(store_group_call_site, loc, _words_of(self.func_ir, statement, called))
@@ -56,16 +56,16 @@ class CallSites(CallRewrite):
 
 @register_rewrite("before-inference")
 class WaitSites(CallRewrite):
-    """Passes their call sites to calls that wait in the program's device code."""
+    """Passes call sites to those calls in the program's device code that wait."""
 
     def applies(self) -> bool:
-        """Return whether the calls of a function are rewritten: in a job."""
+        """Return whether a function is code of the program, in a job."""
         return kernel_constants.bound() is not None and super().applies()
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
-        """Return a call that waits with the words of its call site, as an argument or in a note before the call.
+        """Return a waiting call with its call site as an argument, or stored before the call; None for other calls.
 
-        A call that passes an argument in the place of ``call_site`` is left as it is, for which its check raises.
+        A call that already passes an argument at that position is unchanged; its check raises the error.
         """
         call, loc = statement.value, statement.loc
         takes = _takes(called, "call_site")
@@ -79,7 +79,7 @@ class WaitSites(CallRewrite):
 
 
 def _words_of(func_ir: Any, statement: Any, called: Any) -> tuple[int, ...]:
-    """Return the words of the text of a call site."""
+    """Return the words of the call site of a ``statement`` that calls the function ``called``."""
     loc = statement.loc
     name, place = func_ir.func_id.func_name, f"{Path(loc.filename).name}:{loc.line}"
     text = kernel_wait.site_text(name, place, called.__name__, _first_argument(func_ir, statement.value))
@@ -88,12 +88,12 @@ def _words_of(func_ir: Any, statement: Any, called: Any) -> tuple[int, ...]:
 
 @functools.cache
 def _takes(called: Any, argument: str) -> bool:
-    """Return whether the device form of a function has an argument: ``group``, or the call site, ``call_site``."""
+    """Return whether the device form of a function has a parameter ``argument``, such as ``group``."""
     return argument in inspect.signature(registered[called]).parameters
 
 
 def _has_site(called: Any, call: Any) -> bool:
-    """Return whether a program's call passes an argument as call site."""
+    """Return whether a call of the program passes an argument at the position of ``call_site``."""
     place = list(inspect.signature(registered[called]).parameters).index("call_site")
     return len(call.args) > place or "call_site" in dict(call.kws)
 

@@ -66,7 +66,7 @@ ALIGN = 1 << ALIGN_DIGITS
 
 
 class Flow(NamedTuple):
-    """Which blocks move between which PEs, constant for each routine. Fields are 0 or 1: kernels compute with them."""
+    """The flow of blocks between PEs, constant for each routine. Fields are 0 or 1: kernels compute with them."""
 
     from_root: int = 0  # only the root sends
     to_root: int = 0  # only the root receives
@@ -76,13 +76,13 @@ class Flow(NamedTuple):
 
 
 def flow_of(routine: Collective) -> Flow:
-    """Return the flow of a routine of the table."""
+    """Return the `Flow` of a routine of the table."""
     from_root, to_root = routine.root is Root.SENDS, routine.root is Root.RECEIVES
     return Flow(*map(int, (from_root, to_root, routine.source_blocks, routine.dest_blocks, routine.own_counts)))
 
 
 class CollectiveCall(NamedTuple):
-    """The arguments of a collective call; made by `call_of`.
+    """The arguments of a collective call, as `call_of` returns them.
 
     Attributes:
         flow: Which blocks move.
@@ -118,7 +118,7 @@ class EnteredCall(NamedTuple):
         call: Its arguments.
         members: The members of its team.
         slots: Address of this PE's slots of its rendezvous.
-        count: Elements of a block; -1 if the slots have those of each member.
+        count: Elements of a block; -1 if they differ: the slots then contain the number of each member.
     """
 
     call: CollectiveCall
@@ -129,7 +129,7 @@ class EnteredCall(NamedTuple):
 
 @device_intrinsic
 def call_of(flow, routine, dest, source, nelems, root, steps, team):
-    """Return the `CollectiveCall` with these arguments: ``steps`` are ``dst`` and ``sst``; None is left out."""
+    """Return the `CollectiveCall` of arguments; ``steps`` is ``(dst, sst)``; ``nelems`` and ``root`` may be None."""
 
     def emit(code: IntrinsicCode, *values):
         def number(place: int, default: int = 0) -> Any:
@@ -152,7 +152,7 @@ def call_of(flow, routine, dest, source, nelems, root, steps, team):
 
 @device_intrinsic
 def with_count(call, nelems):
-    """Return a call with another number of elements of a block."""
+    """Return a copy of a `CollectiveCall` with ``nelems`` elements in a block."""
     place = CollectiveCall._fields.index("nelems")
     return call(call, types.int64), lambda code, given, count: code.builder.insert_value(given, count, place)
 
@@ -161,8 +161,8 @@ def with_count(call, nelems):
 def tile_call(flow, routine, dest, source, root, team):
     """Return the `CollectiveCall` of two tiles, arrays of two dimensions.
 
-    Its block is a row: ``nelems`` is the length of a row, or -1 if the arguments do not fit each other, ``dst`` and
-    ``sst`` are the distances between rows, ``dest_size`` and ``source_size`` their numbers.
+    A row is a block: ``nelems`` is its length, -1 for tiles that do not fit each other; ``dst`` and ``sst`` are the
+    distances between rows, and ``dest_size`` and ``source_size`` the numbers of rows.
     """
     item, (rows, columns), (high, wide) = item_bytes(dest), source.shape, dest.shape
     fits = wide == columns and (columns < 2 or (source.strides[1] == item and dest.strides[1] == item))
@@ -192,7 +192,7 @@ def is_member(call):
 
 @compiled
 def arguments_allowed(call, count, size):
-    """Return whether the arguments of a call are allowed; report a violation if not."""
+    """Return whether the arguments are allowed, with ``count`` elements a block; report a violation if not."""
     flow = call.flow
     if (flow.from_root or flow.to_root) and not is_team_pe(call.routine, ROOT, call.root, size):
         return False
@@ -208,13 +208,13 @@ def arguments_allowed(call, count, size):
 
 @compiled
 def sends_by_leader(call):
-    """Return whether the leaders of the nodes send the data in the slots: all members receive the same data."""
+    """Return whether node leaders exchange the small blocks: in teams of several nodes, if all receive the same."""
     return LEVELS and spans_nodes(call.team) and not call.flow.source_blocks and not call.flow.to_root
 
 
 @compiled
 def carried_by(call, nbytes):
-    """Return what the leaders send of the blocks of ``nbytes`` bytes of a call, if they do."""
+    """Return the `Carried` of a call with blocks of ``nbytes`` bytes; only for calls with `sends_by_leader` true."""
     if call.flow.vary:
         return Carried(SLOTS, max_payload(), 0)
     if nbytes > max_payload():
@@ -224,14 +224,14 @@ def carried_by(call, nbytes):
 
 @compiled
 def put_to_leader(call, to, nbytes):
-    """Put this PE's block to the leader of its node."""
+    """Put this PE's block of ``nbytes`` bytes to address ``to`` on the leader of its node."""
     if LEVELS:
         copy_bytes(to + peer_delta(pe_in(nodes_of(call.team).near, 0)), call.source, nbytes, 0, 1)
 
 
 @compiled
 def put_small_blocks(members, slots, call, count, by_leader):
-    """Put this PE's small blocks into its slots on the members that receive them, or on the leader of its node only.
+    """Put this PE's small blocks into its slots on their receivers, or with ``by_leader`` on its node's leader.
 
     Model: tests/models/rendezvous.pml.
     """
@@ -262,7 +262,7 @@ def count_of(call, size):
 
 @compiled
 def id_of(call, count, size):
-    """Return the id of a call; `REFUSED`, and report a violation, if its arguments are not allowed."""
+    """Return the id of a call; if its arguments are not allowed, report a violation and return `REFUSED`."""
     if CHECK and not arguments_allowed(call, count, size):
         return REFUSED
     return pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
@@ -270,7 +270,7 @@ def id_of(call, count, size):
 
 @compiled
 def enter(call, group):
-    """Check the arguments of a call, and enter it by a rendezvous, which carries small blocks.
+    """Check the arguments of a call and enter it by a rendezvous, which also sends small blocks.
 
     Returns:
         A status and the number of elements of a block. The status is 1, or 0 if the PEs disagree and no data may be
@@ -297,7 +297,7 @@ def enter(call, group):
 
 @compiled
 def await_transfers(group):
-    """Wait for the transfers that the work-items of this PE have started by `put_steps` and `get_steps`."""
+    """Wait for all transfers that work-items of this PE have started by `put_steps` and `get_steps`."""
     group_sync(group)
     if PROXIED:
         if rank_in(group) == 0:
@@ -320,7 +320,7 @@ def end_phase(group, team):
 
 @compiled
 def part_of(nbytes, size, me):
-    """Return the half-open range of bytes, out of ``nbytes``, that PE number ``me`` of ``size`` processes."""
+    """Return begin and end, in bytes, of the part of ``nbytes`` bytes that PE ``me`` of ``size`` PEs processes."""
     part = turns_of((nbytes + ALIGN - 1) >> ALIGN_DIGITS, size) << ALIGN_DIGITS
     return min(me * part, nbytes), min((me + 1) * part, nbytes)
 
@@ -329,7 +329,7 @@ def part_of(nbytes, size, me):
 
 
 def _check(traits: Collective, name: str, dest: Any, source: Any, nelems: Any = None, **others: Any) -> bool:
-    """Check the argument types of a call at compile time; return whether it is one of tiles."""
+    """Check the argument types of a call at compile time; return whether its arrays are tiles."""
     has_tiles = traits.tiles and (is_view(dest) or is_view(source))
     for argument, kind in (("dest", dest), ("source", source)):
         type_checks.element_type(name, argument, kind, traits.types)
@@ -345,14 +345,14 @@ def _check(traits: Collective, name: str, dest: Any, source: Any, nelems: Any = 
 
 
 def register(name: str, module: ModuleType, run: Any, run_tiles: Any = None) -> None:
-    """Register a routine ``name`` and its ``name_work_group``, with the arguments that the table gives it.
+    """Register a routine ``name`` and its ``name_work_group``, with the parameters that the table states for it.
 
     Args:
         name: Name of the routine in ``module``.
         module: The host module.
         run: The implementation, which returns 0, or -1 when this PE is not in the team: ``run(call, group)`` or, of a
             reduction or scan, ``run(sample, call, group, call_site)`` with a `Sample` of ``ishmem.kernels.combining``.
-        run_tiles: That of 2-D tiles: ``run_tiles(call, group)`` or, of a reduction, ``run_tiles(sample, call, group)``.
+        run_tiles: For 2-D tiles: ``run_tiles(call, group)`` or, of a reduction, ``run_tiles(sample, call, group)``.
     """
     routine, traits = number(name), COLLECTIVES[name]
     flow, combines = flow_of(traits), traits.combines is not Combines.NOTHING

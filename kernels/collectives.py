@@ -2,8 +2,8 @@
 
 Exactly one work-item of each PE calls a routine; all work-items of one work-group call the ``_work_group`` routine.
 
-In a team that spans nodes, data cross the network once per node: of a large block that all members on a node need from
-another node, each of them fetches one part and copies it to the others.
+In a team that spans nodes, data cross the network once per node: if all members on a node need a large block of another
+node, each of them gets one part of it and copies this part to the others.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def synchronize(team, call_site):
 
 
 def _make_barrier(completes: bool) -> Any:
-    """Make the body of ``barrier_all``, which completes the operations of this PE, or of ``sync_all``."""
+    """Make the body of ``barrier_all`` (``completes``: it completes the operations of this PE) or of ``sync_all``."""
 
     def body(group, call_site=None):
         group_sync(group)
@@ -108,7 +108,7 @@ def exchange(call, group):
 
 @compiled
 def move_blocks(entered, group):
-    """Move the blocks of a call: those that came with the rendezvous from the slots, others between the arrays."""
+    """Move the blocks of a call to ``dest``: small ones from the slots, large ones between the arrays."""
     call, nbytes = entered.call, entered.count * entered.call.itemsize
     if by_aggregators(call, nbytes):
         if rank_in(group) == 0:
@@ -194,7 +194,7 @@ def broadcast_large(entered, group):
 
 @compiled
 def concatenate(call, group):
-    """Run a collective call in which each member contributes a block of its own size; return as `exchange`."""
+    """Run a call whose members' blocks differ in size; return 0, or -1 when this PE is not in the team."""
     status, _count = enter(call, group)
     if status <= 0:
         return status
@@ -223,7 +223,7 @@ def concatenate(call, group):
 
 @compiled
 def collect_from_slots(entered, group):
-    """Copy the small blocks of a concatenation from slots."""
+    """Copy the small blocks of a concatenation from the slots into ``dest``."""
     call, members, slots, _count = entered
     to, origin = call.dest, blocks_at(call.team, slots) + distance_to_table(call.team)
     for member in range(members.size):
@@ -251,7 +251,7 @@ def put_own_block(entered, group):
 
 @compiled
 def own_share(nodes, nbytes, turn):
-    """Return the range of bytes of block ``turn`` that this PE fetches for its node."""
+    """Return begin and end, in bytes, of this PE's share of block number ``turn``, which it gets for its node."""
     if nbytes > PIECE:
         return part_of(nbytes, nodes.n_near, nodes.index)
     return 0, nbytes if turn % nodes.n_near == nodes.index else 0
@@ -259,14 +259,14 @@ def own_share(nodes, nbytes, turn):
 
 @compiled
 def fetch_share(nodes, pe, to, origin, nbytes, turn, group):
-    """Get this PE's share of a block that all members on its node need."""
+    """Get this PE's share (`own_share`) of a block at ``origin`` on PE ``pe`` into the block at ``to``."""
     first, end = own_share(nodes, nbytes, turn)
     get_bytes(pe, to + first, origin + first, end - first, group)
 
 
 @compiled
 def spread_share(nodes, to, nbytes, turn, group):
-    """Copy the share that this PE has fetched to the other members on its node."""
+    """Copy this PE's share of the block at ``to``, which it has fetched, to the other members on its node."""
     first, end = own_share(nodes, nbytes, turn)
     for step in range(1, nodes.n_near):
         there = on_peer(to + first, pe_in(nodes.near, place_after(nodes.index, step, nodes.n_near)))
@@ -285,7 +285,7 @@ def broadcast_by_nodes(entered, group):
 
 @compiled
 def put_near(nodes, to, origin, nbytes, group):
-    """Put this PE's block to all members on its node."""
+    """Put ``nbytes`` bytes at ``origin`` to address ``to`` on all members on this node."""
     for step in range(nodes.n_near):
         pe = pe_in(nodes.near, place_after(nodes.index, step, nodes.n_near))
         copy_by_group(on_peer(to, pe), origin, nbytes, group)
@@ -293,10 +293,7 @@ def put_near(nodes, to, origin, nbytes, group):
 
 @compiled
 def large_block(entered, member):
-    """Return how many bytes of a member's block are still to be moved, and its size.
-
-    They are 0 if the block came with the rendezvous.
-    """
+    """Return the bytes of a member's block that are still to be moved, 0 for a small block, and the block's size."""
     count = entered.count
     if count < 0:
         count = load_word(header_at(entered.slots, member) + SHARE)
@@ -306,7 +303,7 @@ def large_block(entered, member):
 
 @compiled
 def collect_by_nodes(entered, group):
-    """Concatenate the large blocks of the members, those of other nodes in shares as `broadcast_by_nodes` does."""
+    """Concatenate the large blocks of the members; blocks of other nodes in shares, as in `broadcast_by_nodes`."""
     call, members, _slots, _count = entered
     nodes, to = nodes_of(call.team), call.dest
     for member in range(members.size):

@@ -1,9 +1,9 @@
 """How reductions and scans combine elements, and blocks of the members of a team.
 
 A work-item combines at once a block of units of 16 bytes, one unit, or one element: tuples of elements in kernels. A
-complex number is a unit. Floats of 16 bits are float32 from load to store.
+complex number is one unit. Floats of 16 bits are combined as float32.
 
-The type of a *sample* stands for a routine and a dtype: numba makes a function for each type.
+The type of a *sample* identifies a routine and a dtype: numba compiles a function for each type.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .work_division import work_item_share
 
 
 class Sample(NamedTuple):
-    """Zero in a dtype; each reduction and scan has a subclass."""
+    """A zero of the dtype; each reduction and scan has a subclass."""
 
     zero: Any
 
 
 SAMPLES = {number(name): type(name, (Sample,), {}) for name in REDUCTIONS}
-"""The classes, by the numbers of the routines."""
+"""The subclasses of `Sample` by routine number."""
 
 
 @device_intrinsic
@@ -43,7 +43,7 @@ def sample_of(dest: Any, routine: Any) -> Any:
 
 
 def _trait(of_type: Callable[[Any], bool]) -> Any:
-    """Make the intrinsic that returns a property of the type of a sample, as a compile-time constant."""
+    """Make the intrinsic that returns a boolean property of the type of a sample, as a compile-time constant."""
 
     def trait(sample: Any) -> Any:
         value = ir.IntType(1)(of_type(sample))
@@ -59,14 +59,14 @@ is_scan = _trait(lambda sample: sample.instance_class.__name__.endswith("scan"))
 is_inclusive = _trait(lambda sample: sample.instance_class.__name__ == "sum_inscan")
 
 AT_ONCE = 4
-"""Units of a block: so many loads of each member are under way at the same time."""
+"""Units of a block: the loads from each member that are in flight at the same time."""
 
 ELEMENT, UNIT, BLOCK = 0, 1, AT_ONCE
-"""Sizes of what is combined at once, in units, for `zero_units`; an element may be less than a unit."""
+"""Arguments of `zero_units`, in units; 0 is one element, which may be less than a unit."""
 
 
 def _lanes(dtype: Any) -> int:
-    """Return the number of elements in a unit."""
+    """Return the number of elements of a dtype in a unit; 1 for a complex number."""
     return 1 if isinstance(dtype, types.Complex) else max(WIDEST * 8 // dtype.bitwidth, 1)
 
 
@@ -91,19 +91,19 @@ def _narrowed(code: IntrinsicCode, dtype: Any, value: Any) -> Any:
 
 @device_intrinsic
 def zeros(like: Any) -> Any:
-    """Return zeros as elements are combined, as many as ``like`` has."""
+    """Return a tuple of zeros, as many as ``like`` has elements, in the type in which elements are combined."""
     return _wide(like)(like), lambda code, _like: code.zero()
 
 
 @device_intrinsic
 def zero_units(sample: Any, units: Any) -> Any:
-    """Return zeros of the dtype of a sample: a literal number of ``units``, or one element for `ELEMENT`."""
+    """Return a tuple of zeros of a sample's dtype that fills a literal number of ``units``; one zero for `ELEMENT`."""
     count = max(literal_value(units) * _lanes(sample.dtype), 1)
     return types.UniTuple(sample.dtype, count)(sample, units), lambda code, *_given: code.zero()
 
 
 def _pointers(code: IntrinsicCode, address: Any, step: Any, kind: Any) -> list[tuple[Any, int]]:
-    """Return the pointers to the units of a block, each with the number of its elements."""
+    """Return pointers to the units, ``step`` bytes apart, of a tuple of type ``kind``, each with its element count."""
     lanes = min(_lanes(kind.dtype), kind.count)
     element = code.context.get_data_type(kind.dtype)
     word = ir.VectorType(element, lanes) if lanes > 1 else element
@@ -113,7 +113,7 @@ def _pointers(code: IntrinsicCode, address: Any, step: Any, kind: Any) -> list[t
 
 @device_intrinsic
 def load_units(address: Any, step: Any, like: Any) -> Any:
-    """Return as many elements as ``like`` has, in units from ``address`` on that are ``step`` bytes apart."""
+    """Return as many elements as ``like`` has, loaded from ``address`` on in units that start ``step`` bytes apart."""
 
     def emit(code: IntrinsicCode, *given):
         values, model, builder = [], code.context.data_model_manager[like.dtype], code.builder
@@ -131,7 +131,7 @@ def load_units(address: Any, step: Any, like: Any) -> Any:
 
 @device_intrinsic
 def store_units(address: Any, step: Any, like: Any, elements: Any) -> Any:
-    """Store combined elements where `load_units` would load them."""
+    """Store combined elements at the places from which `load_units` loads them."""
 
     def emit(code: IntrinsicCode, *given):
         model, builder = code.context.data_model_manager[like.dtype], code.builder
@@ -149,7 +149,7 @@ def store_units(address: Any, step: Any, like: Any, elements: Any) -> Any:
 
 
 def elementwise(combine: Any, kind: Any) -> Any:
-    """Return what emits the combination of the last two arguments, tuples of a type, by a device function of two."""
+    """Return the function that emits ``combine`` for the elements of its last two arguments, tuples of ``kind``."""
 
     def emit(code: IntrinsicCode, *given):
         context, builder, _signature = code
@@ -180,7 +180,7 @@ _COMBINE = {name: compiled(operator) for name, operator in _OPERATORS.items()}
 
 @device_intrinsic
 def combined(sample: Any, a: Any, b: Any) -> Any:
-    """Return two tuples of elements combined by the operation of a sample."""
+    """Return the elementwise combination of tuples ``a`` and ``b`` by the operation of a sample."""
     operation = sample.instance_class.__name__.split("_")[0]
     return a(sample, a, b), elementwise(_COMBINE[operation], a)
 
@@ -213,7 +213,7 @@ class MemberBlocks(NamedTuple):
         at: Address of the block of member 0.
         apart: Bytes between the blocks of consecutive members; 0 for arrays of the members.
         on_peers: 1 for arrays of the members: the block of each is at ``at`` on its PE; 0 if all are on this PE.
-        first, end: The members.
+        first, end: The members, ``end`` excluded.
     """
 
     at: int
@@ -225,25 +225,25 @@ class MemberBlocks(NamedTuple):
 
 @compiled
 def arrays(address, members):
-    """Return the arrays of all members at an address of this PE."""
+    """Return the `MemberBlocks` of the symmetric array at ``address`` on all members."""
     return MemberBlocks(address, 0, 1, 0, members.size)
 
 
 @compiled
 def own_array(address, members):
-    """Return the array of this PE only."""
+    """Return the `MemberBlocks` of the array at ``address`` on this PE only."""
     return MemberBlocks(address, 0, 1, members.me, members.me + 1)
 
 
 @compiled
 def chunks_at(address, apart, members):
-    """Return the chunks of all members in the memory of this PE."""
+    """Return the `MemberBlocks` of chunks in this PE's memory, one for each member, ``apart`` bytes apart."""
     return MemberBlocks(address, apart, 0, 0, members.size)
 
 
 @compiled
 def block_of(blocks, member, members):
-    """Return the address of a member's block."""
+    """Return the address at which this PE accesses a member's block."""
     if not ROUTED and blocks.on_peers:
         return on_peer(blocks.at, pe_of(members, member))
     return blocks.at + member * blocks.apart
@@ -251,7 +251,7 @@ def block_of(blocks, member, members):
 
 @compiled
 def result_of(blocks, member, members):
-    """Return the address of a member's result: a block, in an array unless there is a proxy."""
+    """Return the address at which to store a member's result: `block_of` with a proxy, else in the member's array."""
     if PROXIED:
         return block_of(blocks, member, members)
     return on_peer(blocks.at, pe_of(members, member))
@@ -259,7 +259,7 @@ def result_of(blocks, member, members):
 
 @device_function
 def combine_at(sample, like, at, step, sources, dests, members):
-    """Combine as many elements as ``like`` has, ``at`` bytes from the begin of each block, in units ``step`` apart."""
+    """Combine as many elements as ``like`` has, ``at`` bytes into each block, in units ``step`` bytes apart."""
     return _scan_at if sample.instance_class.__name__.endswith("scan") else _reduce_at
 
 
@@ -282,7 +282,7 @@ def _scan_at(sample, like, at, step, sources, dests, members):
 
 @compiled
 def reduce_blocks(sample, sources, dests, nbytes, workers, members):
-    """Combine ``nbytes`` bytes of ``sources`` into ``dests``: the share of one of the workers."""
+    """Combine this work-item's share of ``nbytes`` bytes of ``sources`` into ``dests``."""
     unit, item, done = bytes_of(zero_units(sample, UNIT)), bytes_of(zero_units(sample, ELEMENT)), 0
     if unit == item or not (sources.at | sources.apart | dests.at | dests.apart) & (unit - 1):
         done = nbytes & -unit

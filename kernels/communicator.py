@@ -1,8 +1,8 @@
-"""The kernels of ``ishmem.inference``: collectives whose words carry the number of their call.
+"""Kernels of ``ishmem.inference``: collectives that send the number of their call with each word.
 
-A word of 4 bytes of a message and the low half of the number of the call make a slot of 8 bytes, which one plain store
-writes and a link does not tear. The receiver polls the slot until the number is right, and then has the data: no fence,
-no barrier and no atomic between PEs is needed, which a PCIe link may lack.
+A slot of 8 bytes holds a word of a message, 4 bytes, and the low half of the number of the call. One plain store writes
+it, and a link does not split it. The receiver polls the slot until the number is right, and then has the data. So PEs
+need no fence, barrier or atomic between them; a PCIe link may have no atomics.
 
 Calls alternate between two halves of the workspace. A PE that begins call ``k + 2`` has received words of call
 ``k + 1`` from every member, each of which had completed call ``k`` before, so the slots of call ``k`` are free.
@@ -54,8 +54,8 @@ class CommunicatorCall(NamedTuple):
     """A call of a collective of a communicator.
 
     Attributes:
-        number: The number of the call in the upper half of a word.
-        slots: The address of its slots for data; those by which members publish their calls precede it.
+        number: The number of the call, in the upper half of the int64.
+        slots: Address of its data slots; the slots by which members publish their calls precede them.
         members: The members of the team.
     """
 
@@ -65,14 +65,14 @@ class CommunicatorCall(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What a work-group does in a call.
+    """The part of a call that one work-group processes.
 
-    All PEs of a team have the same division into chunks, and the work-groups that have begun the first ones: see
+    All PEs of a team divide a message into the same chunks; work-groups begin chunks in ascending order: see
     `kernels.work_groups`.
 
     Attributes:
         call: The call.
-        first, step: The chunks of this work-group are the ``first`` and then every ``step``-th one.
+        first, step: Its first chunk, and the distance to its next one.
         dest, source: Addresses of the arrays.
         nelems: Elements of ``source``, or of a block of it in a reduce-scatter.
         workspace: Address of the workspace.
@@ -88,7 +88,7 @@ class Task(NamedTuple):
 
 
 class Chunks(NamedTuple):
-    """The words of a message, and the chunks that they are divided into."""
+    """The number of words of a message, and the number of chunks into which they are divided."""
 
     words: int
     count: int  # type: ignore[assignment]  # hides a method of tuple
@@ -100,7 +100,7 @@ class Rows(NamedTuple):
     Attributes:
         count: Rows of the message.
         inverse: The inverse of the length of a row.
-        eps: What is added to the mean of the squares.
+        eps: The number added to the mean of the squares.
     """
 
     count: int  # type: ignore[assignment]  # hides a method of tuple
@@ -123,7 +123,7 @@ class NormArrays(NamedTuple):
 
 @compiled
 def begin(workspace, dest, source, nelems, group):
-    """Begin a call, as a work-group of this PE; return its `Task`."""
+    """Begin a call in this work-group; return its `Task`."""
     here, members = address_of(workspace), members_in(workspace)
     number, half = load_word(here + CALL), (workspace.size * 8 - SLOTS) // 2
     call = CommunicatorCall(number << 32, here + SLOTS + (number & 1) * half + 8 * TOLD * members.size, members)
@@ -133,26 +133,26 @@ def begin(workspace, dest, source, nelems, group):
 
 @compiled
 def end(task, group):
-    """Let the last work-group of this PE that finishes the call prepare the next one."""
+    """End a call in this work-group; the last work-group of this PE to end prepares the next call."""
     end_launch(task.workspace + TICKET, task.workspace + FINISHED, task.workspace + CALL, 1, group)
 
 
 @compiled
 def send(call, slot, word, member):
-    """Write a word and the call's number to a slot of a member."""
+    """Write a word and the number of the call to slot number ``slot`` of a member."""
     store_volatile(call.slots + slot * 8 + peer_delta(pe_of(call.members, member)), word | call.number)
 
 
 @compiled
 def send_to_others(call, slot, word):
-    """Write a word and the call's number to a slot of every other member."""
+    """Write a word and the number of the call to slot number ``slot`` of every other member."""
     for i in range(1, call.members.size):
         send(call, slot, word, place_after(call.members.me, i, call.members.size))
 
 
 @compiled
 def is_of_other_call(word, number):
-    """Return whether a word of a slot is of another call than that of a number."""
+    """Return whether the call number in ``word``, read from a slot, differs from ``number``."""
     return (word ^ number) >> 32 != 0
 
 
@@ -161,7 +161,7 @@ poll_slot = make_word_poll(is_of_other_call)
 
 @compiled
 def receive(call, slot, member):
-    """Wait for the word that a member sends to a slot of this PE in this call; return it."""
+    """Wait for the word that a member sends to slot number ``slot`` of this PE in this call; return the word."""
     recorded, at = False, call.slots + slot * 8
     seen = poll_slot(at, call.number)
     while is_of_other_call(seen, call.number):
@@ -183,12 +183,12 @@ def members_in(workspace):
 
 @compiled
 def words_in(nelems, lanes):
-    """Return the number of words of a message."""
+    """Return the number of words of a message of ``nelems`` elements, ``lanes`` in a word."""
     return (nelems + lanes - 1) // lanes
 
 
 def call_id_of(routine: str, dtype: str) -> int:
-    """Return the id of a call, which fits half a word."""
+    """Return the id of calls of a routine for a dtype; it has fewer than 32 bits."""
     return int(pack(number(routine), dtype_number(dtype), 0, 0, 0))
 
 
@@ -218,14 +218,14 @@ def calls_match(task, routine, group):
 def all_have_sent(group):
     """Wait until all work-items of a group have sent their words.
 
-    A work-item that waits may keep others of its group from running, in any order of the device's choice.
+    A device may run work-items in any order: one that polls may prevent others of its group from running.
     """
     return group_barrier(group)
 
 
 @compiled
 def share_of(low, high, group):
-    """Return the words of a chunk that this work-item processes, as start, stop and step."""
+    """Return this work-item's share of the words from ``low`` to ``high``, as start, stop and step."""
     first, step, end = work_item_share(max(high - low, 0), rank_in(group), size_of(group))
     return low + first, low + end, step
 
@@ -234,7 +234,7 @@ def share_of(low, high, group):
 def collective(name: str, dtype: str, routine: str) -> Any:
     """Return the device function of a collective for a dtype: ``run(workspace, dest, source, nelems, group)``.
 
-    All work-groups of a launch call it. An error names the ``routine``.
+    All work-groups of a launch call it. Errors report ``routine`` as the called routine.
     """
     work, this = _WORKS[name](Forms.of(dtype)), call_id_of(routine, dtype)
 
@@ -252,8 +252,8 @@ def collective(name: str, dtype: str, routine: str) -> Any:
 def kernel_of(name: str, dtype: str) -> Any:
     """Return the kernel of a collective, ``kernel(item, workspace, dest, source, nelems)``, for a dtype.
 
-    It has any number of work-groups, the same on all PEs. ``nelems`` is the number of elements of ``source``; for
-    ``reduce_scatter`` of a block.
+    A launch has any number of work-groups, equal on all PEs. ``nelems`` is the number of elements of ``source``, for
+    ``reduce_scatter`` of a block of it.
     """
     run = collective(name, dtype, f"Communicator.{name}")
 
@@ -265,12 +265,12 @@ def kernel_of(name: str, dtype: str) -> Any:
 
 
 class Forms(NamedTuple):
-    """The device functions for messages of a dtype, which are given by addresses.
+    """The device functions for messages of a dtype; messages are addresses.
 
     Attributes:
-        words: The dtype's words.
+        words: The `FloatWords` of the dtype.
         word: ``word(message, nelems, i)`` returns word ``i`` of a message.
-        put: ``put(message, nelems, i, word)`` stores it.
+        put: ``put(message, nelems, i, word)`` stores word ``i``.
         total: ``total(call, own, slot, apart)`` returns the sum of a word over the members, in their order; the slots
             of the members are ``apart`` slots from each other.
     """
@@ -283,7 +283,7 @@ class Forms(NamedTuple):
     @classmethod
     @functools.cache
     def of(cls, dtype: str) -> Forms:
-        """Return the device functions for a dtype of `float_words.DTYPES`."""
+        """Return the `Forms` of a dtype of `float_words.DTYPES`."""
         words = float_words(dtype)
         lanes, load, store, numbers = words.lanes, words.load, words.store, words.numbers
 
@@ -321,7 +321,7 @@ def _all_reduce(forms: Forms) -> Any:
 
 
 def _one_shot(forms: Forms) -> Any:
-    """Make the all-reduce of short messages: each PE sends all of its words to all PEs, and sums what it receives."""
+    """Make the all-reduce of short messages: each PE sends all of its words to all PEs, and sums those received."""
     lanes, rounded, word, put, total = forms.words.lanes, forms.words.word, forms.word, forms.put, forms.total
 
     @compiled
@@ -465,7 +465,7 @@ def _add_rms_norm(forms: Forms) -> Any:
 
     @compiled
     def add_row(task, arrays, row, group):
-        """Sum a row over the members, add it to the residual, and return the sum of the squares of this share of it."""
+        """Sum a row over the members, add it to the residual; return the sum of squares of this work-item's share."""
         nelems, residual = task.nelems, arrays.residual
         first, last, step = share_of(row * arrays.words, (row + 1) * arrays.words, group)
         whole, squares = words_in(nelems, lanes), np.float32(0)

@@ -1,4 +1,4 @@
-"""Errors of numba in kernels, in few words: the kernel, the line of the program and the cause.
+"""Short errors for kernels that numba rejects: the kernel, the line of the program and the cause.
 
 numba wraps the cause into the history of its type inference, once for each function on the way. `KernelCompileError`
 replaces that; ``ISHMEM_DEBUG`` shows the original.
@@ -16,7 +16,7 @@ class KernelCompileError(explaining.KernelCompileError, IshmemError):
 
 
 def explain(name: str, file: str, line: int, text: str) -> KernelCompileError:
-    """Return the error for a kernel, defined at a line of a file, that numba rejects with a text."""
+    """Return the error for kernel ``name``, defined at ``line`` of ``file``, which numba rejects with ``text``."""
     return explaining.explain(name, file, line, text, _is_library, KernelCompileError)
 
 

@@ -15,19 +15,19 @@ from .work_division import work_item_share, workers_of
 WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
 FEW = 4  # for at most this many elements, checking for wider units costs more than it saves
-UNITS = 4  # that one work-item has under way at the same time
+UNITS = 4  # in flight at the same time in one work-item
 BLOCK = UNITS * WIDEST
 
 
 _BYTE, _BY_2, _BY_4, _BY_8, _WIDE = (
     (np.uint8(0),), (np.uint16(0),), (np.uint32(0),), (np.uint64(0),), (np.uint32(0),) * 4,
 )  # fmt: skip
-"""Words as tuples, whose type gives functions the size."""
+"""Words as tuples of integers; functions derive the size of a word from the type."""
 _words = {1: _BYTE, 2: _BY_2, 4: _BY_4, 8: _BY_8, 16: _BY_8}
 
 
 def _make_plain_copier(word: Any) -> Any:
-    """Make a copier in words; as one function for all words, puts executed more instructions on a Max 1550."""
+    """Make a function that copies in words. One function for all words made puts take more instructions on a Max."""
     unit = sum(part.itemsize for part in word)
 
     @compiled
@@ -45,7 +45,7 @@ def _make_plain_copier(word: Any) -> Any:
 
 
 def _make_end_copier(word: Any) -> Any:
-    """Make a copier of less than one wide unit, which is too short to be divided among work-items."""
+    """Make a function that copies less than one wide unit in words, without `work_item_share`."""
     unit = sum(part.itemsize for part in word)
 
     @compiled
@@ -66,13 +66,13 @@ _bytewise, _by_2, _by_4, _by_8, _wide = map(_make_plain_copier, (_BYTE, _BY_2, _
 
 @compiled
 def is_wide(to, origin, nbytes):
-    """Return whether `copy_wide` can copy ``nbytes`` bytes between two addresses."""
+    """Return whether `copy_wide` can copy: both addresses and ``nbytes`` are multiples of `WIDEST`."""
     return (to | origin | nbytes) & (WIDEST - 1) == 0
 
 
 @compiled
 def copy_wide(to, origin, nbytes, group):
-    """Copy this work-item's share in wide units; a work-item alone copies blocks of them."""
+    """Copy this work-item's share of ``nbytes`` bytes in wide units; without a group, all of them, in blocks."""
     if group is not None:
         _wide(to, origin, nbytes, rank_in(group), size_of(group))
     else:
@@ -87,12 +87,12 @@ def copy_wide(to, origin, nbytes, group):
 
 @compiled
 def copy_by_group(to, origin, nbytes, group):
-    """Copy this work-item's share of ``nbytes`` bytes."""
+    """Copy this work-item's share of ``nbytes`` bytes from address ``origin`` to address ``to``."""
     copy_bytes(to, origin, nbytes, rank_in(group), size_of(group))
 
 
 def _make_copier(word: Any, few: int, narrow: Any) -> Any:
-    """Make a copier: wide units, with units at head and tail where both addresses align equally; else as ``narrow``."""
+    """Make a function that copies in wide units, head and tail in words; few or misaligned bytes by ``narrow``."""
     copy_end = _make_end_copier(word)
 
     @compiled
@@ -157,7 +157,7 @@ def copy_elements(like, to, origin, count, rank, size):
 
 @compiled
 def copy_steps(to, origin, to_step, from_step, item, count, workers):
-    """Copy ``count`` strided elements of ``item`` bytes: the share of one of the workers; steps are in elements."""
+    """Copy this work-item's share of ``count`` elements of ``item`` bytes; the steps between them are in elements."""
     if to_step == 1 and from_step == 1:
         copy_bytes(to, origin, count * item, workers.rank, workers.width)
     else:
@@ -168,7 +168,7 @@ def copy_steps(to, origin, to_step, from_step, item, count, workers):
 
 @compiled
 def _blocks(to, origin, to_step, from_step, item, count):
-    """Return the `Move` of strided elements, of one block if they are adjacent."""
+    """Return the `Move` of strided elements; a single block if they are adjacent."""
     if to_step == 1 and from_step == 1:
         return Move(to, origin, 0, 0, count * item, min(count, 1))
     return Move(to, origin, to_step * item, from_step * item, item, count)
@@ -176,7 +176,7 @@ def _blocks(to, origin, to_step, from_step, item, count):
 
 @compiled
 def put_steps(pe, to, origin, to_step, from_step, item, count, workers):
-    """Put strided elements as `copy_steps` copies them; both addresses are those on this PE.
+    """Put strided elements to PE ``pe``, shared as by `copy_steps`; ``to`` is the address on this PE.
 
     Puts and gets through the proxy are complete after the next `complete_before_flag`. With a `Move` as argument, small
     collectives executed two instructions more on a B580.
@@ -189,7 +189,7 @@ def put_steps(pe, to, origin, to_step, from_step, item, count, workers):
 
 @compiled
 def get_steps(pe, to, origin, to_step, from_step, item, count, workers):
-    """Get strided elements, as `put_steps` puts them."""
+    """Get strided elements from PE ``pe``, shared as by `copy_steps`; ``origin`` is the address on this PE."""
     if not PROXIED or reachable(pe):
         copy_steps(to, on_peer(origin, pe), to_step, from_step, item, count, workers)
     else:
@@ -198,11 +198,11 @@ def get_steps(pe, to, origin, to_step, from_step, item, count, workers):
 
 @compiled
 def put_bytes(pe, to, origin, nbytes, group):
-    """Put ``nbytes`` bytes as `put_steps` does, by the work-items of a group."""
+    """Put ``nbytes`` bytes to PE ``pe`` as `put_steps` does, shared by the work-items of a group."""
     put_steps(pe, to, origin, 1, 1, 1, nbytes, workers_of(group))
 
 
 @compiled
 def get_bytes(pe, to, origin, nbytes, group):
-    """Get ``nbytes`` bytes as `get_steps` does, by the work-items of a group."""
+    """Get ``nbytes`` bytes from PE ``pe`` as `get_steps` does, shared by the work-items of a group."""
     get_steps(pe, to, origin, 1, 1, 1, nbytes, workers_of(group))

@@ -20,11 +20,11 @@ UNIT_BYTES = 16
 
 
 class FloatWords(NamedTuple):
-    """The device functions by which kernels read and write words of a dtype.
+    """The device functions with which kernels read and write words of a dtype.
 
     Attributes:
         lanes: Elements in a word.
-        load: ``load(address, last)`` returns the word at an address; ``last`` is whether it has one element only.
+        load: ``load(address, last)`` returns the word at an address; ``last``: whether it contains one element only.
         store: ``store(address, word, last)`` writes it.
         numbers: ``numbers(word)`` returns its elements as a tuple of float32.
         word: ``word(numbers)`` returns the word of a tuple of float32, each rounded to the nearest, ties to even.
@@ -38,12 +38,12 @@ class FloatWords(NamedTuple):
 
 
 def _of_kind(kind: Any, like: Any) -> Any:
-    """Return a type, or the type of vectors of it if a value is a vector."""
+    """Return LLVM type ``kind``, or vectors of it as long as ``like`` if that value is a vector."""
     return ir.VectorType(kind, like.type.count) if isinstance(like.type, ir.VectorType) else kind
 
 
 def _constant(number: int, like: Any) -> Any:
-    """Return a number as an integer of 32 bits, or as a vector of them if a value is a vector."""
+    """Return a 32-bit integer constant, or a vector of it as long as ``like`` if that value is a vector."""
     kind = _of_kind(I32, like)
     return ir.Constant(kind, number if kind is I32 else [number] * kind.count)
 
@@ -88,7 +88,7 @@ DTYPES = tuple(_CONVERSIONS)
 
 
 def _numbers(kind: Any, lanes: int, widen: Any) -> Any:
-    """Make the intrinsic that returns the elements of a word."""
+    """Make the intrinsic that returns the elements of a word as a tuple of float32."""
 
     def numbers(word):
         def emit(code: IntrinsicCode, value):
@@ -101,7 +101,7 @@ def _numbers(kind: Any, lanes: int, widen: Any) -> Any:
 
 
 def _word(kind: Any, narrow: Any) -> Any:
-    """Make the intrinsic that returns the word of a tuple of elements."""
+    """Make the intrinsic that returns the word of a tuple of float32."""
 
     def word(numbers):
         def emit(code: IntrinsicCode, elements):
@@ -117,7 +117,7 @@ def _word(kind: Any, narrow: Any) -> Any:
 
 
 def _load(kind: Any, lanes: int) -> Any:
-    """Make the intrinsic that loads a word."""
+    """Make `FloatWords.load` for words of ``lanes`` elements of LLVM type ``kind``."""
 
     def load(address, last):
         def emit(code: IntrinsicCode, address, last):
@@ -140,7 +140,7 @@ def _load(kind: Any, lanes: int) -> Any:
 
 
 def _store(kind: Any, lanes: int) -> Any:
-    """Make the intrinsic that stores a word."""
+    """Make `FloatWords.store` for words of ``lanes`` elements of LLVM type ``kind``."""
 
     def store(address, word, last):
         def emit(code: IntrinsicCode, *given):
@@ -166,10 +166,10 @@ def float_words(dtype: str) -> FloatWords:
 def weighted_sum(dtype: str, addends: int = 0) -> Any:
     """Make the intrinsic that stores a weighted sum of units of 16 bytes.
 
-    Of ``weighted_sum(to, (base, row), slots, weights, count, (first, apart))``, unit ``i`` of ``count`` is at
-    ``base + slots[i] * row``, with ``weights[i]``; there is none if the slot is negative. The sum begins with
-    ``addends`` units, which are ``apart`` bytes from each other, from ``first`` on. All but ``row``, ``count`` and
-    ``apart`` are addresses; slots are int64, and weights float32.
+    ``weighted_sum(to, (base, row), slots, weights, count, (first, apart))`` stores at ``to`` a sum of ``count`` units:
+    unit ``i`` is that at ``base + slots[i] * row`` times ``weights[i]``, negative slots are skipped. The sum starts
+    with ``addends`` units from ``first`` on, ``apart`` bytes apart. All but ``row``, ``count`` and ``apart`` are
+    addresses; slots are int64, weights float32.
     """
     widen, narrow = _CONVERSIONS[dtype]
     kind = I32 if dtype == "float32" else I16
@@ -203,7 +203,7 @@ def weighted_sum(dtype: str, addends: int = 0) -> Any:
 
 
 def _elementwise(operator: Any) -> Any:
-    """Make the intrinsic that combines the elements of two tuples of float32."""
+    """Make the intrinsic that combines the elements of two tuples of float32 by ``operator``."""
     function = device_func(operator)
     return device_intrinsic(lambda a, b: (a(a, b), elementwise(function, a)))
 
@@ -217,7 +217,7 @@ multiply = _elementwise(lambda a, b: a * b)
 
 @device_intrinsic
 def dot(a, b):
-    """Return the sum of the products of two tuples of float32."""
+    """Return the sum of the products of the elements of two tuples of float32."""
 
     def emit(code: IntrinsicCode, *tuples):
         pairs = zip(*(cgutils.unpack_tuple(code.builder, each) for each in tuples))
@@ -228,7 +228,7 @@ def dot(a, b):
 
 @device_intrinsic
 def scaled(numbers, factor):
-    """Return a tuple of float32 times a float32."""
+    """Return a tuple of float32 with each element multiplied by a float32."""
 
     def emit(code: IntrinsicCode, elements, number):
         return code.tuple_of([code.builder.fmul(each, number) for each in cgutils.unpack_tuple(code.builder, elements)])

@@ -1,6 +1,6 @@
 """Device forms of routines from one function: for a work-item, for a group, and under the names of other routines.
 
-Calls of functions without a device form are refused, with an error that says what to do instead.
+Calls of functions without a device form are refused, with an error that names an alternative.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Function = Callable[..., Any]
 def form(host: Function, check: Function, *bodies: Function, **changes: Any) -> None:
     """Register the device form of a routine.
 
-    A form has the parameters of a body that the routine has, too, and the ``call_site`` of a routine that waits. The
-    others, such as ``group`` in a routine for one work-item, are None in the body.
+    The form has those parameters of a body that the routine has, and ``call_site``. The body receives None for the
+    others, such as ``group`` in a routine for one work-item.
 
     Args:
         host: The routine.
         check: ``check(name, **kinds)`` checks the types of the arguments, without ``group`` and ``call_site``. It
             returns the number of the body for them, or None for the first one.
         bodies: Functions that kernels compile, all with the same parameters.
-        changes: Of parameters of a body: their names in the routine, or None if the form does not have them.
+        changes: New names of parameters of a body in the routine; None for a parameter that the form lacks.
     """
     name, given = host.__name__, _parameters(bodies[0])
     kept = {*inspect.signature(host).parameters, "call_site"}
@@ -68,7 +68,7 @@ def forms(module: ModuleType, name: str, check: Function, *bodies: Function, **c
 
 
 def no_check(_routine: str) -> None:
-    """Check no argument."""
+    """Accept any call: the check of routines without parameters."""
 
 
 def integers(routine: str, **kinds: Any) -> None:
@@ -92,9 +92,9 @@ def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:
 
 
 def of_fields(body: Function) -> Function:
-    """Return a function for a kernel, which takes arrays and numbers only, from one that takes named tuples.
+    """Return ``body`` with a parameter for each field of its named tuples, which kernels cannot receive.
 
-    A parameter that is annotated as a named tuple becomes one for each field.
+    Annotations state which parameters are named tuples.
     """
     kinds = {name: kind for name, kind in get_type_hints(body).items() if hasattr(kind, "_fields")}
     parameters, passed = [], []
@@ -115,7 +115,7 @@ _ADVICE = {
 
 
 def refuse_host_functions() -> None:
-    """Register the refusal of all public functions without a device form."""
+    """Register, for each public function without a device form, the error of kernels that call it."""
     for name in vars(ishmem)["__all__"]:
         function = getattr(ishmem, name)
         if callable(function) and not isinstance(function, type) and function not in registered:

@@ -51,7 +51,7 @@ def _bits(value):
 
 
 def _word_of(kind: Any) -> Any:
-    """Return the function that converts an argument to an int64 for comparison, or ``None`` if it is not compared."""
+    """Return the function that converts an argument of type ``kind`` to an int64 to compare; None: not compared."""
     if isinstance(kind, ArrayType) and kind.addrspace == GLOBAL:
         return _address
     if isinstance(kind, types.Float):
@@ -61,7 +61,7 @@ def _word_of(kind: Any) -> Any:
 
 @device_function
 def compare(routine, argument, value, group):
-    """Report a violation if a work-item passes another value than the first one of its group."""
+    """Report a violation if a work-item passes another ``value`` than work-item 0 of its group."""
     if isinstance(value, types.BaseTuple) and value.count:
         return _compare_elements
     word = _word_of(value)
@@ -85,7 +85,7 @@ def _compare_elements(routine, argument, value, group):
 
 
 def _comparing(routine: int, implementation: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the implementation of a routine with a comparison of its arguments before it."""
+    """Return ``implementation`` after comparisons of its arguments; unchanged without ``ISHMEM_CHECK``."""
     if not CHECK:
         return implementation
     parameters = inspect.signature(implementation).parameters

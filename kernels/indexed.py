@@ -54,7 +54,7 @@ def _make_body(put: int) -> Any:
 
     @compiled
     def move_elements(dest, source, indices, pe, mask, workers):
-        """Move the elements of one of the workers, in turn."""
+        """Put or get this work-item's share of the elements, one at a time."""
         local, remote = (source, dest) if put else (dest, source)
         if fits(routine, local, -1, indices.size) and has_room(routine, mask, indices.size):
             for i in range(workers.rank, indices.size, workers.width):

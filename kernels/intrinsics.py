@@ -35,22 +35,22 @@ SCOPE_AND_MASK = ["__spv.Scope.Flag", "__spv.MemorySemanticsMask.Flag"]
 
 
 class IntrinsicCode(NamedTuple):
-    """What an intrinsic emits code with: the target, LLVM's builder, and the signature of the call."""
+    """The target, LLVM's builder and the signature of the call, with which an intrinsic emits code."""
 
     context: Any
     builder: Any
     signature: Any
 
     def cast(self, value: Any, place: int, kind: Any) -> Any:
-        """Emit the conversion of argument number ``place``, which is ``value``, to a type; return the result."""
+        """Emit the conversion of ``value``, argument number ``place``, to type ``kind``; return the result."""
         return self.context.cast(self.builder, value, self.signature.args[place], kind)
 
     def pointer(self, address: Any, kind: Any) -> Any:
-        """Emit a pointer to an element of an LLVM type in device memory, from its address."""
+        """Emit a pointer to an element of LLVM type ``kind`` in device memory, from its address."""
         return self.builder.inttoptr(address, kind.as_pointer(GLOBAL))
 
     def array(self, kind: Any, value: Any = None) -> Any:
-        """Return the fields of an array of a type: those of ``value``, or a new array's."""
+        """Return the fields of an array of type ``kind``: of ``value``, or of a new array."""
         made = self.context.make_array(kind)
         return made(self.context, self.builder) if value is None else made(self.context, self.builder, value)
 
@@ -64,7 +64,7 @@ class IntrinsicCode(NamedTuple):
 
 
 def device_intrinsic(function: Callable[..., Any]) -> Any:
-    """Make an intrinsic for the device target, a function in kernels whose code is emitted where it is called.
+    """Make an intrinsic for the device target: a function whose code is emitted where a kernel calls it.
 
     Args:
         function: Takes the types of the arguments, and returns the signature and ``emit(code, *values)``, which emits
@@ -88,11 +88,11 @@ def device_intrinsic(function: Callable[..., Any]) -> Any:
 
 
 registered: dict[Callable[..., Any], Callable[..., Any]] = {}
-"""Host functions that kernels can call too."""
+"""The device implementations, by the host functions that kernels can call too."""
 
 
 def _refusal(name: str) -> Callable[..., Any]:
-    """Return the implementation of a host function in code that numba compiles for the host: an error."""
+    """Return the implementation of a routine for host code compiled by numba; it raises ``TypingError``."""
 
     def refuse(*_arguments: Any, **_named: Any) -> Any:
         raise TypingError(
@@ -107,20 +107,20 @@ origins: weakref.WeakKeyDictionary[Callable[..., Any], Origin] = weakref.WeakKey
 """The origin of each implementation of a device function."""
 
 _registered_by_name: collections.Counter[str] | None = collections.Counter()
-"""How often each name has been registered: the functions that one factory makes have one name."""
+"""Number of registrations of each name, since a factory's functions share one; None after `end_registration`."""
 
 
 def end_registration() -> None:
-    """Stop recording the origins of device functions: what is made later may differ between processes."""
+    """Stop recording the origins of device functions: those made later may differ between processes."""
     global _registered_by_name
     _registered_by_name = None
 
 
 def _recorded(choose: Callable[..., Any], routine: str = "") -> Callable[..., Any]:
-    """Return ``choose`` that also records the origin of what it returns, and raises ``TypingError`` outside a job.
+    """Return ``choose`` that also records the origin of its result, and raises ``TypingError`` outside a job.
 
-    The origin is named after the function and the ``routine`` that it implements; without a routine, its place among
-    those of this name counts, which its own module decides.
+    The origin's name has the function and its ``routine``; without a routine, its position among the functions of that
+    name, which depends on its own module only.
     """
     base, name = f"{choose.__module__}.{choose.__qualname__}", ""
     if _registered_by_name is not None:
@@ -144,7 +144,7 @@ def _recorded(choose: Callable[..., Any], routine: str = "") -> Callable[..., An
 def written(
     like: Callable[..., Any], parameters: Sequence[inspect.Parameter], lines: Sequence[str], scope: dict[str, Any]
 ) -> Callable[..., Any]:
-    """Return a function of these parameters and lines, with the name of another one.
+    """Return a function with these parameters and ``lines`` of code, evaluated in ``scope``, with the name of ``like``.
 
     numba requires named parameters, so the function is made from text.
     """
@@ -163,18 +163,18 @@ def device(host: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
         registered[host] = implementation
         if "group" in inspect.signature(implementation).parameters:
             implementation = _of_group(host.__name__, implementation)
-        overload(host, target="cpu")(_refusal(host.__name__))  # dpjit has it from there
+        overload(host, target="cpu")(_refusal(host.__name__))  # dpjit looks there, too
         return overload(host, target=TARGET)(_recorded(implementation, host.__name__))
 
     return register
 
 
 group_checks: list[Callable[[int, Callable[..., Any]], Callable[..., Any]]] = []
-"""What adds checks to the implementation of a routine for groups, given the number of the routine."""
+"""Functions ``(routine number, implementation)`` that return the implementation of a group routine with checks."""
 
 
 def _of_group(routine: str, choose: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``choose`` that checks the type of ``group`` and adds `group_checks` to what it returns."""
+    """Return ``choose`` with a check of the type of ``group``, and with `group_checks` applied to its result."""
     kinds, signature, this = (GroupType, SubGroupType), inspect.signature(choose), violations.number(routine)
     for name in signature.parameters:
         violations.argument_number(name)
@@ -358,7 +358,7 @@ def store_element(base: Any, index: Any, like: Any, value: Any) -> Any:
 
 
 def _indexed(code: IntrinsicCode, values: Any, dtype: Any) -> Any:
-    """Emit the pointer to an element, of which the first two of the values are the base address and the index."""
+    """Emit the pointer to an element of a dtype; ``values`` begin with the base address and the index."""
     index = code.cast(values[1], 1, types.int64)
     return code.builder.gep(_element_at(code, values[0], dtype), [index])
 
@@ -417,7 +417,7 @@ class VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
     """A volatile load: the compiler neither removes nor repeats it."""
 
     def descr(self, buf: list[str]) -> None:
-        """Write the instruction."""
+        """Append the text of the instruction to ``buf``."""
         super().descr(buf)
         buf[-1] = buf[-1].replace("load ", "load volatile ", 1)
 
@@ -426,7 +426,7 @@ class VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
     """A volatile store: the compiler neither removes nor repeats it."""
 
     def descr(self, buf: list[str]) -> None:
-        """Write the instruction."""
+        """Append the text of the instruction to ``buf``."""
         super().descr(buf)
         buf[-1] = buf[-1].replace("store ", "store volatile ", 1)
 
@@ -487,7 +487,7 @@ def opaque(value: Any) -> Any:
 
 
 def spirv_call(builder: Any, name: str, kinds: list[Any], result: Any, arguments: list[Any]) -> Any:
-    """Emit a call of a SPIR-V function that synchronizes work-items or memory, which compilers may not move."""
+    """Emit a call, not to be moved by compilers, of a synchronizing SPIR-V function; return the result."""
     function = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(result, [each.type for each in arguments]), mangle(f"__spirv_{name}", kinds)
     )
@@ -499,9 +499,9 @@ def spirv_call(builder: Any, name: str, kinds: list[Any], result: Any, arguments
 
 @device_intrinsic
 def group_barrier(group: Any) -> Any:
-    """Wait for all work-items of a group, and order what they do in global memory; nothing to do if it is None.
+    """Wait for all work-items of a group, and order their accesses to global memory; a no-op if ``group`` is None.
 
-    `kernel_api.group_barrier` orders local memory, too, by a fence of its own; no operation of ishmem uses any.
+    `kernel_api.group_barrier` also orders local memory by a fence, but no operation of ishmem uses local memory.
     """
     scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
 
@@ -514,7 +514,7 @@ def group_barrier(group: Any) -> Any:
 
 
 def _narrow(builder: Any, component: Any) -> Any:
-    """Tell the compiler that a work-item id or group size fits in 32 bits, so that it uses 32-bit multiplication.
+    """Emit a work-item id or group size modulo 2**32, by which compilers use 32-bit multiplication.
 
     Use it for one component only: from several, LLVM makes a vector of six 32-bit integers, which SPIR-V lacks.
     """
@@ -541,19 +541,19 @@ def _size(builder: Any, ndim: int) -> Any:
 
 
 def work_item_number(builder: Any) -> Any:
-    """Emit a number that no other work-item of the launch has."""
+    """Emit an int64 that no other work-item of the launch has; return it."""
     x, y, z = built_in(builder, "GlobalInvocationId")
     return builder.add(x, builder.add(builder.shl(y, I64(21)), builder.shl(z, I64(42))))
 
 
 @device_intrinsic
 def work_item():
-    """Return a number that no other work-item of the launch has."""
+    """Return an int64 that no other work-item of the launch has."""
     return types.int64(), lambda code: work_item_number(code.builder)
 
 
 def _place_in_group(part: int, emit_place: Callable[..., Any], alone: int) -> Any:
-    """Make the intrinsic of a part of what `sub_group_place` emits, for work-groups, and for no group: ``alone``."""
+    """Make the intrinsic of part ``part`` of `sub_group_place`: ``emit_place`` for work-groups, ``alone`` for None."""
 
     def typing(group: Any) -> Any:
         def emit(code: IntrinsicCode, _group):
@@ -574,7 +574,7 @@ size_of = _place_in_group(1, _size, 1)
 
 
 def _summed(builder: Any, group: Any, name: str, kind: Any, number: Any, operation: int = REDUCE) -> Any:
-    """Emit the sum of numbers of a type over the work-items of a group."""
+    """Emit the sum, or the scan ``operation``, of numbers over the work-items of a group; return the result."""
     scope = SUB_GROUP if isinstance(group, SubGroupType) else WORK_GROUP
     kinds = [SCOPE_AND_MASK[0], "__spv.GroupOperation.Flag", kind]
     return spirv_call(builder, name, kinds, number.type, [I32(scope), I32(operation), number])
@@ -607,7 +607,7 @@ group_float_sum = _group_sum("GroupFAdd", types.float32)
 
 @device_intrinsic
 def from_one(group, value):
-    """Return the integer or truth value that one work-item of a group has; the others pass 0. ``group`` may be None."""
+    """Return the integer or truth value of one work-item of a group to all; others pass 0. ``group`` may be None."""
 
     def emit(code: IntrinsicCode, _group, own):
         if isinstance(group, types.NoneType):
@@ -619,7 +619,7 @@ def from_one(group, value):
 
 
 def literal_value(kind: Any) -> int:
-    """Return the value of a literal type; numba also tries each function with the type without the value.
+    """Return the value of a literal integer type. It raises for other types, with which numba also tries functions.
 
     Raises:
         TypingError: The type has no value.
@@ -629,7 +629,7 @@ def literal_value(kind: Any) -> int:
 
 
 def require(condition: bool, message: str) -> None:
-    """Refuse to compile a kernel, with the message of the host's error, unless ``condition`` holds.
+    """Raise an error that ends the compilation of a kernel, with the host's text, unless a condition holds.
 
     Raises:
         TypingError: ``condition`` does not hold.

@@ -42,7 +42,7 @@ def home_of(lock, index):
 
 @compiled
 def is_lock(routine, lock, index, word):
-    """Return whether a word is a lock's, as ``ishmem.locks.is_possible`` does; report a violation if not."""
+    """Return whether ``word`` is a possible state of a lock (see ``ishmem.locks.is_possible``); report it if not."""
     if not CHECK:
         return True
     holder = word & HOLDERS
@@ -72,7 +72,7 @@ def _set_lock(lock, index=0, call_site=None):
         word = amo.atomic_fetch(lock, home, index)
     if recorded:
         clear_wait_record()
-    amo.atomic_fetch_add(lock, this_pe() + 1, home, index)  # unlike atomic_add, never late
+    amo.atomic_fetch_add(lock, this_pe() + 1, home, index)  # unlike atomic_add, never held by the proxy
     lock_fence()
 
 

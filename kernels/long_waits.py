@@ -1,6 +1,6 @@
 """Long waits in kernels: a work-item that waits long describes its wait in a `KernelWait` in its PE's heap.
 
-From the news of a loss on (`ishmem.runtime.losses`), waits end after their first polls, and the host raises.
+Once a PE is reported lost (`ishmem.runtime.losses`), waits end after their first polls, and the host raises the error.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def poll_limit():
 
 @compiled
 def skipped_polls():
-    """Return the polls that a wait leaves out before it is recorded: 0, or `SPINS` after a loss."""
+    """Return the number of polls that a wait skips before it is recorded: 0, or `SPINS` after a loss."""
     return load_volatile(wait_record() + LOST)
 
 
 @compiled
 def must_end_wait():
-    """Return whether waits are to end, as a PE is lost; the host raises that."""
+    """Return whether waits must end because a PE is lost; if so, set the violation record, so that the host raises."""
     if load_volatile(wait_record() + LOST) == 0:
         return False
     store_volatile(violation_record() + _COMPLETE, ENDED)
@@ -63,7 +63,7 @@ def must_end_wait():
 
 @device_intrinsic
 def decremented(polls):
-    """Return an int32 minus 1; numba computes with 64 bits, for which a GPU needs several instructions."""
+    """Return an int32 minus 1, in 32 bits: numba computes with 64 bits, which takes a GPU several instructions."""
     return types.int32(polls), lambda code, number: code.builder.sub(number, I32(1))
 
 
@@ -74,11 +74,11 @@ def is_zero(polls):
 
 
 def make_word_poll(lacks: Any) -> Any:
-    """Make the device function that polls an int64 until ``lacks(seen, wanted)`` is false, or `POLLS` times."""
+    """Make the device function that polls an int64 while ``lacks(seen, wanted)`` is true, up to a limit."""
 
     @compiled
     def poll_word(address, wanted):
-        """Return the int64 at an address when it is as ``wanted``, or after `poll_limit` polls."""
+        """Return the int64 at an address once ``lacks(seen, wanted)`` is false, or after `poll_limit` polls."""
         seen = atomic_load_word(address)
         if lacks(seen, wanted):
             left = poll_limit()
@@ -104,13 +104,13 @@ def words_of(call_site):
 
 @compiled
 def store_begun_call(words):
-    """Store the words of the collective call that this PE's kernels begin."""
+    """Store the call site of the collective call that this PE's kernels begin, as its ``words``."""
     store_tuple_volatile(wait_record() + CALL, words)
 
 
 @compiled
 def store_group_call_site(words):
-    """Store the words of the call of a group that this PE's kernels begin."""
+    """Store the call site of the call of a group that this PE's kernels begin, as its ``words``."""
     store_tuple_volatile(wait_record() + GROUP_CALL, words)
 
 
@@ -123,7 +123,7 @@ def may_record_wait(recorded):
 
 @compiled
 def record_wait(kind, pe, element, seen, cmp, wanted, unsigned, words):
-    """Write this work-item's wait into its PE's `KernelWait`; ``words`` are those of its call site. Return True."""
+    """Write a wait into this PE's `KernelWait`; the arguments are its fields and the call site. Return True."""
     record = wait_record()
     store_volatile(record + _KIND, kind)
     store_volatile(record + _SEEN, seen)
@@ -132,20 +132,20 @@ def record_wait(kind, pe, element, seen, cmp, wanted, unsigned, words):
     store_volatile(record + _ELEMENT, element)
     store_volatile(record + _PE, pe)
     store_volatile(record + _UNSIGNED, unsigned)
-    store_tuple_volatile(record + SITE, words)  # LLVM gives a loop over the words a switch on 63 bits
+    store_tuple_volatile(record + SITE, words)  # no loop: LLVM makes it a switch on 63 bits
     store_volatile(record, 1)
     return True
 
 
 @compiled
 def clear_wait_record():
-    """Clear the record: the wait of this work-item, which has recorded it, is over."""
+    """Clear the wait record, after the wait of the work-item that has written it."""
     store_volatile(wait_record(), 0)
 
 
 @device_function
 def record_variable_wait(ivar, element, seen, cmp, wanted, call_site, recorded):
-    """Record a wait for element ``element`` of a variable; return whether this work-item has the record."""
+    """Record a wait for element ``element`` of ``ivar``; return whether this work-item has the record."""
     unsigned = int(not ivar.dtype.signed)
 
     def record_if_free(ivar, element, seen, cmp, wanted, call_site, recorded):
@@ -171,13 +171,13 @@ def record_lock_wait(holder, index, call_site, recorded):
 
 @compiled
 def record_member_wait(pe, number, place, call_site, recorded):
-    """Record a wait for a PE that has not written the number of a team's call to a place in this PE's heap."""
+    """Record a wait for PE ``pe`` to write ``number`` at offset ``place`` here; return as `record_variable_wait`."""
     return may_record_wait(recorded) and record_wait(MEMBER, pe, 0, place, 0, number, 0, words_of(call_site))
 
 
 @device_function
 def record_begun_call(call_site):
-    """Store the words of the collective call that this PE's kernels begin, if they are known."""
+    """Store the call site of the collective call that this PE's kernels begin, unless it is None."""
     if type_checks.absent(call_site):
         return lambda: None
     return lambda call_site: store_begun_call(call_site)
@@ -185,5 +185,5 @@ def record_begun_call(call_site):
 
 @compiled
 def record_proxy_wait(served, ticket, recorded):
-    """Record a wait for the proxy to serve the request with this ticket."""
+    """Record a wait for the proxy, after ``served`` requests, to serve ``ticket``; return as `record_variable_wait`."""
     return may_record_wait(recorded) and record_wait(PROXY, -1, 0, served, 0, ticket, 0, words_of(None))

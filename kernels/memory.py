@@ -39,7 +39,7 @@ PTR, VIEW = number("ptr"), number("view")
 
 @compiled
 def is_aligned(a, size):
-    """Return whether an array begins at a multiple of a size."""
+    """Return whether the address of an array is a multiple of ``size`` bytes; report a violation if not."""
     if not CHECK or address_of(a) % size == 0:
         return True
     report(VIEW, ALIGN, -1, address_of(a), 0, 0, size)
@@ -58,7 +58,7 @@ form(memory.ptr, array_and_integers, _ptr)
 
 @device_intrinsic
 def _is_nothing(value):
-    """Return whether an array, or None or an array, is None or what `ptr` returns in its place, which has no memory."""
+    """Return whether an optional array is None, or an array without memory, which `ptr` returns in place of None."""
 
     def emit(code: IntrinsicCode, array):
         if not isinstance(value, types.Optional):
@@ -114,14 +114,14 @@ class ViewOfModule(AssignmentRewrite):
     """Replaces ``ishmem.view`` by the function: numba allows an attribute of that name for arrays and numbers only."""
 
     def replacement(self, statement: Any) -> list[Any] | None:
-        """Return the assignment of the function, if a statement gets it from a module; else None."""
+        """Return the assignment of ``ishmem.view``, if ``statement`` reads it from a module; else None."""
         if not _is_view(self.func_ir, statement.value):
             return None
         return [ir.Assign(ir.Global("view", memory.view, statement.loc), statement.target, statement.loc)]
 
 
 def _is_view(func_ir: Any, value: Any) -> bool:
-    """Return whether an expression is the function as an attribute of a module."""
+    """Return whether an expression reads ``ishmem.view`` as an attribute of a module."""
     if not isinstance(value, ir.Expr) or value.op != "getattr" or value.attr != "view":
         return False
     owner = constant_of(func_ir, value.value)

@@ -1,7 +1,7 @@
 """The kernels of ``ishmem.moe``: each PE sends lists of tokens, and receives the outputs for its own tokens.
 
-A call is a launch whose work-groups take *units* of work in ascending order (`kernels.work_groups`): first those that
-send, which wait for nobody, then those that receive. The flag of a list carries the number of the call and the length
+A call is a launch whose work-groups take *units* of work in ascending order (`kernels.work_groups`): first units
+that send, without waiting, then units that receive. The flag of a list contains the number of the call and the length
 of the list, and each PE sends a flag for each list, also for an empty one.
 
 Calls alternate between two halves of the workspace. A PE that begins call ``k + 2`` has received the flags of call
@@ -55,18 +55,18 @@ LENGTH = 0xFFFFFFFF  # the lower half of a word: the length of a list in its fla
 
 
 class BufferCall(NamedTuple):
-    """A call and the places of its parts of the workspace: indices of flags, words and rows.
+    """A call, and where its parts of the workspace begin: indices of flags and words, byte offsets of rows.
 
     Attributes:
         number: The number of the call in the upper half of a word.
-        flags: Of the lists received.
-        back: Of the lists whose outputs have come back.
-        sent, received: The lists.
-        found: The places of the outputs of choices.
-        row_sizes: The sizes of the rows of the lists received.
-        rows: The rows of the lists received.
-        outputs: The outputs come back.
-        max_tokens: Rows of a list.
+        flags: Flags of the lists received.
+        back: Flags of the lists whose outputs have come back.
+        sent, received: Words of the lists.
+        found: Words with the places of the outputs of choices.
+        row_sizes: Words with the row sizes of the lists received.
+        rows: Rows of the lists received.
+        outputs: Rows of the outputs that have come back.
+        max_tokens: Number of rows for each list.
         row: Bytes of a row.
     """
 
@@ -92,7 +92,7 @@ class Launch(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """The sizes of a call: tokens, choices of each, lists that a PE gets from each, bytes of a row and of scales."""
+    """The sizes of a call: tokens, choices per token, lists received per PE, bytes of a row and of its scales."""
 
     tokens: int
     topk: int
@@ -110,7 +110,7 @@ class BufferArrays(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """What a dispatch sends: tokens, what goes beside them, and the lists that they are for."""
+    """The arrays that a dispatch sends: tokens, their scales, and the lists that each token has chosen."""
 
     x: Any
     scales: Any
@@ -118,13 +118,13 @@ class Tokens(NamedTuple):
 
 
 class ReceivedArrays(NamedTuple):
-    """What a dispatch receives.
+    """The arrays into which a dispatch receives.
 
     Attributes:
-        x, scales: Tokens, and what goes beside them.
-        counts: The numbers of tokens of the lists.
-        layout: Where the tokens of each list and member begin, and how many there are.
-        origins: The choice that each token is for.
+        x, scales: Tokens and their scales.
+        counts: Number of tokens of each list.
+        layout: For each list and member, the index of the first token and the number of tokens.
+        origins: For each token, the index of its choice on the PE that has sent it.
     """
 
     x: Any
@@ -135,7 +135,7 @@ class ReceivedArrays(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What a combine sends back: the outputs ``x``, and ``layout`` and ``origins`` as in `ReceivedArrays`."""
+    """The arrays that a combine sends back: outputs ``x``, with ``layout`` and ``origins`` as in `ReceivedArrays`."""
 
     x: Any
     layout: Any
@@ -143,9 +143,9 @@ class Outputs(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a combine sums: the lists that each token was for, their weights, and the results.
+    """The arrays of the sums of a combine: lists chosen by each token, their weights, results and biases.
 
-    The biases are arrays of the shape of the results, one behind the other.
+    The biases are arrays of the shape of the results, one after the other.
     """
 
     topk_idx: Any
@@ -156,7 +156,7 @@ class Sums(NamedTuple):
 
 @compiled
 def call_of(words, number, lists_per_pe):
-    """Return the `BufferCall` of a number."""
+    """Return the `BufferCall` of call ``number``, computed from the header in the workspace's ``words``."""
     half, lists, max_tokens, outputs, row = number & 1, words[LISTS], words[MAX_TOKENS], words[OUTPUTS], words[ROW]
     length = lists * max_tokens
     received, first = HEADER + (1 + half) * length, 2 * length + half * outputs
@@ -168,7 +168,7 @@ def call_of(words, number, lists_per_pe):
 
 @compiled
 def choice_of(topk_idx, token, topk, chosen):
-    """Return the index of a token's first choice of a list, or -1."""
+    """Return the index in ``topk_idx`` of the first choice of list ``chosen`` by a token; -1 if there is none."""
     for i in range(token * topk, (token + 1) * topk):
         if topk_idx[i] == chosen:
             return i
@@ -177,7 +177,7 @@ def choice_of(topk_idx, token, topk, chosen):
 
 @compiled
 def make_list(words, topk_idx, sizes, chosen, at, group):
-    """Write the tokens of a list to the words from ``at`` on, each with its choice; return their number."""
+    """Write the tokens of list ``chosen``, each with its choice, to the words from ``at`` on; return their number."""
     rank, size, length = rank_in(group), size_of(group), 0
     for first in range(0, sizes.tokens, size):
         choice = -1
@@ -193,7 +193,7 @@ def make_list(words, topk_idx, sizes, chosen, at, group):
 
 @compiled
 def put_part(to, origin, nbytes, pe, group):
-    """Put the share of a work-item to a PE; both addresses are those on this PE. `set_flag_after_puts` completes it."""
+    """Put this work-item's share; ``to`` is the address on this PE. `set_flag_after_puts` completes it."""
     if not PROXIED or reachable(pe):
         copy_by_group(to + peer_delta(pe), origin, nbytes, group)
     elif rank_in(group) == 0 and nbytes:
@@ -202,13 +202,13 @@ def put_part(to, origin, nbytes, pe, group):
 
 @compiled
 def token_at(tokens, i):
-    """Return token ``i`` of the list at an address."""
+    """Return the number of token ``i`` in the list at address ``tokens``."""
     return load_word(tokens + 8 * i) >> 32
 
 
 @compiled
 def copy_tokens(to, apart, tokens, length, origin, nbytes, group):
-    """Copy the rows of the tokens of the list at an address to addresses that are ``apart`` bytes from each other."""
+    """Copy the rows at ``origin`` of the ``length`` tokens in the list at ``tokens`` to rows ``apart`` bytes apart."""
     if not is_wide(to | apart, origin, nbytes):
         for i in range(length):
             copy_by_group(to + i * apart, origin + token_at(tokens, i) * nbytes, nbytes, group)
@@ -220,7 +220,7 @@ def copy_tokens(to, apart, tokens, length, origin, nbytes, group):
 
 @compiled
 def put_tokens(to, apart, tokens, length, origin, nbytes, pe, group):
-    """Put the rows of the tokens of a list to a PE, as `copy_tokens` does; ``to`` is the address on this PE."""
+    """Put the rows of listed tokens to PE ``pe``, as `copy_tokens` copies them; ``to`` is the address on this PE."""
     if not PROXIED or reachable(pe):
         copy_tokens(to + peer_delta(pe), apart, tokens, length, origin, nbytes, group)
     else:
@@ -230,7 +230,7 @@ def put_tokens(to, apart, tokens, length, origin, nbytes, pe, group):
 
 @compiled
 def copy_rows(to, to_apart, origin, apart, length, nbytes, group):
-    """Copy rows between addresses that are ``to_apart`` and ``apart`` bytes from each other."""
+    """Copy ``length`` rows from ``origin``, ``apart`` bytes apart, to ``to``, ``to_apart`` bytes apart."""
     if not is_wide(to | to_apart, origin | apart, nbytes):
         for i in range(length):
             copy_by_group(to + i * to_apart, origin + i * apart, nbytes, group)
@@ -243,7 +243,7 @@ def copy_rows(to, to_apart, origin, apart, length, nbytes, group):
 
 @compiled
 def set_flag_after_puts(flags, index, value, pe, group):
-    """Set a flag of a PE after all puts of the work-items of a group to it."""
+    """Set flag ``index`` of PE ``pe`` to ``value`` after all puts of a group's work-items to that PE."""
     order.fence_work_group(group)  # type: ignore[attr-defined]  # made from the table
     if rank_in(group) == 0:
         set_flag(flags, index, value, pe)
@@ -251,7 +251,7 @@ def set_flag_after_puts(flags, index, value, pe, group):
 
 @compiled
 def set_flag(flags, index, value, pe):
-    """Set a flag of a PE; the proxy that holds puts also holds their flag."""
+    """Set flag ``index`` of PE ``pe`` to ``value``; where the proxy holds puts, it also holds the flag."""
     if LATE:
         signals.signal_set(flags, value, pe, index)
     else:
@@ -260,7 +260,7 @@ def set_flag(flags, index, value, pe):
 
 @compiled
 def send_list(chosen, buffer, tokens, call, sizes, members, group):
-    """Send the tokens of a list and their choices, then the flag."""
+    """Send the tokens and choices of list ``chosen`` to its PE, then the flag, as a work-group."""
     words = buffer.words
     mine, pe = call.sent + chosen * call.max_tokens, pe_of(members, chosen // sizes.lists_per_pe)
     there = chosen % sizes.lists_per_pe * members.size + members.me
@@ -277,14 +277,14 @@ def send_list(chosen, buffer, tokens, call, sizes, members, group):
 
 @compiled
 def send_sizes(words, index, sizes, pe, group):
-    """With ISHMEM_CHECK, put the sizes of the rows of a list to its PE."""
+    """With ISHMEM_CHECK, put the sizes of this PE's rows to word ``index`` of PE ``pe``."""
     if CHECK and rank_in(group) == 0:
         rma.p(words, sizes.nbytes << 32 | sizes.scale_bytes, pe, index)
 
 
 @compiled
 def sizes_match(words, index, sizes, pe):
-    """Return whether the rows of a list from PE ``pe`` have the sizes of this PE's; True without ISHMEM_CHECK."""
+    """Return whether the row sizes from PE ``pe``, in word ``index``, equal this PE's; report a violation if not."""
     if not CHECK:
         return True
     mine, theirs = sizes.nbytes << 32 | sizes.scale_bytes, words[index]
@@ -295,10 +295,10 @@ def sizes_match(words, index, sizes, pe):
 
 @compiled
 def await_list(here, member, buffer, received, call, sizes, members):
-    """Wait, as one work-item, for the lists of a member and of those before it, and write the layout of this list.
+    """Wait, as one work-item, for list ``here`` from all members up to ``member``, and write the layout of the last.
 
     Returns:
-        The number of rows of the lists before it in the upper half of a word, and its length in the lower one.
+        The number of rows of the previous lists in the upper half of an int64, the length of the last in the lower one.
     """
     start, length, first = 0, 0, here * members.size
     for other in range(member + 1):
@@ -317,7 +317,7 @@ def await_list(here, member, buffer, received, call, sizes, members):
 
 @compiled
 def receive_list(unit, buffer, received, call, sizes, members, group):
-    """Copy the rows of a list behind those of the previous members."""
+    """Wait for list number ``unit``, and copy its rows behind those of the previous members."""
     here, member, first, packed = unit // members.size, unit % members.size, unit * call.max_tokens, 0
     if rank_in(group) == 0:
         packed = await_list(here, member, buffer, received, call, sizes, members)
@@ -336,7 +336,7 @@ def receive_list(unit, buffer, received, call, sizes, members, group):
 
 @compiled
 def end(words, number, ends, group):
-    """Let the last work-group of a launch prepare the next one; with ``ends``, the next call has another number."""
+    """End a launch in this work-group: the last one prepares the next launch, and adds ``ends`` to word ``number``."""
     here = address_of(words)
     end_launch(here + 8 * TICKET, here + 8 * ENDED, here + 8 * number, ends, group)
 
@@ -344,7 +344,7 @@ def end(words, number, ends, group):
 def dispatch(
     item: kapi.NdItem, buffer: BufferArrays, tokens: Tokens, received: ReceivedArrays, launch: Launch, sizes: Sizes
 ):  # fmt: skip
-    """Send a list, or receive one, as a work-group."""
+    """Process one unit of a dispatch as a work-group: send a list, or receive one."""
     group, members = item.get_group(), members_of(launch.team)
     call, lists = call_of(buffer.words, buffer.words[DISPATCHES], sizes.lists_per_pe), sizes.lists_per_pe * members.size
     unit = launch.first + next_ticket(address_of(buffer.words) + 8 * TICKET, group)
@@ -363,7 +363,7 @@ def dispatch_kernel() -> Any:
 
 @compiled
 def send_back(unit, buffer, outputs, call, sizes, members, group):
-    """Return the outputs for the tokens of a list, each to the place of its choice, then send the flag."""
+    """Put the outputs for the tokens of a list to the places of their choices on its PE, then set the flag."""
     here, member = unit // members.size, unit % members.size
     first, pe = here * members.size * call.max_tokens + outputs.layout[2 * unit], pe_of(members, member)
     for i in range(outputs.layout[2 * unit + 1]):
@@ -374,7 +374,7 @@ def send_back(unit, buffer, outputs, call, sizes, members, group):
 
 @compiled
 def await_outputs(buffer, topk_idx, token, topk, lists, call, group):
-    """Wait for the outputs of a token, and write the places of those of its choices, -1 for none.
+    """Wait for the outputs of a token, and write the place of the output of each choice; -1 for a choice of no list.
 
     A list that a token has chosen more than once has one output, at its first choice.
     """
@@ -427,11 +427,11 @@ def _make_add_token(dtype: str, n_biases: int) -> Any:
 
 @kernel_factory
 def combine_kernel(dtype: str, n_biases: int = 0) -> Any:
-    """Return the kernel that returns outputs and sums those of each token, for a dtype of `float_words.DTYPES`.
+    """Return the kernel that sends outputs back and sums those of each token, for a dtype of `float_words.DTYPES`.
 
-    A sum begins with the biases of its token, of which there are ``n_biases``.
+    Each sum starts with the ``n_biases`` biases of its token.
 
-    Its units are one for each list to return, then one for each token to sum, then one that waits for all lists.
+    The units: one for each list to send back, one for each token to sum, then one that waits for all lists.
     """
     add_token = _make_add_token(dtype, n_biases)
 
@@ -455,7 +455,7 @@ def combine_kernel(dtype: str, n_biases: int = 0) -> Any:
 def fold_kernel(dtype: str) -> Any:
     """Return the kernel that sums rows: row ``i`` of ``out`` is the sum of those of ``x`` at ``places[i]``, in order.
 
-    Negative places are none. A work-group makes a row, whose bytes are whole units.
+    Negative places are skipped. Each work-group computes one row, whose size is a multiple of `UNIT_BYTES`.
     """
     sum_unit = weighted_sum(dtype)
 
@@ -474,7 +474,7 @@ def fold_kernel(dtype: str) -> Any:
 def fetch_kernel() -> Any:
     """Return ``kernel(item, storage, rows, indices, entries)``: work-group ``i`` gets row ``indices[i]``.
 
-    ``storage`` has the bytes of ``entries`` rows of this PE, and ``rows`` those that are fetched.
+    ``storage`` contains the bytes of ``entries`` rows on each PE; ``rows`` receives the bytes of the rows.
     """
 
     def fetch(item: kapi.NdItem, storage, rows, indices, entries):

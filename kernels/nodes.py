@@ -18,15 +18,15 @@ STEP = 48  # bytes of a `NodeStep` before its runs
 
 
 class TeamNodes(NamedTuple):
-    """The nodes of a team that spans several, as a member on one of them has them.
+    """The nodes of a team that spans several, and the position of this PE in them.
 
     Attributes:
         near: Address of the list of members on this node, as PEs.
-        n_near, index: Their number, and the place of this PE among them.
+        n_near, index: Number of PEs in ``near``, and the index of this PE among them.
         leaders: Address of the list of leaders, as PEs.
-        count, node: Their number, and the place of this node's leader among them.
+        count, node: Number of leaders, and the index of this node's leader among them.
         rounds: Rounds of a dissemination barrier on the largest node.
-        total, widest: As in ``NodeList``.
+        total, widest: As in ``ishmem.common.layout.NodeList``.
         exchanges: Address of the exchange of this node with itself; those with the other nodes follow.
         steps, n_steps: Address of the first step of this PE in a rendezvous, and their number.
     """
@@ -46,10 +46,10 @@ class TeamNodes(NamedTuple):
 
 
 class NodePair(NamedTuple):
-    """What two nodes send each other in a small alltoall: a ``NodeExchange``.
+    """The exchange of this node with another one in a small alltoall: a ``NodeExchange``.
 
     Attributes:
-        place, partner, partner_place, size: As there.
+        place, partner, partner_place, size: As in ``NodeExchange``.
         runs, n_runs: Address of the runs, and their number.
     """
 
@@ -62,10 +62,10 @@ class NodePair(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of a leader: a ``NodeStep``.
+    """A step of a leader in a rendezvous: a ``NodeStep``.
 
     Attributes:
-        partner, line, takes, is_second, is_whole: As there.
+        partner, line, takes, is_second, is_whole: As in ``NodeStep``.
         runs, n_runs: Address of the runs, and their number.
     """
 
@@ -117,17 +117,17 @@ def exchange_with(nodes, distance):
 
 @compiled
 def run_at(runs, number):
-    """Return the first member of a run of a list, and the number of members."""
+    """Return the first member of run ``number`` of the list at address ``runs``, and the number of its members."""
     return load_word(runs + 16 * number), load_word(runs + 16 * number + 8)
 
 
 @compiled
 def pe_in(pes, place):
-    """Return the PE at a place of a list, which is given by its address."""
+    """Return the PE at index ``place`` of the list at address ``pes``."""
     return load_word(pes + 8 * place)
 
 
 @compiled
 def place_after(place, step, size):
-    """Return the place ``step`` behind another one, cyclically; ``step`` is at most ``size``."""
+    """Return the index ``step`` behind index ``place`` of ``size``, cyclically; ``step`` is at most ``size``."""
     return place + step if place + step < size else place + step - size

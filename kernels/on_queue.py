@@ -1,4 +1,4 @@
-"""Kernels that run a routine in the order of a SYCL queue: barriers and syncs, and what is recorded."""
+"""Kernels that run a routine in the order of a SYCL queue: barriers, syncs, and routines recorded in graphs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .front_end import NdRange, Range, call_kernel_async, kernel, kernel_api as 
 from .intrinsics import written
 
 SMALL = 1 << 12
-"""Bytes up to which few work-items move the data of a recorded collective."""
+"""Bytes up to which few work-items move the data of a collective recorded in a graph."""
 
 
 @functools.cache
 def _kernel(name: str) -> Any:
-    """Return the kernel of one work-item that calls a routine."""
+    """Return the kernel in which one work-item calls routine ``name``."""
     routine = getattr(ishmem, name)
 
     def plain(item: kapi.Item, anchor, team):
@@ -55,10 +55,10 @@ _LISTS = ["dest_counts", "dest_displs", "source_counts", "source_displs"]
 
 @functools.cache
 def _collective_kernel(name: str, dtype: str | None, counted: bool) -> Any:
-    """Return the kernel of one work-group that calls a collective routine, of tiles if elements are not counted.
+    """Return the kernel in which one work-group calls a collective; ``counted``: with ``nelems``, else of tiles.
 
-    Its arguments are ``dest, source, team``, then those that the routine has of ``nelems, dst, sst``, of the lists, and
-    of ``root``. With a ``dtype``, bfloat16, the arrays have the bits of its elements.
+    Its arguments are ``dest, source, team``, then, if the routine has them, the lists or ``nelems``, and ``dst, sst``
+    or ``root``. With ``dtype`` bfloat16, the arrays are integers with the bits of its elements.
     """
     traits, routine = COLLECTIVES[name], getattr(ishmem, f"{name}_work_group")
     names = ["team"]
@@ -79,7 +79,7 @@ def _collective_kernel(name: str, dtype: str | None, counted: bool) -> Any:
 def submit(
     name: str, queue: dpctl.SyclQueue, after: Sequence[dpctl.SyclEvent], arguments: Sequence[Any], dtype: str | None
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit a routine to a queue, with its arguments in the order of the kernel; return its event."""
+    """Submit a routine to a queue, after events, with its arguments in the order of the kernel; return its event."""
     given = [arrays.usm_array(each).to_device(queue) if arrays.on_device(each) else each for each in arguments]
     if name in COLLECTIVES:
         items = 16 if max(each.nbytes for each in given[:2]) <= SMALL else 256

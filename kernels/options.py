@@ -21,12 +21,12 @@ NAMES = tuple(name.upper() for name in dir(CompileOptions) if not name.startswit
 
 
 def constants_of(options: CompileOptions) -> dict[str, Any]:
-    """Return the constants for options, by name."""
+    """Return the constants of device code for ``options``, by name."""
     return {name: getattr(options, name.lower()) for name in NAMES}
 
 
 def set_constants(options: CompileOptions) -> None:
-    """Set the constants, here and in the modules that have imported them."""
+    """Set the constants for ``options``, here and in the modules that have imported them."""
     constants = constants_of(options)
     for name, module in list(sys.modules.items()):
         if name.startswith(f"{__package__}."):

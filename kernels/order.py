@@ -25,7 +25,7 @@ PE_QUIET = number("pe_quiet")
 
 # Models: tests/models/signal.pml and quiet.pml, and work_group.pml for groups.
 def _make_body(operation: Any) -> Any:
-    """Make the body of a routine whose operation one work-item does, or each work-item of a group."""
+    """Make the body that runs ``operation`` in one work-item, or in each work-item of a group."""
 
     def body(group):
         group_sync(group)

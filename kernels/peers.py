@@ -1,12 +1,12 @@
 """The address of a peer's memory: the distance to its heap, and to memory that the program has registered.
 
 In a job on one node the places of PEs on the node are the PE numbers. In a job on several nodes the PEs of a node
-usually have consecutive numbers, so a comparison with two constants finds the PEs among them, without a load. Where the
-launcher has given a node other numbers, a table with a byte per PE has the places of the rest.
+usually have consecutive numbers, so a comparison with two constants finds the PEs among them, without a load. If the
+launcher has assigned other numbers, a table with a byte per PE contains the places of the rest.
 
 The address of the table of regions, of registered memory (``ishmem.runtime.registered``), is a constant of kernels, and
-0 until the first ``ishmem.register``, after which kernels are built anew. So the device's compiler removes what
-concerns them in a job that registers nothing.
+0 until the first ``ishmem.register``, after which kernels are built anew. So the device's compiler removes the
+code for regions in a job that registers nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _unchanging(builder: Any, address: Any, kind: Any) -> Any:
 
 
 def _place(builder: Any, pe: Any) -> Any:
-    """Emit the index of a PE on this node, or -1 for a PE of another node."""
+    """Emit the place of a PE on this node, or -1 for a PE of another node."""
     if not SPANS:
         return pe
     guess = builder.sub(pe, spec_constants.emit(builder, "first_near"))
@@ -57,7 +57,7 @@ def _route(builder: Any, place: Any) -> Any:
 
 
 def _of_number(emit: Any) -> Any:
-    """Make the intrinsic that applies ``emit`` to an integer."""
+    """Make the intrinsic that emits ``emit(builder, number)`` for an integer; it returns an int64."""
 
     def typing(number: Any) -> Any:
         return types.int64(number), lambda code, value: emit(code.builder, code.cast(value, 0, types.int64))
@@ -104,13 +104,13 @@ def is_symmetric(address, nbytes):
 
 @compiled
 def on_peer(address, pe):
-    """Return the address on a reachable peer of symmetric memory, which is at ``address`` on this PE."""
+    """Return the address on reachable PE ``pe`` of the symmetric memory that is at ``address`` on this PE."""
     return address + peer_delta(pe) + shift_of(address, pe)
 
 
 @compiled
 def shift_of(address, pe):
-    """Return what to add to `peer_delta` at an address of this PE: 0 in the heap."""
+    """Return the bytes to add to `peer_delta` for symmetric memory at ``address`` of this PE: 0 in the heap."""
     if region_table() != 0 and not (heap_base() <= address and address < heap_end()):
         return _shift_outside(address, pe)
     return 0
@@ -147,7 +147,7 @@ def _slot_of(address, nbytes):
 
 @compiled
 def _place_of(number):
-    """Return the place on this node of a PE, whose number may be one of `Layout.alias`; -1 if there is none."""
+    """Return the place on this node of PE ``number``, which may be one of `Layout.alias`; -1 if there is none."""
     if SPANS:
         return place_of(number) if 0 <= number < pe_count() else -1
     team = number // pe_count() - 1

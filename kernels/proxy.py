@@ -50,8 +50,8 @@ class Move(NamedTuple):
 
     Attributes:
         to, origin: Addresses of the first block; a remote one is the symmetric address on this PE.
-        to_step, from_step: From the start of a block to that of the next one.
-        length: Of a block; it is in bytes, as the steps are, where a function does not say "in elements".
+        to_step, from_step: Distance from the start of a block to that of the next one.
+        length: Length of a block. Steps and length are in bytes, unless a docstring states "in elements".
         count: Number of blocks.
     """
 
@@ -97,7 +97,7 @@ def delta_if_reachable(pe):
 
 @compiled
 def is_mapped(pe):
-    """Return whether kernels of this PE can access the memory of a PE, even if the proxy holds their puts."""
+    """Return whether kernels can access the memory of a PE; if the proxy holds puts, announce direct stores to it."""
     if not LATE:
         return reachable(pe)
     if place_of(pe) < 0 or (distance_at(place_of(pe)) == 0 and pe != this_pe()):
@@ -118,7 +118,7 @@ def has_atomics(pe):
 
 @compiled
 def copy_by_proxy(kind, pe, remote, local, nbytes):
-    """Let the proxy put (``PUT``) or get (``GET``) contiguous memory; return a ticket for `await_ticket`. Nonblocking.
+    """Request a put (``PUT``) or get (``GET``) of contiguous memory; return a ticket for `await_ticket`. Nonblocking.
 
     ``remote`` is a symmetric address, given as that in this PE's heap; ``local`` is any device address.
     """
@@ -127,9 +127,9 @@ def copy_by_proxy(kind, pe, remote, local, nbytes):
 
 @compiled
 def start_by_proxy(put, pe, move, workers):
-    """Let the proxy put or get the blocks of a `Move`, which are divided among work-items. Nonblocking.
+    """Request a put or get of this work-item's share of the blocks of a `Move`. Nonblocking.
 
-    ``put`` is 1 or 0, with `HELD` for an operation of the program itself.
+    ``put`` is 1 (put) or 0 (get), with `HELD` for an operation of the program itself.
 
     Returns:
         The ticket of its last block, or -1 if it has none.
@@ -148,7 +148,7 @@ def start_by_proxy(put, pe, move, workers):
 
 @compiled
 def move_by_proxy(put, pe, move, workers):
-    """Let the proxy put or get blocks, as `start_by_proxy` does; blocking."""
+    """Put or get blocks by the proxy, as `start_by_proxy`, and wait; puts are then locally complete."""
     if PROXIED:
         ticket = start_by_proxy(put, pe, move, workers)
         if ticket >= 0 and put & 1:
@@ -159,40 +159,40 @@ def move_by_proxy(put, pe, move, workers):
 
 @compiled
 def store_by_proxy(dest, value, pe, remote):
-    """Let the proxy store an element of the dtype of ``dest``; nonblocking."""
+    """Request a store of ``value`` at ``remote`` on PE ``pe``, in the dtype of ``dest``; nonblocking."""
     if PROXIED:
         submit(STORE | HELD | item_bytes(dest) << 16, pe, remote - heap_base(), dest, value, None)
 
 
 @compiled
 def load_by_proxy(source, pe, remote):
-    """Let the proxy load an element of the dtype of ``source``; blocking."""
+    """Return the element at ``remote`` on PE ``pe``, in the dtype of ``source``, by a request; blocking."""
     zero = zero_of(source)
     return request_and_wait(LOAD | HELD | item_bytes(source) << 16, source, pe, remote, zero, zero)
 
 
 @compiled
 def update_by_proxy(rmw, dest, pe, remote, value):
-    """Let the proxy do a non-fetching atomic on an element of the dtype of ``dest``; nonblocking."""
+    """Request atomic ``rmw``, without result, on an element of the dtype of ``dest``; nonblocking."""
     submit(UPDATE | HELD | item_bytes(dest) << 16 | rmw << 8, pe, remote - heap_base(), dest, value, None)
 
 
 @compiled
 def mark_held():
-    """Return a mark for `signal_by_proxy`: where the data of the signal begin; 0 if nothing is held."""
+    """Return the mark for `signal_by_proxy` that precedes the data of a signal; 0 if the proxy holds no puts."""
     zero = types.int64(0)
     return request_and_wait(MARK, zero, 0, heap_base(), zero, zero) if LATE else zero
 
 
 @compiled
 def signal_by_proxy(rmw, sig_addr, pe, remote, value, since):
-    """Let the proxy update a signal after this PE's puts to the same PE since a `mark_held`; nonblocking."""
+    """Request the update of a signal after this PE's puts to PE ``pe`` since mark ``since``; nonblocking."""
     submit(SIGNAL | HELD | item_bytes(sig_addr) << 16 | rmw << 8, pe, remote - heap_base(), sig_addr, value, since)
 
 
 @compiled
 def load_at(pe, address, like):
-    """Load an element on PE ``pe``, of the dtype of ``like``; ``address`` is the symmetric address on this PE."""
+    """Return the element on PE ``pe`` at ``address``, the symmetric address on this PE, in the dtype of ``like``."""
     if PROXIED and not reachable(pe):
         return load_by_proxy(like, pe, address)
     return load(address + peer_delta(pe), like)
@@ -209,7 +209,7 @@ def store_at(pe, address, like, value):
 
 @compiled
 def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
-    """Let the proxy do a fetching atomic on an element of the dtype of ``dest``; return the old value. Blocking."""
+    """Request atomic ``rmw`` on an element of the dtype of ``dest``, and wait; return the old value."""
     if reachable(pe):
         flush(peer_delta(pe))  # this work-item's earlier stores must arrive before the proxy's atomic
     return request_and_wait(ATOMIC | HELD | item_bytes(dest) << 16 | rmw << 8, dest, pe, remote, value, cond)
@@ -245,7 +245,7 @@ def request_and_wait(what, like, pe, remote, value, cond):
 
 @compiled
 def flush(distance):
-    """Wait for remote completion of this PE's stores to a reachable PE: a load from that PE cannot overtake them."""
+    """Wait for remote completion of this PE's stores to the PE at a ``distance``: a load cannot overtake them."""
     before_flush()
     load_volatile(heap_base() + distance)
     before_flush()  # the load completes before later operations
@@ -260,7 +260,7 @@ def flush_all():
     before_flush()
     for place in range(near_count()):
         if place != place_of(this_pe()):
-            load_volatile(heap_base() + distance_at(place))  # of a PE that is not reachable: from this PE
+            load_volatile(heap_base() + distance_at(place))  # the distance to an unreachable PE is 0: this PE
     before_flush()
 
 
@@ -288,21 +288,21 @@ def complete():
 
 @compiled
 def complete_held():
-    """Let the proxy complete the operations that it holds; nonblocking: `await_requests` waits."""
+    """Request that the proxy complete the operations that it holds; nonblocking: `await_requests` waits."""
     if LATE:
         submit(COMPLETE, 0, 0, 0, 0, None)
 
 
 @compiled
 def complete_locally():
-    """Let the proxy complete the operations that it holds locally; all others are locally complete."""
+    """Wait for local completion of the operations that the proxy holds; all others are locally complete."""
     if LATE:
         await_ticket(submit(FLUSH, 0, 0, 0, 0, None))
 
 
 @compiled
 def complete_host_puts():
-    """Let the proxy complete the puts of this PE's host to other nodes; nonblocking: `await_requests` waits.
+    """Request completion of the puts of this PE's host to other nodes; nonblocking: `await_requests` waits.
 
     Model: tests/models/host_puts.pml.
     """
@@ -314,7 +314,7 @@ def complete_host_puts():
 def await_requests():
     """Wait for remote completion of all operations of this PE's kernels, those posted to the proxy included.
 
-    Without puts by proxy, none is posted that a work-item does not wait for.
+    Without puts by proxy, each work-item waits for the requests that it posts.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -335,14 +335,14 @@ def complete_before_flag():
 
 @compiled
 def order_before_flag():
-    """Order stores by proxy to a PE before the next `store_flag` there; that orders those without proxy itself."""
+    """Order stores by proxy to a PE before the next `store_flag` there, which itself orders direct stores."""
     if COPIES_BY_PROXY:
         await_requests()
 
 
 @compiled
 def store_flag(pe, address, value):
-    """Store an int64 flag on PE ``pe``, for which kernels there wait, after the stores to it that need no proxy."""
+    """Store an int64 flag on PE ``pe`` after this PE's direct stores there; ``address`` is that on this PE."""
     if PROXIED and not reachable(pe):
         submit(STORE | 8 << 16, pe, address - heap_base(), value, value, None)
     else:
@@ -353,7 +353,7 @@ def store_flag(pe, address, value):
 def store_flag_near(address, value):
     """Store an int64 flag at an address after all earlier stores; by a plain store where there are no atomics.
 
-    A flag has one writer, and a link does not tear 8 bytes.
+    A flag has one writer, and a link does not split a store of 8 bytes.
     """
     if ROUTED:
         before_flag()

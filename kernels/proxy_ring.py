@@ -38,7 +38,7 @@ def completed(ring):
 
 @device_func
 def host_has_put(ring):
-    """Return whether the host has put to other nodes since it was last asked to complete its puts.
+    """Return whether the host has put to other nodes since the last request to complete its puts.
 
     Model: tests/models/host_puts.pml.
     """
@@ -66,7 +66,7 @@ def is_free(slot, ticket):
 
 @device_func
 def post(slot, ticket, what, pe, offset):
-    """Write the header of a request and publish it to the proxy; its operands must already be in the slot.
+    """Write the header of a request and publish it to the proxy; the caller has written the operands to the slot.
 
     Model: tests/models/proxy_ring.pml.
     """
@@ -95,7 +95,7 @@ def ring_address():
 
 @compiled
 def take_ticket():
-    """Take the next ticket of this PE.
+    """Increment the ticket counter of this PE; return the ticket.
 
     Model: tests/models/proxy_ring.pml.
     """

@@ -58,10 +58,10 @@ from .work_division import workers_of
 
 @compiled
 def chunks_of(team, size):
-    """Return the address of the first of ``size`` tiles of a team, the bytes between their starts, and their capacity.
+    """Return address, bytes between starts, and capacity in bytes of ``size`` chunks of memory of a team.
 
-    They are those of ``ishmem.common.layout``, or the data of the rendezvous slots, unused in this call, if these are
-    larger.
+    They are the tiles of ``ishmem.common.layout``, or the data of the rendezvous slots, unused in this call, if those
+    are larger.
     """
     apart = chunk_bytes() // size // ALIGN * ALIGN
     if apart > max_payload():
@@ -71,9 +71,9 @@ def chunks_of(team, size):
 
 @compiled
 def move_chunks(kind, members, chunks, address, nbytes, workers):
-    """Get (``GET``) a tile of each member's array, or put (``PUT``) the tiles to the members.
+    """Get (``GET``) ``nbytes`` bytes at ``address`` of each member into its chunk, or put (``PUT``) them back.
 
-    The members are divided among the workers; each returns when its tiles have arrived or may be overwritten.
+    The members are divided among the workers; each returns when its chunks have arrived or may be overwritten.
     """
     ticket = -1
     for member in range(workers.rank, members.size, workers.width):
@@ -99,7 +99,7 @@ def reduce_directly(reduction, group):
 
 @compiled
 def reduce_by_chunks(reduction, group):
-    """Combine this PE's part of large arrays in chunks, which the proxy moves where needed."""
+    """Combine this PE's part of large arrays in chunks; the proxy moves those of PEs that are not reachable."""
     sample, dest, source, nbytes, team, members = reduction
     first, end = part_of(nbytes, members.size, members.me)
     at, apart, room = chunks_of(team, members.size)
@@ -127,7 +127,7 @@ def reduce_flat(reduction, group):
 
 @compiled
 def reduce_rows(sample, call, rows, members, group):
-    """Combine the rows of tiles: each member some of them, or a part of each where the proxy moves them."""
+    """Combine ``rows`` rows of tiles: each member combines some rows, or with a proxy a part of each row."""
     nbytes = call.nelems * call.itemsize
     if PROXIED:
         for row in range(rows):
@@ -216,7 +216,7 @@ def reduce(sample, call, group, call_site):
 
 @compiled
 def reduce_slots(reduction, group):
-    """Combine the blocks that have come with the rendezvous."""
+    """Combine the blocks in the slots of the rendezvous into ``dest`` of this PE."""
     sample, dest, _source, nbytes, team, members = reduction
     slots = slots_of(team, 1)
     needed = (members.me + 1 if is_scan(sample) else members.size) * nbytes

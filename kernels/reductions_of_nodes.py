@@ -1,10 +1,10 @@
 """Reductions in teams that span nodes: data cross the network once per node.
 
 Small blocks are combined on the way, as on the host. Each leader combines the blocks of its node. In a step, it sends
-what it has to another leader, and combines what comes from there, that of the lower nodes first: so all PEs get the
-same bits. All operands are in the places of blocks in the slots of a leader: its own has the sum of its node; that of
-another leader has what has come from there, combined with what was here before. Nothing is changed after it has been
-sent, so no step waits until a source has been read.
+its result so far to another leader, and combines the result that it receives, that of the lower nodes first: so all PEs
+get the same bits. Operands are in the places of blocks in the slots of a leader: its own place contains the sum of its
+node; that of another leader contains what has been received there, combined with the result before the step. Nothing
+is changed after it has been sent, so no step waits until a source has been read.
 
 Of large arrays, each node first puts its result into ``dest`` of its leader. Each member then combines one part of the
 results of all nodes and puts it to all leaders. Finally the members on a node copy it from their leader. All get the
@@ -52,7 +52,7 @@ AT_ONCE = 15
 
 @compiled
 def combine_two(sample, to, first, second, nbytes, members, group):
-    """Combine two blocks of ``nbytes`` bytes on this PE into a third one, by the work-items of a group."""
+    """Combine blocks of ``nbytes`` bytes at ``first`` and ``second`` into ``to``, by the work-items of a group."""
     both, one = MemberBlocks(first, second - first, 0, 0, 2), MemberBlocks(to, 0, 0, 0, 1)
     reduce_blocks(sample, both, one, nbytes, workers_of(group), members)
 
@@ -133,7 +133,7 @@ class NodeChunks(NamedTuple):
     """The memory in which a member combines the results of nodes.
 
     Attributes:
-        first: Address of a chunk for each of some nodes.
+        first: Address of the chunks, one for each of at most `AT_ONCE` nodes.
         size: Bytes of a chunk.
         result: Address of the result.
     """
@@ -145,13 +145,13 @@ class NodeChunks(NamedTuple):
 
 @compiled
 def distance_to_leader(nodes, dest):
-    """Return how many bytes ``dest`` of this node's leader is away from that of this PE."""
+    """Return the distance in bytes from ``dest`` of this PE to ``dest`` of this node's leader."""
     return on_peer(dest, pe_in(nodes.near, 0)) - dest
 
 
 @compiled
 def combine_on_node(reduction, nodes, begin, count, workers):
-    """Combine ``count`` elements of the members on this node; the leader gets the result."""
+    """Combine ``count`` elements, from ``begin`` on, of the members on this node into ``dest`` of its leader."""
     sample = reduction.sample
     like, to = zero_units(sample, ELEMENT), on_peer(reduction.dest, pe_in(nodes.near, 0))
     item = bytes_of(like)
@@ -166,7 +166,7 @@ def combine_on_node(reduction, nodes, begin, count, workers):
 
 @compiled
 def add_nodes(sample, first, last, own, at, chunks, nbytes, workers):
-    """Combine chunks of nodes ``first`` to ``last`` onto the result; node ``own`` has its chunk at ``at``."""
+    """Combine the chunks of nodes ``first`` to ``last`` into the result; that of node ``own`` is at ``at``."""
     like, result = zero_units(sample, ELEMENT), chunks.result
     item = bytes_of(like)
     begin, step, end = work_item_share(nbytes // item, workers.rank, workers.width)
@@ -181,7 +181,7 @@ def add_nodes(sample, first, last, own, at, chunks, nbytes, workers):
 
 @compiled
 def combine_between_nodes(reduction, nodes, group):
-    """Combine this PE's part of the results of all nodes; the leaders get the result."""
+    """Combine this PE's part of the results of all nodes into ``dest`` of all leaders."""
     sample, dest, _source, nbytes, team, members = reduction
     workers, to_leader = workers_of(group), distance_to_leader(nodes, dest)
     many, first_chunk = min(nodes.count, AT_ONCE), chunk_memory() + chunk_bytes() * team
@@ -221,10 +221,10 @@ def reduce_large(reduction, group):
 
 @compiled
 def get_chunks(nodes, first, last, at, chunks, nbytes, workers):
-    """Get the chunks of nodes ``first`` to ``last`` from their leaders; the nodes are divided among the work-items.
+    """Request the chunks of nodes ``first`` to ``last`` from their leaders, divided among the work-items.
 
     Returns:
-        The ticket of this work-item's last request, or -1, for which `await_ticket` does not wait.
+        The ticket of this work-item's last request; -1 without requests, with which `await_ticket` returns at once.
     """
     ticket = -1
     for node in range(first + workers.rank, last, workers.width):
@@ -236,7 +236,7 @@ def get_chunks(nodes, first, last, at, chunks, nbytes, workers):
 
 @compiled
 def put_chunk(nodes, at, result, nbytes, workers):
-    """Put a result to the leaders of the other nodes; return a ticket as `get_chunks` does."""
+    """Request puts of a result to the leaders of the other nodes; return a ticket as `get_chunks` does."""
     ticket = -1
     for node in range(workers.rank, nodes.count, workers.width):
         if node != nodes.node:

@@ -1,4 +1,4 @@
-"""The rendezvous of the members of a team, by which a collective call in a kernel begins.
+"""The rendezvous of the members of a team, with which each collective call in a kernel begins.
 
 Each member writes its call number, its arguments and, for small blocks, its data into its slot on every member, then
 waits until all members have done so. The rendezvous and barriers of a team share one sequence of numbers, and each
@@ -8,7 +8,7 @@ completes only after all members have begun it. So when a member begins number `
 In a team that spans nodes, it has two levels: on each node, then between the leaders of the nodes. The leaders
 follow a table of steps that the host writes, the same as in its own rendezvous (``ishmem/core/exchange.hpp``). In each
 step they exchange a digest of the calls, with ``ISHMEM_CHECK``, and the small blocks that the other nodes need
-(`Carried`). Members put their blocks to their leader only, and read from it what they need. If calls differ, the
+(`Carried`). Members put their blocks to their leader only, and get those that they need from it. If calls differ, the
 leaders exchange the headers of all members, too, for the text of the error.
 
 ``group`` is the calling work-group, or None if a single work-item calls.
@@ -65,7 +65,7 @@ def slots_of(team, begun):
 
 @compiled
 def slots_of_number(team, number):
-    """Return the address of this PE's slots for the rendezvous of a number."""
+    """Return the address of this PE's slots for rendezvous ``number`` of a team."""
     odd = number & 1
     if WIDE and team >= WIDE:
         return rendezvous_slots() + rendezvous_bytes() * WIDE + NARROW * (2 * (team - WIDE) + odd)
@@ -82,7 +82,7 @@ def _header_bytes() -> int:
 
 @device_intrinsic
 def header_at(slots, member):
-    """Return the address of the header of a member's slot in the slots that begin at an address."""
+    """Return the address of the header of a member's slot, in the slots that begin at address ``slots``."""
 
     def emit(code: IntrinsicCode, start, index):
         distance = code.builder.mul(code.cast(index, 1, types.int64), I64(_header_bytes()))
@@ -137,7 +137,7 @@ def group_sync(group):
 
 @compiled
 def group_broadcast(group, held):
-    """Return ``held`` of work-item 0 on every work-item; True if arguments are not checked."""
+    """Return ``held`` of work-item 0 on every work-item of a group; True if arguments are not checked."""
     known = from_one(group, held and rank_in(group) == 0) if CHECK else True
     group_barrier(group)
     return known
@@ -154,7 +154,7 @@ def rendezvous(team, members, call_id, count, share, carried):
         team, members: The team.
         call_id, count: The fields ``call`` and ``count`` of the `RendezvousSlot`, which ``ISHMEM_CHECK`` compares.
         share: Its field ``share``; -1 if no member reads it.
-        carried: The data that are for all members, in a team that spans nodes.
+        carried: The data to send between nodes, in a team that spans nodes.
 
     Model: tests/models/rendezvous.pml.
     """
@@ -171,7 +171,7 @@ def calls_agree(team, members, call_id, count, agreed):
     """Return whether all members make the same call, with allowed arguments.
 
     ``agreed`` is whether their calls were the same in the rendezvous. If not, report a violation; for its text, every
-    member gets the calls of all in a second rendezvous.
+    member receives the calls of all in a second rendezvous.
     """
     if not CHECK:
         return True
@@ -186,7 +186,7 @@ def calls_agree(team, members, call_id, count, agreed):
 
 @compiled
 def fetch_from_leader(team, address, nbytes, group):
-    """Copy a part of the slots from the leader of this node to the same place, in a team that spans nodes."""
+    """Copy ``nbytes`` bytes of the slots at ``address`` from this node's leader, in a team that spans nodes."""
     away = distance_to_table(team)
     if LEVELS and away:
         copy_by_group(address, address + away, nbytes, group)
@@ -213,7 +213,7 @@ def flat_rendezvous(members, slots, number, call_id, count, share):
 
 @compiled
 def write_header(pe, header, number, call_id, count, share):
-    """Write the header of this PE's slot on a member, as far as that reads it."""
+    """Write this PE's header on PE ``pe``, except for fields that are not read there; ``share`` if not negative."""
     if CHECK:
         store_at(pe, header + CALL, number, call_id)
         store_at(pe, header + COUNT, number, count)
@@ -238,22 +238,22 @@ def calls_match(members, slots, call_id, count):
 
 
 NOTHING, FROM_ROOT, FROM_ALL, SLOTS, LATER = range(5)
-"""What a rendezvous carries between nodes: no data, the block of the root, those of all members, or their slots.
+"""Data that a rendezvous sends between nodes: none, the block of the root, those of all members, or their slots.
 
-`LATER`: all nodes send each other data after it, so that they have to meet in it only to compare their calls.
+`LATER`: nodes send each other data after it, so that the rendezvous is only needed to compare the calls.
 """
 
 AGREE = 8
-"""In the line by which a leader releases the members of its node: whether all calls are the same."""
+"""Offset of a flag in the line by which a leader releases its node: 1 if all calls are the same, else 0."""
 
 
 class Carried(NamedTuple):
-    """What a rendezvous carries between nodes.
+    """The data that a rendezvous sends between nodes.
 
     Attributes:
         what: `NOTHING`, `FROM_ROOT`, `FROM_ALL`, `SLOTS` or `LATER`.
         nbytes: Bytes of a block.
-        root: The root, as a member.
+        root: Member number of the root.
     """
 
     what: int
@@ -284,9 +284,9 @@ class BegunRendezvous(NamedTuple):
 
 @compiled
 def rendezvous_of_nodes(team, members, call_id, count, share, carried):
-    """Meet the members of each node, and the nodes by their leaders; return whether all calls are the same.
+    """Synchronize the members of each node, and the nodes by their leaders; return whether all calls are the same.
 
-    Without argument checks, they are taken to be.
+    Without argument checks, return True.
 
     Model: tests/models/rendezvous_of_nodes.pml.
     """
@@ -302,7 +302,7 @@ def rendezvous_of_nodes(team, members, call_id, count, share, carried):
 
 @compiled
 def begun_rendezvous(team, call_id, count):
-    """Return the rendezvous of a team that this PE has begun."""
+    """Return the `BegunRendezvous` with the current number of a team."""
     number = load_word(team_records() + SEQUENCE + LINE * team)
     slots, half = slots_of(team, 1), step_bytes() // 2
     lines = step_lines() + step_bytes() * team + (number & 1) * half
@@ -314,7 +314,7 @@ def begun_rendezvous(team, call_id, count):
 
 @compiled
 def rendezvous_on_node(nodes, members, begun, share):
-    """Meet the members of this node; return whether their calls are the same."""
+    """Publish this PE's call on its node and wait for the others there; return whether the calls are the same."""
     agreed = True
     for i in range(nodes.n_near):
         write_header_near(pe_in(nodes.near, i), header_at(begun.slots, members.me), begun, share)
@@ -328,7 +328,7 @@ def rendezvous_on_node(nodes, members, begun, share):
 
 @compiled
 def write_header_near(pe, header, begun, share):
-    """Write the header of this PE's slot on a member of this node."""
+    """Write the header of this PE's slot on PE ``pe`` of this node."""
     there = header + peer_delta(pe)
     store_word(there + CALL, begun.call_id)
     store_word(there + COUNT, begun.count)
@@ -344,13 +344,13 @@ def member_at(members, pe):
 
 @compiled
 def is_own_call(line, begun):
-    """Return whether a header, or the line of a step, has the call of this PE; True without ISHMEM_CHECK."""
+    """Return whether a header, or the line of a step, contains the call of this PE; True without ISHMEM_CHECK."""
     return not CHECK or (load_word(line + CALL) == begun.call_id and load_word(line + COUNT) == begun.count)
 
 
 @compiled
 def release_on_node(nodes, begun, agreed):
-    """Release the members of this node; return on all of them what ``agreed`` is on their leader."""
+    """Release the members of this node; return the leader's ``agreed`` on all of them."""
     if CHECK and nodes.index == 0:
         for i in range(1, nodes.n_near):
             store_word(begun.release + AGREE + peer_delta(pe_in(nodes.near, i)), 1 if agreed else 0)
@@ -360,7 +360,7 @@ def release_on_node(nodes, begun, agreed):
 
 @compiled
 def distance_to_table(team):
-    """Return how many bytes the slots of a team on the leader of this node are away from those of this PE."""
+    """Return the distance in bytes from this PE's slots to those of its node's leader; 0 for a team on one node."""
     return peer_delta(pe_in(nodes_of(team).near, 0)) if LEVELS and spans_nodes(team) else 0
 
 
@@ -372,7 +372,7 @@ def exchange_carried(nodes, begun, carried, agreed):
     """Exchange small blocks and digests with the leaders of other nodes, in a logarithm of steps.
 
     Returns:
-        Whether all calls are the same, as far as digests have come; ``agreed`` is that before.
+        Whether ``agreed`` was true and the calls in all digests received are the same.
     """
     address = nodes.steps
     for _ in range(nodes.n_steps):
@@ -386,7 +386,7 @@ def exchange_carried(nodes, begun, carried, agreed):
 
 @compiled
 def put_carried_blocks(leader, begun, first, count, carried):
-    """Put the small blocks, or the slots, of consecutive members to a leader."""
+    """Put the small blocks, or the slots, of ``count`` members from ``first`` on to a leader."""
     if carried.what == SLOTS:
         put_to_same_place(leader, header_at(begun.slots, first), PAYLOAD * count)
     if carried.what == FROM_ROOT:
@@ -399,14 +399,14 @@ def put_carried_blocks(leader, begun, first, count, carried):
 
 @compiled
 def put_to_same_place(leader, address, nbytes):
-    """Put memory of this PE to the same place on a leader."""
+    """Put ``nbytes`` bytes at ``address`` to the same symmetric address on a leader."""
     if nbytes:
         copy_by_proxy(PUT, leader, address, address, nbytes)
 
 
 @compiled
 def exchange_with_leader(step, begun, agreed):
-    """Put a flag and a digest to the other leader of a step, after the blocks, and wait for those that it puts.
+    """Put a flag and a digest to the partner of a step, after the blocks, and wait for those from it.
 
     Requests to one PE are executed in order, so the number in the line arrives last.
 

@@ -16,7 +16,7 @@ from .intrinsics import registered
 
 
 class AssignmentRewrite(Rewrite):  # type: ignore[misc]
-    """Replaces assignments of a function, each once; a subclass says which, and by what.
+    """Replaces assignments of a function, each once; subclasses implement `replacement`.
 
     Attributes:
         func_ir: The function in numba's IR.
@@ -27,7 +27,7 @@ class AssignmentRewrite(Rewrite):  # type: ignore[misc]
         self._done: set[Any] = set()
 
     def applies(self) -> bool:
-        """Return whether the assignments of the function are looked at."""
+        """Return whether the function may be rewritten."""
         return True
 
     def replacement(self, statement: Any) -> list[Any] | None:
@@ -64,14 +64,14 @@ class AssignmentRewrite(Rewrite):  # type: ignore[misc]
 
 
 class CallRewrite(AssignmentRewrite):
-    """Replaces calls of ishmem in the program's device code; a subclass says which, and by what."""
+    """Replaces calls of ishmem in the program's device code; subclasses implement `replaced_call`."""
 
     def applies(self) -> bool:
         """Return whether the function is part of the program."""
         return is_users(self.func_ir)
 
     def replacement(self, statement: Any) -> list[Any] | None:
-        """Return what `replaced_call` does for a call of ishmem, else None."""
+        """Return the result of `replaced_call` for a statement that calls ishmem; None for others."""
         called = called_in(self.func_ir, statement.value)
         return self.replaced_call(statement, called) if called else None
 
@@ -97,7 +97,7 @@ def called_in(func_ir: Any, value: Any) -> Any:
 
 
 def arguments_of(called: Any, call: Any) -> dict[str, Any]:
-    """Return the variables of a call by the names of the parameters; none for a call that numba will refuse."""
+    """Return the variables of a call by parameter; empty if they do not match the signature, which numba reports."""
     try:
         return inspect.signature(registered[called]).bind(*call.args, **dict(call.kws)).arguments
     except TypeError:
@@ -105,7 +105,7 @@ def arguments_of(called: Any, call: Any) -> dict[str, Any]:
 
 
 def with_arguments(statement: Any, args: Any, kws: Any) -> Any:
-    """Return the statement of a call with other arguments."""
+    """Return the assignment of a call, with ``args`` and ``kws`` in place of its arguments."""
     call = statement.value
     placed = ir.Expr.call(call.func, args, kws, call.loc, call.vararg, call.varkwarg)
     return ir.Assign(placed, statement.target, statement.loc)

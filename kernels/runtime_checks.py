@@ -45,7 +45,7 @@ from .spec_constants import pe_count, violation_record
 
 @device_function
 def is_less(a, b):
-    """Return whether one number is less than another, also where one is int64 and the other uint64."""
+    """Return whether ``a < b``, also where one number is int64 and the other uint64."""
     if a == types.uint64 and _is_signed(b):
         return lambda a, b: (b >= 0) & (a < types.uint64(b))
     if b == types.uint64 and _is_signed(a):
@@ -59,7 +59,7 @@ def _is_signed(kind: Any) -> bool:
 
 @device_function
 def fits_dtype(array, value):
-    """Return whether a number is a value of the dtype of an array; numbers that are not integers are converted."""
+    """Return whether an array's dtype can represent an integer; True for other numbers, which are converted."""
     dtype = array.dtype
     if type_checks.holds(dtype, value):
         return lambda: True
@@ -68,7 +68,7 @@ def fits_dtype(array, value):
 
 @device_function
 def wanted_of(array, value):
-    """Return the value to compare elements of an array with: in their dtype, or unchanged if it may not fit."""
+    """Return the value to compare an array's elements with: in their dtype, or unchanged if it may not fit."""
     dtype = array.dtype
     if type_checks.holds(dtype, value):
         return lambda array, value: dtype(value)
@@ -84,7 +84,7 @@ _ITEM = Violation.at("item")
 
 @compiled
 def own_array_fits(routine, address, size, item, count):
-    """Return whether an array of ``size`` elements of ``item`` bytes is symmetric and ``count`` is at most ``size``."""
+    """Return whether an array of this PE is symmetric and has ``count`` elements; report a violation if not."""
     problem = OUTSIDE if is_symmetric(address, size * item) else NOT_SYMMETRIC
     if problem == OUTSIDE and 0 <= count <= size:
         return True
@@ -94,7 +94,7 @@ def own_array_fits(routine, address, size, item, count):
 
 @compiled
 def allowed(routine, array, pe, first, count):
-    """Return whether ``pe`` exists, the array is symmetric, and ``count`` elements from ``first`` lie in it."""
+    """Return whether PE ``pe`` exists and a symmetric array has ``count`` elements from ``first``; report it if not."""
     if not CHECK:
         return True
     address = address_of(array)
@@ -112,7 +112,7 @@ def allowed(routine, array, pe, first, count):
 
 @device_function
 def are_pes(routine, pes):
-    """Return whether a number, or all numbers of a tuple or an array, are PE numbers."""
+    """Return whether a number, or all numbers of a tuple or an array, are PE numbers; report a violation if not."""
     if not CHECK or (isinstance(pes, types.BaseTuple) and not pes.count):
         return lambda: True
     if isinstance(pes, types.Integer):
@@ -139,7 +139,7 @@ def _is_pe(routine, pe):
 
 @compiled
 def is_team_pe(routine, argument, pe, size):
-    """Return whether a number, passed as an argument, is that of a PE of a team of ``size``."""
+    """Return whether a team of ``size`` PEs has PE ``pe``, passed as ``argument``; report a violation if not."""
     if 0 <= pe < size:
         return True
     report(routine, NO_TEAM_PE, pe, 0, argument, 0, size)
@@ -148,7 +148,7 @@ def is_team_pe(routine, argument, pe, size):
 
 @compiled
 def fits(routine, array, pe, count):
-    """Return whether an array of PE ``pe``, or of this PE if it is -1, has at least ``count`` elements."""
+    """Return whether an array of PE ``pe`` (-1: this PE) has ``count`` elements; report a violation if not."""
     if 0 <= count <= array.size:
         return True
     report(routine, OUTSIDE, pe, address_of(array), 0, count, array.size)
@@ -172,7 +172,7 @@ def have_room(routine, dest, source, pe, count, problem):
 
 @device_function
 def value_fits(routine, array, value):
-    """Return whether a number to be stored is a value of an array's dtype."""
+    """Return whether an array's dtype can represent a number to be stored; report a violation if not."""
     if not CHECK or type_checks.holds(array.dtype, value):
         return lambda: True
     number, unsigned = RMA_TYPES.index(str(array.dtype)), int(not value.signed)
@@ -187,12 +187,12 @@ def value_fits(routine, array, value):
 
 
 def _option(name: str) -> Any:
-    """Make the check of an argument that is one of the constants."""
+    """Make the check of argument ``name``, whose values are the constants of an enumeration in `OPTIONS`."""
     number, first, last = list(OPTIONS).index(name), int(min(OPTIONS[name])), int(max(OPTIONS[name]))
 
     @device_function
     def is_member(routine, value):
-        """Return whether the value of an integer is one of the constants; they have successive values."""
+        """Return whether an integer is one of the constants, which are consecutive; report a violation if not."""
         if not CHECK or not isinstance(value, types.Integer):
             return lambda: True
 
@@ -212,7 +212,7 @@ is_cmp, is_sig_op, is_order = map(_option, OPTIONS)
 
 @compiled
 def report(routine, problem, pe, address, first, count, size):
-    """Record a violation, unless one is recorded already."""
+    """Record a violation with these fields, unless one is recorded already."""
     record = violation_record()
     if atomic_exchange_word(record, 1) == 0:
         atomic_store_word(record + _ROUTINE, routine)
@@ -230,7 +230,7 @@ def report(routine, problem, pe, address, first, count, size):
 
 
 def emit_record(context: Any, builder: Any, failure: KernelFailure) -> None:
-    """Emit the record of a failure, unless one is recorded already or the job has ended."""
+    """Emit code that records a failure, unless one is recorded already or the job has ended."""
     address = spec_constants.emit(builder, "violation")
     with builder.if_then(builder.icmp_unsigned("!=", address, I64(0)), likely=False):
         pointer = builder.inttoptr(address, I64.as_pointer(GLOBAL))
@@ -246,7 +246,7 @@ def emit_record(context: Any, builder: Any, failure: KernelFailure) -> None:
 
 
 def emit_note_of(builder: Any, place: SourceLine) -> None:
-    """Emit `emit_note` for a line of the program; nothing for one of a library."""
+    """Emit `emit_note` for a line of the program; nothing for a line of a library."""
     if CallSite(place.file, place.line, place.function).is_users:
         exists = builder.icmp_unsigned("!=", spec_constants.emit(builder, "violation"), I64(0))
         with builder.if_then(exists):
@@ -254,7 +254,7 @@ def emit_note_of(builder: Any, place: SourceLine) -> None:
 
 
 def emit_note(builder: Any, words: Sequence[Any]) -> None:
-    """Emit a store of the words of a call, if this work-item has recorded a failure and no call is noted yet."""
+    """Emit a store of the words of a call, if this work-item has recorded a failure and no call is recorded yet."""
     record = builder.inttoptr(spec_constants.emit(builder, "violation"), I64.as_pointer(GLOBAL))
     claimed = builder.icmp_unsigned("!=", builder.load(_at(builder, record, "claimed")), I64(0))
     with builder.if_then(claimed, likely=False):
@@ -267,12 +267,12 @@ def emit_note(builder: Any, words: Sequence[Any]) -> None:
 
 
 def words_of(function: str, file: str, line: int) -> tuple[int, ...]:
-    """Return the words of the record that stand for a line of a kernel or device function."""
+    """Return the words of the record for a line of a kernel or device function: function, file name and line."""
     return Violation.words_of(f"{function}, {Path(file).name}:{line}")
 
 
 def _call(place: SourceLine) -> dict[str, Any]:
-    """Return the words of a line of the program; lines of a library are noted by their callers."""
+    """Return the fields of the record for a line of the program; empty for a library, whose callers store theirs."""
     if not CallSite(place.file, place.line, place.function).is_users:
         return {}
     return {f"call{number}": I64(word) for number, word in enumerate(words_of(*place))}

@@ -48,7 +48,7 @@ def _check_wait(routine: str, sig_addr: Any, cmp: Any, cmp_value: Any, index: An
 
 @compiled
 def is_update(sig_addr, signal, sig_op):
-    """Return whether the arguments of a signal update are allowed."""
+    """Return whether the arguments of a signal update are allowed; report a violation if not."""
     return is_sig_op(PUT_SIGNAL, sig_op) and value_fits(PUT_SIGNAL, sig_addr, signal)
 
 
@@ -65,7 +65,7 @@ def update(sig_addr, signal, sig_op, pe, index):
 
 @compiled
 def update_after(sig_addr, signal, sig_op, pe, index, since):
-    """Update a put's signal after its data, which the proxy may hold; ``since``: `mark_held` before the put."""
+    """Update a put's signal after its data, which the proxy may hold; ``since`` is `mark_held` before the put."""
     if not LATE or has_atomics(pe):
         update(sig_addr, signal, sig_op, pe, index)
     elif is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1):

@@ -1,9 +1,9 @@
-"""Alltoalls of small blocks in teams that span nodes: what a node sends to another one crosses the network together.
+"""Alltoalls of small blocks in teams that span nodes: each node sends one message to each other node.
 
 The members of a node are its *aggregators* in turn, one for each node (``ishmem.common.layout.NodeExchange``). A member
 puts its blocks for the members of a node into the slots of the aggregator for that node. After the rendezvous the
-aggregators of two nodes put to each other what they have got. Then each member copies the blocks for it from the
-aggregators of its own node. So a node sends one message to each other node, where each PE would send one to each other.
+aggregators of two nodes put to each other the blocks received. Then each member copies the blocks for it from the
+aggregators of its own node. Without aggregators, each PE would send one message to each other PE.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .work_division import Workers
 
 @compiled
 def by_aggregators(call, nbytes):
-    """Return whether aggregators send blocks of ``nbytes`` bytes: a half of the slots holds what they send, or get."""
+    """Return whether a call is an alltoall between nodes whose blocks of ``nbytes`` bytes fit in aggregators' slots."""
     team, is_alltoall = call.team, call.flow.source_blocks and call.flow.dest_blocks
     if not (LEVELS and is_alltoall and spans_nodes(team)) or nbytes > max_payload():
         return False
@@ -33,7 +33,7 @@ def by_aggregators(call, nbytes):
 
 @compiled
 def put_to_aggregators(call, slots, count, group):
-    """Put this PE's blocks to the aggregators of its node. Each work-item puts those for other nodes."""
+    """Put this PE's blocks to the aggregators of its node. The work-items divide the nodes among themselves."""
     if not LEVELS:
         return
     nodes, nbytes, origin = nodes_of(call.team), count * call.itemsize, blocks_at(call.team, slots)
@@ -49,13 +49,13 @@ def put_to_aggregators(call, slots, count, group):
 
 @compiled
 def to_aggregator(nodes, distance):
-    """Return how many bytes the slots of the aggregator for the node at a distance are away."""
+    """Return the distance in bytes to the slots of the aggregator for the node ``distance`` nodes after this one."""
     return peer_delta(pe_in(nodes.near, distance % nodes.n_near))
 
 
 @compiled
 def exchange_nodes(call, nbytes):
-    """Exchange what the aggregators hold with those of the other nodes; wait until those of this node have it all.
+    """Exchange the aggregators' blocks with the other nodes; wait until all those of this node have received theirs.
 
     Model: tests/models/small_alltoall.pml.
     """
@@ -74,7 +74,7 @@ def exchange_nodes(call, nbytes):
 
 @compiled
 def put_to_partner(exchange, nodes, begun, members, nbytes):
-    """Put the blocks of an exchange to the aggregator of the other node, then a flag: the number of the rendezvous.
+    """Put the blocks of an exchange, then the number of the rendezvous as a flag, to the other node's aggregator.
 
     Requests to one PE are executed in order, so the flag arrives last. It is in the header of this PE there.
     """
@@ -87,7 +87,7 @@ def put_to_partner(exchange, nodes, begun, members, nbytes):
 
 @compiled
 def copy_from_aggregators(call, slots, count, group):
-    """Copy the blocks for this PE from the aggregators of its node. Each work-item copies those of other nodes."""
+    """Copy the blocks for this PE from the aggregators of its node to ``dest``. Work-items divide the nodes."""
     if not LEVELS:
         return
     nodes, nbytes, origin = nodes_of(call.team), count * call.itemsize, blocks_at(call.team, slots)

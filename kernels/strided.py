@@ -28,7 +28,7 @@ PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
 
 @compiled
 def copy_blocks(like, move, workers):
-    """Copy the blocks of a `Move` in elements of the dtype of ``like``: the share of one of the workers."""
+    """Copy this work-item's share of the blocks of a `Move` in elements, of the dtype of ``like``."""
     to, origin, rank, size = move.to, move.origin, workers.rank, workers.width
     to_step, from_step = move.to_step * item_bytes(like), move.from_step * item_bytes(like)
     if move.length < size:  # each work-item copies whole blocks; otherwise all share each block
@@ -42,9 +42,9 @@ def copy_blocks(like, move, workers):
 
 @compiled
 def move_blocks(put, like, move, pe, delta, workers):
-    """Put (``put`` is 1) or get (0) the blocks of a `Move` in elements; both addresses are those on this PE.
+    """Put (``put`` is 1) or get (0) the blocks of a `Move` in elements; its addresses are those on this PE.
 
-    ``delta`` is that of `delta_if_reachable`.
+    ``delta`` is the result of `delta_if_reachable`.
     """
     to, origin, to_step, from_step, length, count = move
     if reachable(pe):
@@ -61,7 +61,7 @@ def move_blocks(put, like, move, pe, delta, workers):
 
 @device_func
 def extent(stride, bsize, nblocks):
-    """Return the number of elements from the first block to the end of the last one, gaps included."""
+    """Return the number of elements from the first block to the end of the last, gaps included; at most 0 for none."""
     if nblocks > 0 and bsize > 0:
         return (nblocks - 1) * stride + bsize
     return min(nblocks, bsize, 0)
@@ -69,13 +69,13 @@ def extent(stride, bsize, nblocks):
 
 @compiled
 def _extents(move):
-    """Return the numbers of elements that ``dest`` and ``source`` need."""
+    """Return the numbers of elements that a `Move` in elements needs in ``dest`` and in ``source``."""
     return extent(move.to_step, move.length, move.count), extent(move.from_step, move.length, move.count)
 
 
 @compiled
 def _are_apart(routine, move):
-    """Return whether the blocks do not overlap."""
+    """Return whether the blocks of a `Move` do not overlap; report a violation if they do."""
     least = max(move.length, 1)
     if move.to_step >= least and move.from_step >= least:
         return True
@@ -126,18 +126,18 @@ _register("get", 0)
 
 
 def is_view(array: Any) -> bool:
-    """Return whether an array type is one of views that are not contiguous."""
+    """Return whether an array type is that of a view that is not contiguous."""
     return getattr(array, "layout", "C") not in "CF"
 
 
 def are_views(dest: Any, source: Any) -> bool:
-    """Return whether `move_view` has to move the elements: of views, or of 2-D arrays in different memory orders."""
+    """Return whether to use `move_view`: for views, or for 2-D arrays in different memory orders."""
     transposed = type_checks.orders_differ(dest, source) and dest.ndim == source.ndim == 2
     return is_view(dest) or is_view(source) or transposed
 
 
 def check_views(routine: str, nelems: Any, **arrays: Any) -> None:
-    """Require arrays that `move_view` takes."""
+    """Require arrays that `move_view` supports, and no ``nelems``."""
     for name, kind in arrays.items():
         type_checks.element_type(routine, name, kind)
         words = (

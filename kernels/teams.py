@@ -33,7 +33,7 @@ START, STRIDE, SIZE, ME, PES = (TeamRecord.at(field) for field in ("start", "str
 class TeamMembers(NamedTuple):
     """The members of a team: member ``i`` is PE ``start + i * stride``; this PE is member ``me`` of ``size``.
 
-    Those of a team without a stride have the numbers of `Layout.alias`, by which kernels reach them.
+    In a team without a stride, kernels use the numbers of `Layout.alias` for its members.
     """
 
     start: int
@@ -67,20 +67,20 @@ def pe_of(members, member):
 
 @compiled
 def listed_pes(team):
-    """Return the address of the PE numbers of a team without a stride, else 0."""
+    """Return the address of the list of PE numbers of a team without a stride; 0 for other teams."""
     return 0 if team == WORLD else load_word(team_records() + LINE * team + PES)
 
 
 @compiled
 def world_pe(team, members, member):
-    """Return the PE number of a member."""
+    """Return the PE number in the job of member number ``member`` of a team."""
     listed = listed_pes(team)
     return pe_of(members, member) if listed == 0 else load_word(listed + 8 * member)
 
 
 @compiled
 def member_of(team, members, pe):
-    """Return the number in a team of a PE; -1 if it is not a member."""
+    """Return the member number of PE ``pe`` in a team; -1 if it is not a member."""
     listed, distance = listed_pes(team), pe - members.start
     if listed != 0:
         for member in range(members.size):
@@ -132,7 +132,7 @@ def _typeof(_team: Team, _context: Any) -> Any:
 
 @register_rewrite("before-inference")
 class TeamConstants(AssignmentRewrite):
-    """Replaces ``ishmem.TEAM_WORLD``, a global or closure variable that is a team, and its ``handle`` by the handle."""
+    """Replaces teams by their handles: ``ishmem.TEAM_WORLD``, global and closure variables, and their ``handle``."""
 
     def replacement(self, statement: Any) -> list[Any] | None:
         """Return the assignment of the handle of a team, if a statement assigns a team; else None."""

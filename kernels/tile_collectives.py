@@ -22,7 +22,7 @@ from .work_division import Workers, workers_of
 
 @compiled
 def row_of(call, row, dest_row):
-    """Return the addresses of a row of ``dest`` and of one of ``source``."""
+    """Return the addresses of row ``dest_row`` of ``dest`` and of row ``row`` of ``source``."""
     return call.dest + dest_row * call.dst * call.itemsize, call.source + row * call.sst * call.itemsize
 
 
@@ -36,7 +36,7 @@ def _has_memory(call, address, rows, step):
 
 @compiled
 def _tile_allowed(call, size):
-    """Return whether the arguments of a call fit; report a violation if not."""
+    """Return whether the arguments of a call by ``size`` members fit; report a violation if not."""
     blocks = size if call.flow.dest_blocks else 1
     apart = (call.dest_size < 2 or call.dst >= call.nelems) and (call.source_size < 2 or call.sst >= call.nelems)
     if call.nelems < 0 or not apart or call.dest_size != call.source_size * blocks:
@@ -53,7 +53,7 @@ def _tile_allowed(call, size):
 
 @compiled
 def enter_tile(call, group):
-    """Check and enter a call; return a status, as ``rendezvous.enter``, and the number of rows that this PE moves."""
+    """Check and enter a call; return a status, as `collective_calls.enter`, and the number of rows to move."""
     if not is_member(call):
         return -1, 0
     members, agreed = members_of(call.team), True
@@ -68,7 +68,7 @@ def enter_tile(call, group):
 
 @compiled
 def shares_of(rows, nbytes, workers):
-    """Return the first row of a work-item, the step to its next one and the end, and who shares each of these rows."""
+    """Return the first row of a work-item, the step to its next one, the end, and the `Workers` that share each row."""
     width = max(1, min(workers.width, nbytes // WIDEST))
     first, step = workers.rank // width, workers.width // width
     return first, step, rows if first < step else 0, Workers(workers.rank % width, width)

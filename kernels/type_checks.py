@@ -94,7 +94,7 @@ _WIDTH = {types.Boolean: 0, types.Integer: 1, types.Float: 2, types.Complex: 3}
 
 
 def holds(dtype: Any, kind: Any) -> bool:
-    """Return whether all values of an integer type are values of a dtype; numbers of other kinds are converted."""
+    """Return whether a dtype can represent all values of an integer type; True for other kinds, which are converted."""
     if not isinstance(dtype, types.Integer) or not isinstance(kind, types.Integer):
         return True
     return bool(dtype.minval <= kind.minval and kind.maxval <= dtype.maxval)
@@ -112,6 +112,6 @@ def _rank(kind: Any) -> int:
 
 
 def value(routine: str, name: str, kind: Any, dtype: Any) -> None:
-    """Require a number of a kind that converts to the dtype."""
+    """Require a number of a kind, such as integer or float, that converts to the dtype."""
     fits = 0 <= _rank(kind) <= _rank(dtype)
     require(fits, f"{routine}: {error_texts.other_kind(name, kind, dtype)}")

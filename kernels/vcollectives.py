@@ -78,7 +78,7 @@ def count_of(blocks, member):
 
 @compiled
 def offset_of(blocks, member, packed):
-    """Return the offset in elements of a member's block; ``packed`` if there are no displacements."""
+    """Return the offset in elements of a member's block: its displacement, or ``packed`` without displacements."""
     return packed if blocks.n_displs == NO_LIST else load_word(blocks.displs + 8 * member)
 
 
@@ -108,7 +108,7 @@ def hash_of(blocks, size):
 
 @compiled
 def list_allowed(routine, which, numbers, length, size):
-    """Return whether a list has one nonnegative number for each member; report a violation if not."""
+    """Return whether the list at ``numbers`` has ``size`` nonnegative numbers; report a violation if not."""
     if length != size:
         report(routine, WRONG_LENGTH, which, 0, 0, length, size)
         return False
@@ -122,7 +122,7 @@ def list_allowed(routine, which, numbers, length, size):
 
 @compiled
 def lists_allowed(routine, which, blocks, size):
-    """Return whether counts and displacements are allowed; report a violation if not."""
+    """Return whether the counts and displacements of ``size`` members are allowed; report a violation if not."""
     if not list_allowed(routine, which, blocks.counts, blocks.n_counts, size):
         return False
     return blocks.n_displs == NO_LIST or list_allowed(routine, which + 1, blocks.displs, blocks.n_displs, size)
@@ -213,7 +213,7 @@ def exchange_rooted(call, blocks, gathers, group):
 
 @compiled
 def transfer_own_block(members, call, blocks, gathers, group):
-    """Put this PE's block to the root, or get it from the root."""
+    """Put this PE's block to the root (``gathers``), or get it from the root."""
     offset, count = first_element_of(blocks, members.me) * call.itemsize, count_of(blocks, members.me)
     root, nbytes = pe_of(members, call.root), count * call.itemsize
     if gathers:

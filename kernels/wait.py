@@ -28,7 +28,7 @@ wait_fence = memory_fence(WAIT)
 
 @compiled
 def compare(seen, cmp, wanted):
-    """Return whether the comparison ``cmp`` of a value with a wanted one holds."""
+    """Return whether ``seen`` compares with ``wanted`` as ``cmp`` requires."""
     # Without branches: a chain of them on a 64-bit ``cmp`` becomes a switch, which crashes the OpenCL CPU runtime.
     less, greater = is_less(seen, wanted), is_less(wanted, seen)
     equal = not (less | greater)
@@ -44,7 +44,7 @@ def compare(seen, cmp, wanted):
 
 @compiled
 def poll_element(address, like, cmp, wanted):
-    """Return the element at an address once it compares so with ``wanted``, or after `poll_limit` polls."""
+    """Return the element at an address once comparison ``cmp`` with ``wanted`` holds, or after `poll_limit` polls."""
     seen = atomic_load(address, like)
     if not compare(seen, cmp, wanted):
         left = poll_limit()
@@ -66,7 +66,7 @@ def _check(routine: str, ivar: Any, cmp: Any, cmp_value: Any, index: Any) -> Non
 
 @compiled
 def await_element(routine, array, cmp, value, index, call_site):
-    """Wait until an element compares so with a value; return it, or 0 if the arguments are not allowed.
+    """Wait until comparison ``cmp`` of an element with a value holds; return the element, 0 for wrong arguments.
 
     Model: tests/models/signal.pml.
     """
@@ -96,7 +96,7 @@ def _wait_until(ivar, cmp, cmp_value, group, index=0, call_site=None):
 
 @compiled
 def is_true(ivar, cmp, value, index):
-    """Return whether an element compares so with a value.
+    """Return whether comparison ``cmp`` of an element with a value holds; False for wrong arguments.
 
     Model: tests/models/signal.pml.
     """

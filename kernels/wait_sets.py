@@ -37,7 +37,7 @@ def ignored(status, i):
 
 @device_function
 def wanted_at(ivars, i, wanted):
-    """Return what variable ``i`` is compared with: ``wanted``, or its element ``i`` if it is an array of values."""
+    """Return the value to compare variable ``i`` with: ``wanted``, or its element ``i`` if it is an array of values."""
     if isinstance(wanted, types.Array):
         return lambda ivars, i, wanted: wanted[i]
     return lambda ivars, i, wanted: wanted_of(ivars, wanted)
@@ -99,7 +99,7 @@ def test_all(ivars, indices, cmp, wanted, status, call_site):
 
 @compiled
 def test_any(ivars, indices, cmp, wanted, status, call_site):
-    """Return the index of any variable that satisfies the comparison, or -1.
+    """Return the index of a variable that satisfies the comparison, or -1; the search begins at a random index.
 
     Model: tests/models/signal.pml.
     """
@@ -134,7 +134,7 @@ def test_some(ivars, indices, cmp, wanted, status, call_site):
 
 @compiled
 def wait_until_all(ivars, indices, cmp, wanted, status, call_site):
-    """Wait until all variables of a set satisfy the comparison.
+    """Wait until all variables of a set satisfy the comparison; return True.
 
     Model: tests/models/signal.pml.
     """
@@ -158,7 +158,7 @@ def wait_until_all(ivars, indices, cmp, wanted, status, call_site):
 
 
 def _until(test: Any, nothing: int) -> Any:
-    """Make the wait that repeats ``test`` until it does not return ``nothing``; an empty set ends it at once."""
+    """Make the wait that repeats ``test`` while it returns ``nothing``; a wait for an empty set returns at once."""
 
     @compiled
     def wait_until(ivars, indices, cmp, wanted, status, call_site):
@@ -200,7 +200,7 @@ def _check(
 
 
 def _make_body(operation: Any, is_all: bool) -> Any:
-    """Make the body of a test or wait: only one work-item runs it, as others could load different values."""
+    """Make the body of a test or wait: only one work-item runs ``operation``, as others could load different values."""
 
     def body(ivars, indices, cmp, cmp_value, group, status=None, call_site=None):
         group_barrier(group)
@@ -215,7 +215,7 @@ def _make_body(operation: Any, is_all: bool) -> Any:
 
 
 def _register(name: str, operation: Any, **changes: None) -> None:
-    """Register the four forms of a test or wait."""
+    """Register a test or wait of sets and its vector form, each for a work-item and for a group."""
     body = _make_body(operation, name.endswith("all"))
     forms(wait_sets, name, _check, body, **changes)
     forms(wait_sets, f"{name}_vector", _check, body, cmp_value="cmp_values", **changes)

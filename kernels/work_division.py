@@ -16,7 +16,7 @@ from .intrinsics import I32, I64, IntrinsicCode, compiled, device_intrinsic, ran
 from .spec_constants import simd_width
 
 ROUGH = 16
-"""Binary digits by which numbers of 2**32 elements or more are rounded up, so that a division takes 32 bits."""
+"""Binary digits by which to round up numbers of 2**32 elements or more, so that a division has 32-bit operands."""
 
 
 class Workers(NamedTuple):
@@ -37,7 +37,7 @@ def workers_of(group):
 
 @device_intrinsic
 def _quotient(dividend: Any, divisor: Any) -> Any:
-    """Return the quotient of two numbers below 2**32: a GPU divides 64-bit numbers in hundreds of instructions."""
+    """Return the quotient of two numbers below 2**32: a GPU needs hundreds of instructions to divide 64-bit numbers."""
 
     def emit(code: IntrinsicCode, *numbers):
         return code.builder.zext(code.builder.udiv(*(code.builder.trunc(each, I32) for each in numbers)), I64)
@@ -47,7 +47,7 @@ def _quotient(dividend: Any, divisor: Any) -> Any:
 
 @compiled
 def turns_of(count, size):
-    """Return how many of ``count`` elements each of ``size`` work-items takes, rounded up."""
+    """Return the number of elements for each of ``size`` work-items that divide ``count``, rounded up."""
     digits = ROUGH if (count + size) >> 32 else 0
     unit = size << digits
     return _quotient((count + unit - 1) >> digits, size) << digits

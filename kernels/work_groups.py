@@ -1,11 +1,11 @@
 """The work-groups of a launch: their barrier, the device form of ``ishmem.work_groups``, and tickets.
 
-The counter of the barrier has its number in the upper half, and that of the work-groups that have arrived in the lower
-half. The last one to arrive sets the lower half to 0 and increments the upper half, for which the others wait.
+The counter of the barrier contains its number in the upper half, and the number of work-groups that have arrived in the
+lower half. The last to arrive sets the lower half to 0 and increments the upper half; the others wait for this change.
 
-By tickets, work-groups take units of work in ascending order. So the units that have been begun are the first ones on
-each PE. Of the units that are not complete everywhere, the first one has been begun, or a work-group that waits for
-nobody begins it: work-groups that do not all run at once need no order of the device's scheduler.
+By tickets, work-groups take units of work in ascending order, so on each PE the units that have begun are the first
+ones. The first unit that is not complete everywhere is in progress, or a work-group that is not waiting will begin it.
+So work-groups need not all run at once, nor in any order of the device's scheduler.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ group_fence, publish_fence, seen_fence = map(memory_fence, (GROUP, FLAG, FLAG_SE
 
 @device_function
 def groups_of(group):
-    """Return the number of work-groups of the launch."""
+    """Return the number of work-groups of the launch of a work-group."""
     require(isinstance(group, GroupType), f"sync_work_groups: group is a work-group, got {group}")
     if group.ndim == 1:
         return lambda group: group.get_group_range(0)
@@ -48,7 +48,7 @@ def groups_of(group):
 
 @compiled
 def groups_fit(counter, size, groups):
-    """Return whether a device runs that many work-groups at the same time, and the counter has an element."""
+    """Return whether ``groups`` work-groups can run at once and the counter has an element; report it if not."""
     if groups > xe_cores():
         report(SYNC, GROUPS, -1, 0, groups, 0, xe_cores())
         return False
@@ -60,7 +60,7 @@ def groups_fit(counter, size, groups):
 
 @compiled
 def is_same_round(seen, before):
-    """Return whether a counter is of the same round as before."""
+    """Return whether two values of the counter, ``seen`` and ``before``, belong to the same round of the barrier."""
     return seen >> 32 == before >> 32
 
 
@@ -69,7 +69,7 @@ poll_counter = make_word_poll(is_same_round)
 
 @compiled
 def await_groups(counter, groups, call_site):
-    """Wait, as one work-item of its work-group, for the other work-groups."""
+    """Arrive at the barrier, as one work-item of a work-group, and wait for the other work-groups."""
     at, recorded = address_of(counter), False
     before = atomic_add_word(at, 1)
     if (before & LOW_HALF) == groups - 1:
@@ -108,15 +108,16 @@ form(work_groups.sync_work_groups, _check, _sync_work_groups)
 
 @compiled
 def next_ticket(counter, group):
-    """Take the next number of the counter at an address; all work-items of a work-group get the same."""
+    """Increment the counter at an address; return its old value, the ticket of a work-group, to all its work-items."""
     return group_sum(group, atomic_add_word(counter, 1) if rank_in(group) == 0 else 0)
 
 
 @compiled
 def end_launch(ticket, ended, number, step, group):
-    """Let the last work-group that ends reset the tickets and add ``step`` to the number of the call, by addresses.
+    """End a launch in this work-group: the last one resets the tickets and adds ``step`` to the number of the call.
 
-    The number is in device memory, so each replay of a launch that is recorded in a graph has another one.
+    ``ticket``, ``ended`` and ``number`` are addresses in device memory, so each replay of a launch recorded in a graph
+    has a new number.
     """
     groups = groups_of(group)
     publish_fence()

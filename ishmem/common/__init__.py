@@ -1,5 +1,5 @@
-"""What every layer and both sides agree on: errors, constants, the tables of routines and types, the heap's layout, the
-shape of a team, the status board.
+"""Definitions shared by all layers, host and kernels: errors, constants, the tables of routines and types, the heap's
+layout, the shape of a team, the status board.
 
 It imports nothing else of ishmem, so that every other package, ``ishmem.kernels`` included, may import it.
 """

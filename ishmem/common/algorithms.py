@@ -3,8 +3,8 @@
 In teams on one node, `levels` and `rounds` are `mapped`. In teams on several nodes, `tree` is `rounds`, and `engine`
 and `kernel` are `levels`.
 
-A `Table` maps each routine to algorithms and the sizes from which they apply. A block is what one PE contributes, or
-receives from one PE, in bytes.
+A `Table` maps each routine to algorithms and the sizes from which they apply. A block is the data, in bytes, that
+one PE contributes, or receives from one PE.
 
 ==========  =============================================================================================
 slot        the data travel with the call in each PE's host ring; small messages only, larger ones take rounds
@@ -31,7 +31,7 @@ ALGORITHMS = tuple(each.name.lower().rpartition("_")[2] for each in Algorithm if
 """The algorithms by their numbers in the core."""
 
 Table = dict[str, list[tuple[int, str]]]
-"""For each routine, algorithms with the block size from which each applies, ascending."""
+"""For each routine, ``(size, algorithm)``: the block size in bytes from which the algorithm applies, ascending."""
 
 SLOT_LIMIT = 4096
 DIVIDED_FROM = 128 << 10
@@ -56,7 +56,7 @@ def allowed(routine: str) -> tuple[str, ...]:
 
 
 def defaults(cutover: int) -> Table:
-    """Return the default table; from ``cutover`` bytes on the copy engine copies instead of the host."""
+    """Return the default table; for blocks of ``cutover`` bytes or more, the copy engine copies instead of the host."""
     table: Table = {}
     for routine in COLLECTIVES:
         names = allowed(routine)
@@ -71,7 +71,7 @@ def defaults(cutover: int) -> Table:
 
 
 def parse(text: str) -> list[tuple[str, int, str]]:
-    """Parse ``routine=algorithm`` and ``routine=algorithm:size``, separated by commas; ``all`` is every routine.
+    """Parse ``routine=algorithm[:size]``, separated by commas, to (routine, size, algorithm); ``all``: every routine.
 
     Raises:
         ValueError: An unknown name, or an algorithm that the routine does not have.

@@ -1,6 +1,6 @@
 """The id of a collective call in a kernel: one int64 that has to be equal on all PEs of the team.
 
-Kernels pack it and compare the ids of all members; the host unpacks it to say how the calls differ.
+Kernels pack it and compare the ids of all members; the host unpacks it to report how the calls differ.
 
 =====  ==============================================
 bits   field
@@ -12,7 +12,7 @@ bits   field
 =====  ==============================================
 
 ``dst`` and ``sst``, the strides of ``alltoalls`` and the row distances of tiles, have no limit. Their field is the last
-one, so what does not fit is lost and changes no other field. An error names the number where nothing else differs.
+one, so excess bits are lost and change no other field. An error contains this number only if no other field differs.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ NO_DTYPE = len(DTYPES)
 """The dtype of a call without data."""
 
 REFUSED = -1
-"""The id that a PE gives when its own arguments are wrong."""
+"""The id that a PE publishes if its own arguments are wrong."""
 
 DIFFERENT = -2
-"""The id that a leader gives for nodes whose calls differ; no call has it."""
+"""The id that a leader publishes for nodes whose calls differ; no call has it."""
 
 
 class CallId(NamedTuple):
-    """The fields of an id that an error names."""
+    """The fields of an id that errors report, as numbers."""
 
     routine: int
     dtype: int
@@ -44,17 +44,17 @@ class CallId(NamedTuple):
 
 
 def dtype_number(dtype: object) -> int:
-    """Return the number of a dtype in an id."""
+    """Return the number that represents a dtype in an id."""
     return DTYPES.index(str(dtype))
 
 
 def pack(routine, dtype, root, dst, sst):  # type: ignore[no-untyped-def]  # kernels compile it
-    """Return the id of a call; in Python it may have more than 64 bits, which kernels cut off."""
+    """Return the id of a call; in Python it may have more than 64 bits, and kernels truncate it."""
     return routine + (dtype << 8) + (root << 16) + ((dst + (dst << 12) + sst) << 40)
 
 
 def routine_of(call_id):  # type: ignore[no-untyped-def]  # kernels compile it
-    """Return the routine of an id."""
+    """Return the number of the routine of an id."""
     return call_id & 255
 
 

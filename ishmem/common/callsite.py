@@ -1,4 +1,4 @@
-"""Describes where a thread is: the ishmem routine that the program called, and the program's line that calls it."""
+"""Call sites on a thread's stack: the ishmem routine that the program called, and the program's line that calls it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OWN = (_PACKAGE, *(_PACKAGE.parent / name for name in ("kernels", "ipc", "dpex"
 _MODULES = tuple(f"{folder}/" for folder in _OWN)
 _SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
 FROM_CORE = ("_tell", "put or get", "by_kernel", "move_by_device")
-"""The functions that a routine in the core calls."""
+"""Names of the Python functions that routines of the core call."""
 _LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<function>.*)$', re.MULTILINE)
 
 
@@ -55,19 +55,19 @@ def of_frame(frame: FrameType | None) -> Iterator[CallSite]:
 
 
 def dump(frame: FrameType | None) -> str:
-    """Write the call sites from a frame outwards as `faulthandler` does."""
+    """Return the call sites from a frame outwards as text, in the format of `faulthandler`."""
     return "".join(f'  File "{call.file}", line {call.line} in {call.function}\n' for call in of_frame(frame))
 
 
 def of_dump(text: str) -> list[CallSite]:
-    """Parse a traceback that `faulthandler` or `dump` wrote; the innermost call comes first."""
+    """Return the call sites in a traceback that `faulthandler` or `dump` wrote, the innermost first."""
     return [CallSite(found["file"], int(found["line"]), found["function"]) for found in _LINE.finditer(text)]
 
 
 def describe(calls: Iterable[CallSite], details: str = "", in_core: str = "") -> str:
-    """Name the routine that the program's innermost line calls, with details, and that line.
+    """Return a text with the routine that the program's innermost line calls, details, and file and line.
 
-    ``in_core`` is the routine that runs in the core without a frame of its own; it stands for `FROM_CORE`.
+    ``in_core`` is the routine that runs in the core without a frame of its own; it replaces `FROM_CORE`.
     """
     routine = ""
     for call in calls:
@@ -86,12 +86,12 @@ def _caller() -> FrameType:
 
 
 def caller() -> str:
-    """Return file and line of the innermost frame outside ishmem."""
+    """Return ``file:line`` of the innermost frame outside ishmem."""
     frame = _caller()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
-    """Give a warning of the innermost line outside ishmem."""
+    """Issue a warning that names the innermost line outside ishmem."""
     frame = _caller()
     warnings.warn_explicit(text, category, frame.f_code.co_filename, frame.f_lineno)

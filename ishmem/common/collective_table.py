@@ -1,4 +1,4 @@
-"""The collective routines: how their data lie, what they take, and what they compute.
+"""The table of collective routines: the arrangement of their data, their parameters, and their computations.
 
 From this table come the enumeration ``Routine`` of the core with its traits (``ishmem/core/routine_table.py``), the
 checks of the host, the algorithms that a routine may have, the flows of the kernels, and the lists of routines.
@@ -13,7 +13,7 @@ from ishmem.common.type_tables import REDUCTIONS, RMA_TYPES
 
 
 class Root(Enum):
-    """What the root of a routine does that the other PEs do not."""
+    """The role of the root of a routine."""
 
     NONE = "there is no root"
     SENDS = "only the root sends"
@@ -21,7 +21,7 @@ class Root(Enum):
 
 
 class InPlace(Enum):
-    """Which overlap of ``dest`` and ``source`` is allowed."""
+    """The overlap of ``dest`` and ``source`` that a routine allows."""
 
     NEVER = "none"
     SAME = "they may be the same array"
@@ -29,7 +29,7 @@ class InPlace(Enum):
 
 
 class Combines(Enum):
-    """What is computed from the data of the PEs."""
+    """The computation on the data of the PEs."""
 
     NOTHING = "data are copied"
     REDUCTION = "all PEs receive the combination of all blocks"
@@ -42,15 +42,15 @@ class Collective:
 
     Attributes:
         name: Python name.
-        types: Names of the dtypes it takes.
-        root: What the root does.
+        types: Names of the supported dtypes.
+        root: The role of the root.
         dest_blocks: Whether ``dest`` holds a block of each PE.
         source_blocks: Whether ``source`` holds a block for each PE.
-        strided: Whether it takes the strides ``dst`` and ``sst``.
-        counted: Whether it takes lists of counts and displacements.
+        strided: Whether it has the parameters ``dst`` and ``sst``, strides.
+        counted: Whether it has lists of counts and displacements as parameters.
         own_counts: Whether each PE passes counts of its own.
-        in_place: Which overlap is allowed.
-        combines: What is computed.
+        in_place: The allowed overlap of ``dest`` and ``source``.
+        combines: The computation.
         standard: Whether OpenSHMEM has it.
     """
 
@@ -68,7 +68,7 @@ class Collective:
 
     @property
     def has_root(self) -> bool:
-        """Whether it takes ``root``."""
+        """Whether the routine has a root, the parameter ``root``."""
         return self.root is not Root.NONE
 
     @property
@@ -87,11 +87,11 @@ class Collective:
 
     @property
     def tiles(self) -> bool:
-        """Whether it takes 2-D tiles."""
+        """Whether the routine supports 2-D tiles."""
         return self.name in ("broadcast", "fcollect") or self.combines is Combines.REDUCTION
 
     def blocks(self, n_pes: int) -> tuple[int, int]:
-        """Return how many blocks ``dest`` and ``source`` hold."""
+        """Return the numbers of blocks in ``dest`` and in ``source``, for ``n_pes`` PEs."""
         return n_pes if self.dest_blocks else 1, n_pes if self.source_blocks else 1
 
 

@@ -31,7 +31,7 @@ class SignalOp(IntEnum):
 SIGNAL_SET, SIGNAL_ADD = SignalOp
 
 class MemoryOrder(IntEnum):
-    """What an atomic orders: with release, earlier operations before it; with acquire, later accesses after it."""
+    """Memory order of an atomic: release orders earlier operations before it, acquire later accesses after it."""
 
     RELAXED = 0
     ACQUIRE = 1
@@ -42,7 +42,7 @@ class MemoryOrder(IntEnum):
 ORDER_RELAXED, ORDER_ACQUIRE, ORDER_RELEASE, ORDER_ACQ_REL = MemoryOrder
 
 PREFIXES: dict[type[IntEnum], str] = {Cmp: "CMP", SignalOp: "SIGNAL", MemoryOrder: "ORDER"}
-"""How the names of the constants begin that arguments of kernels' calls take."""
+"""Prefixes of the names of those constants that kernels pass as arguments, by enumeration."""
 
 
 class Thread(IntEnum):

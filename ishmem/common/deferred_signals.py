@@ -1,7 +1,7 @@
-"""Handlers of signals that wait for an import: a handler may be what uses a name of ishmem first.
+"""Deferral of Python's signal handlers during an import: a handler may be the first to use a name of ishmem.
 
-A handler of Python runs between two steps of the main thread. In the middle of the import of a module, its names are
-not there yet, and a handler that imports the same module gets a part of it.
+Python runs handlers between two steps of the main thread. During the import of a module, not all of its names are
+defined, so a handler that imports the same module could find it incomplete.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Let handlers of Python run after the block, in the order of their signals; blocks may be nested."""
+    """Defer Python's signal handlers to the end of the block, in the order of their signals; blocks may be nested."""
     if threading.current_thread() is not threading.main_thread():  # handlers run in that one
         yield
         return
@@ -40,7 +40,7 @@ def deferred() -> Iterator[None]:
 
 
 def _handler(number: int) -> Any:
-    """Return the handler of Python of a signal, if there is one that may be replaced."""
+    """Return Python's handler of a signal; None if there is none, or none that may be replaced."""
     job = sys.modules.get("ishmem.runtime.job")
     if number == signal.SIGINT and job and job.running():  # the watchdog of the core is in front of it
         return None

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from ishmem.common.indices import Index
 
 TILES_WITH_NELEMS = "nelems is for contiguous arrays; pass smaller tiles"
-"""A call of tiles with a number of elements."""
+"""The error text for a call of tiles with ``nelems``."""
 
 
 def no_member(name: str, constants: type[IntEnum], value: object) -> str:
-    """Return the error text for an argument that is none of the constants."""
+    """Return the error text for an argument that is none of its constants."""
     names = ", ".join(f"{PREFIXES[constants]}_{member.name}" for member in constants)
     return f"{name} is {value!r}; allowed are {names}"
 
@@ -68,12 +68,12 @@ def too_many(nelems: int, dest: int, source: int) -> str:
 
 
 def tile_rows(blocks: int) -> str:
-    """Return the error text for a ``dest`` that has not ``blocks`` times the rows of ``source``."""
+    """Return the error text for a ``dest`` that does not have ``blocks`` times the rows of ``source``."""
     return f"dest has {blocks} times the rows of source, and its columns"
 
 
 def wrong_length(name: str, length: int, n_pes: int) -> str:
-    """Return the error text for a list that has not one number for each PE of the team."""
+    """Return the error text for a list that does not have one number for each PE of the team."""
     return f"{name} has {length} numbers; the team has {n_pes} PEs"
 
 

@@ -16,10 +16,10 @@ class IshmemError(RuntimeError):
 
 
 def _restored(kind: type[BaseException], args: tuple[Any, ...], attributes: dict[str, Any]) -> BaseException:
-    """Make an error again from its text; the arguments of its class are others."""
+    """Return an error of class ``kind`` from pickled state, without its constructor, which has other parameters."""
     made_by = kind
     while made_by.__module__ != "builtins":
-        made_by = made_by.__base__  # type: ignore[assignment]  # that of the layout in memory
+        made_by = made_by.__base__  # type: ignore[assignment]  # the class that determines the layout in memory
     error = made_by.__new__(kind, *args)
     error.args = args
     error.__dict__.update(attributes)

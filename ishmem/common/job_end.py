@@ -1,7 +1,7 @@
-"""How a job ends: what ends it, which signals its processes get and when, what is printed, and its exit status.
+"""The end of a job: its causes, the signals to its processes and when, the lines printed, and the exit status.
 
-The supervisor of one node, the launcher of several nodes and the monitors of nodes watch processes and notice what
-happens. What follows is decided here; docs/reliability.md has it in words.
+The supervisor of one node, the launcher of several nodes and the monitors of nodes watch processes and report events.
+This module decides what follows; docs/reliability.md describes it in words.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ishmem.common.processes import describe_end, exit_status
 
 
 class Patience(NamedTuple):
-    """How long a process that watches others waits for them.
+    """Time limits of a process that watches others.
 
     Attributes:
-        failing: Seconds after a loss in which they may end by themselves: their waits raise ``PeerLost``.
+        failing: Seconds after a loss in which the others may end by themselves: their waits raise ``PeerLost``.
         ending: Seconds from SIGTERM to SIGKILL.
     """
 
@@ -36,17 +36,18 @@ REACTING = 4.0
 AFTER_SIGNAL = 10.0
 """Seconds from a signal of the user to SIGKILL."""
 FAILED_PROGRAM = SUPERVISOR.failing + SUPERVISOR.ending
-"""Seconds in which threads, exit handlers and children of a program that has failed may go on, where nothing ends it
-before: in a job that goes on, after ``finalize`` over MPI, and for the children of a PE of ``ishmem run --hosts``."""
+"""Seconds in which threads, exit handlers and children of a program that has failed may keep running, unless something
+ends them before: in a job that continues, after ``finalize`` over MPI, and for the children of a PE of
+``ishmem run --hosts``."""
 REPORT = 3.0
-"""Seconds from the end of a PE's connection in which the hub may get a report of how its process ended: the supervisor
-first finds out where the other PEs are."""
+"""Seconds after the end of a PE's connection in which the hub accepts a report of how its process ended: the supervisor
+first determines where the other PEs are."""
 REPORT_OVER_MPI = 0.5
 """Seconds after a failure in which other PEs may report it, before MPI ends them."""
 FIRST_CAUSE = 0.5
-"""Seconds for which a PE that fails because of another one waits for the report of that one, whose status counts."""
+"""Seconds for which a PE that fails because of another PE waits for the report of that PE, whose status counts."""
 GLOBAL_EXIT = 0.5
-"""Seconds in which the other PEs end on the message of ``global_exit``, and then on its signal."""
+"""Seconds that the other PEs have to end after the message of ``global_exit``, and then after its signal."""
 
 
 class State(enum.IntEnum):
@@ -59,11 +60,11 @@ class State(enum.IntEnum):
 
 
 class Rule(NamedTuple):
-    """What follows from an event that ends a job.
+    """The consequences of an event that ends a job.
 
     Attributes:
         event: The event.
-        status: The exit status of the job, or in words which one it is.
+        status: The exit status of the job, or a description of it.
         grace: Whether the other PEs may first end by themselves.
     """
 
@@ -73,7 +74,7 @@ class Rule(NamedTuple):
 
 
 class Cause(enum.Enum):
-    """What ends a job; docs/reliability.md says who notices it, and what becomes of the other PEs."""
+    """The causes that end a job; docs/reliability.md describes how they are detected and what the other PEs do."""
 
     DIED = Rule("a PE dies by a signal", "128 + signal")
     FAILED = Rule("a PE ends with a status other than 0", "that status")
@@ -88,12 +89,12 @@ class Cause(enum.Enum):
 
     @property
     def status(self) -> int:
-        """The exit status of the job, where it is that of every such cause; else 1."""
+        """The exit status of the job if all ends by this cause have the same; else 1."""
         return self.value.status if isinstance(self.value.status, int) else 1
 
     @classmethod
     def of_end(cls, code: int) -> tuple[Cause, int]:
-        """Return the cause, and the exit status of the job, when a PE has ended that should not have.
+        """Return the cause, and the exit status of the job, for the end of a PE that should not have ended.
 
         Args:
             code: The exit status of its process, or minus the signal.
@@ -103,11 +104,11 @@ class Cause(enum.Enum):
 
 
 class Ending:
-    """The state of processes, and the signals that they have still to get, each with its time.
+    """The state of processes that are to end, and the schedule of signals to them.
 
     Attributes:
         state: The state.
-        sent: The signals that they have got.
+        sent: The signals that have been sent.
     """
 
     def __init__(self) -> None:
@@ -116,12 +117,12 @@ class Ending:
         self._due: list[tuple[float, signal.Signals]] = []
 
     def begin(self, at: float, patience: Patience) -> None:
-        """Schedule SIGTERM for a time, in place of what was due before, and SIGKILL after it."""
+        """Schedule SIGTERM at time ``at``, in place of all signals due, and SIGKILL after it."""
         self.state = State.FAILING
         self._due = [(at, signal.SIGTERM), (at + patience.ending, signal.SIGKILL)]
 
     def kill_after_signal(self, number: int, now: float) -> None:
-        """Schedule SIGKILL after a signal of the user, which the processes have got; at once after a second one."""
+        """Schedule SIGKILL after a signal of the user, already sent: after `AFTER_SIGNAL`, or now for a second one."""
         at = now + (0.0 if self.sent else AFTER_SIGNAL)
         self.state = State.ENDING
         self.sent.add(number)
@@ -129,11 +130,11 @@ class Ending:
 
     @property
     def due_at(self) -> float | None:
-        """The time at which there is something to do, by ``time.monotonic``; None: never."""
+        """The time of the next signal, by ``time.monotonic``; None without signals due."""
         return self._due[0][0] if self._due else None
 
     def pop_due(self, now: float) -> signal.Signals | None:
-        """Remove the next signal if it is due, and return it."""
+        """Remove the next signal from the schedule and return it if it is due by ``now``; else None."""
         if not self._due or now < self._due[0][0]:
             return None
         number = self._due.pop(0)[1]
@@ -145,7 +146,7 @@ class Ending:
 
 
 class JobEnd(Ending, abc.ABC):
-    """The end of a job of ``ishmem run``; the launcher that derives from it signals the PEs, names them and prints.
+    """The end of a job of ``ishmem run``; the launchers' subclasses send signals, name PEs and print.
 
     Attributes:
         status: The exit status of the job, once something has ended it.
@@ -154,7 +155,7 @@ class JobEnd(Ending, abc.ABC):
     """
 
     def __init__(self, timeout: float | None = None) -> None:
-        """Let the job run, and count the time-out from now."""
+        """Begin in the state ``RUNNING``; the time-out, in seconds, starts now."""
         super().__init__()
         self.status: int | None = None
         self.had_grace = False
@@ -176,20 +177,20 @@ class JobEnd(Ending, abc.ABC):
 
     @abc.abstractmethod
     def names(self) -> str:
-        """Return the numbers of the PEs that run, and where they are on several nodes."""
+        """Return the numbers of the running PEs as text, with their places in a job on several nodes."""
 
     def places(self) -> list[str]:
-        """Return a line for each PE with what it does, where that can be found out."""
+        """Return for each PE a line with what it does; empty if that cannot be determined."""
         return []
 
     @property
     def goes_on(self) -> bool:
-        """Whether a PE that dies does not end the job, which nothing else has ended."""
+        """Whether the job continues if a PE dies: the PEs have agreed to that, and nothing has ended the job."""
         return self.status is None and not self.sent and self.may_go_on()
 
     @property
     def due_at(self) -> float | None:
-        """The time of the next signal, or of the time-out; None: never."""
+        """The time of the next signal or of the time-out, by ``time.monotonic``; None without either."""
         return min(filter(None, (super().due_at, self._timeout_at)), default=None)
 
     def act(self, now: float) -> None:
@@ -205,7 +206,7 @@ class JobEnd(Ending, abc.ABC):
                 self.report(f"timed out after {self.timeout:g} s; ending PE {self.names()}", *self.places())
 
     def forward(self, number: int) -> None:
-        """Pass a signal of the user on to the PEs, which SIGKILL follows."""
+        """Send a signal of the user to the PEs, and schedule SIGKILL after it."""
         self.report(f"{signal.Signals(number).name} passed on to the PEs")
         if number == signal.SIGINT and not self.sent:
             self.report(*self.places())
@@ -216,9 +217,9 @@ class JobEnd(Ending, abc.ABC):
         """End the job; the first cause with an exit status sets that of the job.
 
         Args:
-            cause: What ends it.
+            cause: The cause.
             status: The exit status, where it is not that of every such cause.
-            since: When that was noticed; by default now.
+            since: Time at which it was detected, by ``time.monotonic``; by default now.
             grace: Whether the PEs have reason to end by themselves.
         """
         rule = cause.value
@@ -233,12 +234,12 @@ class JobEnd(Ending, abc.ABC):
             self._due = sorted([*due, *self._due])
 
     def pe_ended(self, pe: str, code: int, deserted: bool, others: bool, grace: bool = True) -> str:
-        """Decide what follows from the end of a PE's process; return what to print, which may be nothing.
+        """Process the end of a PE's process; return the line to print about it, or an empty string.
 
         Args:
             pe: Its number, and where it was.
             code: Its exit status, or minus the signal.
-            deserted: Whether it was in the job.
+            deserted: Whether it was still in the job.
             others: Whether other PEs run.
             grace: Whether they have reason to end by themselves.
         """

@@ -1,6 +1,6 @@
 """The record in a PE's heap in which a work-item that has waited long describes its wait.
 
-It needs only the standard library: ishmem run reads the record, too.
+The module needs only the standard library: ishmem run reads the record, too.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ WORDS = 10
 
 
 class KernelWait(NamedTuple):
-    """What one work-item of this PE's kernels waits for, one int64 each; then `WORDS` words each of three calls.
+    """A wait of one work-item of this PE's kernels, one int64 a field; `WORDS` words each of three calls follow.
 
     Attributes:
         item: 1 if a work-item has waited for long, else 0.
-        kind: ``VARIABLE``, ``NONE_OF`` (several variables, of which one would do), ``LOCK``, ``MEMBER`` (of a team, in
-            a barrier or another collective call) or ``PROXY`` (requests to it).
-        seen: The variable; the number of variables; the place in this PE's heap that the member writes; the number of
-            requests that the proxy has served.
-        wanted: What it is compared with; the number of the team's call; the number of requests that must be served.
-        cmp: How it is compared.
-        element: Its index, or that of the lock.
-        pe: The PE that is waited for, or that has the lock; -1 where it is not known.
+        kind: ``VARIABLE``, ``NONE_OF`` (any of several variables), ``LOCK``, ``MEMBER`` (of a team, in a barrier or
+            another collective call) or ``PROXY`` (requests to it).
+        seen: By kind: the value of the variable; the number of variables; the place in this PE's heap that the member
+            writes; the number of requests that the proxy has served.
+        wanted: By kind: the value to compare with; the number of the team's call; the number of requests to be served.
+        cmp: The comparison, a `Cmp`.
+        element: The index of the variable or of the lock.
+        pe: The PE that is to write, or that holds the lock; -1 if it is unknown.
         unsigned: Whether ``seen`` and ``wanted`` are unsigned.
     """
 
@@ -57,7 +57,7 @@ class KernelWait(NamedTuple):
 
 
 SITE = 8 * len(KernelWait._fields)
-"""Offset of the text of the work-item's call, if it has one; see `site_text`."""
+"""Offset of the text of the work-item's call, zeros if it is unknown; see `site_text`."""
 
 CALL = SITE + 8 * WORDS
 """Offset of the text of the collective call that this PE's kernels have begun last."""
@@ -69,8 +69,8 @@ GROUP_CALL = CALL + 8 * WORDS
 NBYTES = GROUP_CALL + 8 * WORDS
 
 LOST = NBYTES
-"""Offset of a word behind the record, which the host writes: the polls that waits leave out, 0 or, from the news of a
-loss on, all but one."""
+"""Offset of a word behind the record, written by the host: the polls that waits skip before they are recorded, 0 or,
+once a PE is reported lost, all but one."""
 
 POLLS = 1 << 16
 """Polls after which a wait in a kernel is recorded."""
@@ -87,11 +87,11 @@ def numbers_of(data: bytes) -> KernelWait:
 
 
 MANY = 1 << 16
-"""More PEs than a job has."""
+"""A number above the number of PEs of any job."""
 
 
 def describe(data: bytes, n_pes: int = MANY) -> str:
-    """Return a text on the wait in a record, of a job of ``n_pes`` PEs; empty if no work-item has waited long."""
+    """Return a description of the wait in a record, in a job of ``n_pes`` PEs; empty if no work-item waits long."""
     numbers = struct.unpack_from(f"<{NBYTES // 8}q", data)
     wait = numbers_of(data)
     if not wait.item:
@@ -103,12 +103,12 @@ def describe(data: bytes, n_pes: int = MANY) -> str:
 
 
 def describe_group_call(data: bytes) -> str:
-    """Return which call of a group the kernels have begun last; empty if there is none, or it is not known."""
+    """Return a description of the last call of a group that kernels have begun; empty if there is none."""
     return _call_at(data, GROUP_CALL)
 
 
 def describe_call(data: bytes) -> str:
-    """Return which collective call a work-item that waits for a member is in."""
+    """Return a description of the collective call of a work-item that waits for a member."""
     return _call_at(data, SITE) or _call_at(data, CALL) or "a collective call in a kernel"
 
 

@@ -15,8 +15,8 @@ host_ring       a line and two slots per team                       written by t
 turn            int64: counter of ``any`` waits                     used by this PE's kernels
 violation       a `Violation`: the first wrong argument             written by this PE's kernels
 active_set      two lines per PE, and whether this PE gave up       written by peers' hosts
-begun           a `Begun`: in which calls this host is              read by peers that wait for long
-kernel_wait     a `KernelWait`: what a work-item waits for          written by this PE's kernels, read by hosts
+begun           a `Begun`: the calls that this host has begun       read by peers that wait for long
+kernel_wait     a `KernelWait`: a long wait of a work-item          written by this PE's kernels, read by hosts
 proxy           int64: address of the proxy's ring of requests      read by this PE's kernels
 tickets         int64: requests that kernels have begun             used by this PE's kernels, read by this host
 routes          like the table, a `Route` each                      read by this PE's kernels
@@ -54,16 +54,16 @@ PairStep = tuple[int, int, bool, bool, int, int, bool, bool]
 """A ``PairStep`` of ishmem/core/exchange.hpp, whose number is that of the line in kernels."""
 
 StepsOf = Callable[[int, int], list[PairStep]]
-"""Returns the steps of a node, given the number of nodes and its own."""
+"""Function ``(n_nodes, node)`` that returns the steps of a node."""
 
 Place = Callable[[int, int], int]
-"""Returns where the exchange of a node with that at a distance begins; see `NodeExchange`."""
+"""Function ``(node, distance)`` that returns the index of the first block of an exchange; see `NodeExchange`."""
 
 SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 
 
 class TeamRecord(NamedTuple):
-    """A team as kernels see it, one int64 each; ``me`` and ``size`` are -1 while the handle is free.
+    """The record of a team that kernels read, one int64 a field; ``me`` and ``size`` are -1 while the handle is free.
 
     ``nodes`` is the address of the team's `NodeList`, 0 for a team on one node; ``pes`` that of the PE numbers of a
     team without a stride, else 0. Such a team has the numbers of `Layout.alias`.
@@ -78,12 +78,12 @@ class TeamRecord(NamedTuple):
     pes: int = 0
 
     def pack(self) -> bytes:
-        """Return the record as bytes; device addresses of GPUs do not fit into an int64 but modulo 2**64."""
+        """Return the record as bytes; device addresses of GPUs exceed an int64, so fields are stored modulo 2**64."""
         return struct.pack(f"<{len(self)}Q", *(value % (1 << 64) for value in self))
 
     @classmethod
     def unpack(cls, data: bytes) -> TeamRecord:
-        """Make a record from bytes of the heap."""
+        """Return the record in bytes of the heap."""
         return cls(*struct.unpack_from(f"<{len(cls._fields)}q", data))
 
     @classmethod
@@ -93,7 +93,8 @@ class TeamRecord(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """Which barriers and collectives a PE's host has begun; published in long waits: see ishmem/core/leave_records.cpp.
+    """The numbers of barriers and collectives that a PE's host has begun; published in long waits: see
+    ishmem/core/leave_records.cpp.
 
     Attributes:
         version: Odd while the record is being written.
@@ -107,26 +108,26 @@ class Begun(NamedTuple):
 
     @classmethod
     def unpack(cls, data: bytes) -> Begun:
-        """Make a record from bytes of the heap."""
+        """Return the record in bytes of the heap."""
         version, alone, *teams = struct.unpack_from(f"<{2 + MAX_TEAMS}Q", data)
         return cls(version, alone, tuple(teams))
 
     @staticmethod
     def nbytes() -> int:
-        """Return the size of the record."""
+        """Return the size of the record in bytes."""
         return 8 * (2 + MAX_TEAMS)
 
 
 class NodeStep(NamedTuple):
-    """What the leader of a node does in a step with another leader, as kernels see it: an int64 each, then the runs.
+    """A step of a node's leader with another leader, as kernels read it: an int64 a field, then the runs.
 
     Attributes:
         partner: The PE of the other leader.
-        line: Number of the line that tells of the step, among those of the team.
+        line: Index of the line that announces the step, among those of the team.
         takes: Whether the other leader sends.
         is_second: Whether the nodes of the other leader come before those of this one.
-        is_whole: Whether the one that sends knows of all nodes.
-        runs: Members whose slots this leader sends, then the line: the first of consecutive ones, and their number.
+        is_whole: Whether the sender has the data of all nodes.
+        runs: Members whose slots this leader sends before the line: the first of consecutive ones, and their number.
     """
 
     partner: int
@@ -142,7 +143,7 @@ class NodeStep(NamedTuple):
 
 
 class NodeExchange(NamedTuple):
-    """The exchange between two nodes in a small alltoall of kernels, as int64.
+    """The exchange between two nodes in a small alltoall of kernels, as kernels read it: one int64 a field.
 
     One member of each node, its *aggregator*, sends all blocks for the other node and receives all from it.
 
@@ -151,7 +152,7 @@ class NodeExchange(NamedTuple):
         partner: The PE that is the aggregator of the other node.
         partner_place: Index of the first block in the slots of the partner.
         size: Number of members on the other node.
-        runs: The members on the other node: the first of consecutive ones, and how many they are.
+        runs: The members on the other node: the first of consecutive ones, and their number.
     """
 
     place: int
@@ -166,7 +167,7 @@ class NodeExchange(NamedTuple):
 
 
 class NodeList(NamedTuple):
-    """Where the members of a team that spans nodes are, as kernels see it: an int64 each, then the lists.
+    """The nodes of the members of a team that spans several, as kernels read them: an int64 a field, then the lists.
 
     Attributes:
         n_near: Members on this node; the first is its leader.
@@ -174,13 +175,13 @@ class NodeList(NamedTuple):
         n_leaders: Number of nodes.
         node: Number of this node.
         rounds: Rounds of a dissemination barrier on the largest node.
-        total: The leader, as a member, from whom the leader of this node takes in its last step.
-        widest: Blocks in the exchanges of the aggregator that has most of them, on any node.
+        total: Member number of the leader from which this node's leader receives in its last step.
+        widest: Largest number of blocks in the exchanges of an aggregator, on any node.
         near: PEs on this node.
         leaders: The first PE of each node.
         steps: The steps of this PE in a rendezvous, if it is a leader: those of hosts (ishmem/core/exchange.hpp).
-        exchanges: Those of this node, with itself and the nodes after it, cyclically. Its members in turn are the
-            aggregators.
+        exchanges: The exchanges of this node, with itself and the nodes after it, cyclically. Its members in turn are
+            the aggregators.
     """
 
     n_near: int
@@ -261,7 +262,7 @@ def _steps(member: dict[int, int], groups: list[list[int]], pairs: list[PairStep
 
 
 def _exchanges(member: dict[int, int], groups: list[list[int]], node: int, place: Place) -> tuple[NodeExchange, ...]:
-    """Return the exchanges of a node."""
+    """Return the exchanges of node number ``node``; ``groups`` and ``member`` as for `_steps`."""
     exchanges = []
     for distance in range(len(groups)):
         other, back = (node + distance) % len(groups), -distance % len(groups)
@@ -272,7 +273,7 @@ def _exchanges(member: dict[int, int], groups: list[list[int]], node: int, place
 
 
 def _place_in(groups: list[list[int]]) -> Place:
-    """Return a function: the blocks in the exchanges of an aggregator before that with the node at a distance."""
+    """Return the `Place` function: the blocks in an aggregator's exchanges before that with the node at a distance."""
     sizes = [len(group) for group in groups]
     sums = {width: _sums(sizes * 2, width) for width in set(sizes)}
 
@@ -284,7 +285,7 @@ def _place_in(groups: list[list[int]]) -> Place:
 
 
 def _sums(sizes: list[int], step: int) -> list[int]:
-    """Return for each node the members on it and on every ``step``-th node after it, then zeros."""
+    """Return for each node the number of members on it and on every ``step``-th node after it, then zeros."""
     sums = [*sizes, *[0] * step]
     for node in reversed(range(len(sizes))):
         sums[node] += sums[node + step]
@@ -292,13 +293,13 @@ def _sums(sizes: list[int], step: int) -> list[int]:
 
 
 def _widest(groups: list[list[int]], place: Place) -> int:
-    """Return the blocks in the exchanges of the aggregator that has most of them."""
+    """Return the largest number of blocks in the exchanges of an aggregator."""
     count = len(groups)
     return max(place(node, count + index) for node, group in enumerate(groups) for index in range(len(group)))
 
 
 class RendezvousSlot(NamedTuple):
-    """What a member of a team writes to others on entry to a collective call in a kernel, one int64 each.
+    """The data that a member of a team writes to others on entry to a collective call in a kernel, one int64 a field.
 
     In a job on several nodes the slots of a team are divided: the words before ``payload`` of all members come first,
     then their blocks without gaps.
@@ -324,10 +325,10 @@ class RendezvousSlot(NamedTuple):
 
 
 class Regions:
-    """The table of registered memory as kernels see it, in int64.
+    """The table of registered memory that kernels read, in int64.
 
     The number of slots that have been used; for each slot the region's first address on this PE and its end, both 0
-    where it is free; then for each slot, per PE of the node, what its region there is farther away than the heap.
+    where it is free; then for each slot, per PE of the node, the distance to its region there minus that to the heap.
     """
 
     MOST = 128
@@ -360,7 +361,7 @@ class Layout:
         """Return the number that kernels use for the first member of a team without a stride; the others follow.
 
         The tables of distances and routes, or that of places on several nodes, have entries for these numbers, too, so
-        kernels add no step for such a team.
+        kernels need no further step for such a team.
         """
         return self.n_pes * (1 + handle)
 
@@ -370,15 +371,15 @@ class Layout:
         return self.alias(TWIN) if self.width == self.n_pes else self.width
 
     def team(self, handle: int) -> int:
-        """Record of a team."""
+        """Return the offset of the record of a team."""
         return _round_up(8 * self.numbers, LINE) + LINE * handle
 
     def host_sync(self, handle: int) -> int:
-        """First line of a team's barrier on the host."""
+        """Return the offset of the first line of a team's barrier on the host."""
         return self.team(MAX_TEAMS) + self.sync_bytes * handle
 
     def device_sync(self, handle: int) -> int:
-        """First line of a team's barrier inside kernels."""
+        """Return the offset of the first line of a team's barrier inside kernels."""
         return self.host_sync(MAX_TEAMS) + self.sync_bytes * handle
 
     @property
@@ -407,14 +408,14 @@ class Layout:
         return max(PREDEFINED + 1, min(WIDE_BYTES // self.rendezvous_bytes, TWIN)) if self.is_large else TWIN
 
     def rendezvous(self, handle: int, odd: int = 0) -> int:
-        """First slot of a team for even or odd rendezvous, in collective calls inside kernels."""
+        """Return the offset of a team's first slot for even or odd rendezvous, in collective calls inside kernels."""
         first, narrow = self.device_sync(MAX_TEAMS), 2 * self.rendezvous_slot * FEW_MEMBERS
         if handle < self.wide:
             return first + self.rendezvous_bytes * handle + odd * self.rendezvous_bytes // 2
         return first + self.rendezvous_bytes * self.wide + narrow * (handle - self.wide) + odd * narrow // 2
 
     def device_call_at(self, place: int) -> tuple[int, bool]:
-        """Return the team whose kernels wait at a place, -1 if there is none, and whether they wait in a barrier."""
+        """Return the team (-1: none) whose kernels wait at offset ``place``, and whether they wait in a barrier."""
         for handle in range(MAX_TEAMS):
             if 0 <= place - self.device_sync(handle) < self.sync_bytes:
                 return handle, True
@@ -423,7 +424,7 @@ class Layout:
         return -1, False
 
     def handles_for(self, size: int, free: int) -> int:
-        """Return which of these handles, a bit mask, a team of this size may have."""
+        """Return the bit mask of those handles in the mask ``free`` that a team of ``size`` PEs may have."""
         wide = free & (1 << self.wide) - 1
         if size > FEW_MEMBERS and self.is_large:
             return wide
@@ -431,11 +432,11 @@ class Layout:
 
     @property
     def barriers_begun(self) -> int:
-        """Number of barriers of each team that this PE's host has begun; written when the PE leaves."""
+        """Numbers of barriers that this PE's host has begun, one for each team; written when the PE leaves."""
         return self.rendezvous(TWIN)
 
     def agree(self, handle: int, sequence: int) -> int:
-        """Record of this PE for collective call number ``sequence`` of a team.
+        """Return the offset of this PE's record for collective call number ``sequence`` of a team.
 
         Two records alternate: a PE is at most one collective call ahead of another.
         """
@@ -453,7 +454,7 @@ class Layout:
         return LINE + 2 * self.host_slot_bytes
 
     def host_ring(self, handle: int) -> int:
-        """Host ring of a team: the slots by which hosts enter a collective."""
+        """Return the offset of a team's host ring, the slots by which hosts enter a collective."""
         return self.agree(MAX_TEAMS, 0) + self.host_ring_bytes * handle
 
     @property
@@ -467,7 +468,7 @@ class Layout:
         return self.turn + LINE
 
     def active_set(self, pe: int, number: int) -> int:
-        """Offset at which PE ``pe`` writes its line for call ``number`` of active sets with both PEs; two alternate."""
+        """Return the offset of PE ``pe``'s line for call ``number`` of active sets with both PEs; two alternate."""
         return self.violation + 4 * LINE + LINE * (2 * pe + number % 2)
 
     @property
@@ -533,7 +534,7 @@ class Layout:
         return 2 * LINE * lines if self.width < self.n_pes else 0
 
     def meeting(self, handle: int, odd: int = 0) -> int:
-        """First line of a team for the steps between the leaders of nodes, in even or odd rendezvous inside kernels."""
+        """Return the offset of a team's first line for steps between node leaders, in even or odd rendezvous."""
         return self.tiles + self.tile_bytes * TWIN + self.meeting_bytes * handle + odd * self.meeting_bytes // 2
 
     @property

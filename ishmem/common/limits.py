@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ishmem.common.errors import IshmemError
 
 LONGEST = 1e9
-"""Seconds of the longest time that is allowed, 31 years."""
+"""The longest time that is allowed, in seconds: 31 years."""
 TIME_ALLOWED = "seconds, more than 0, at most 1e9"
 
 _LIMITS = {
@@ -24,7 +24,7 @@ _SANDBOX = "the sandbox of this process (seccomp, of a container) forbids memfd_
 
 
 def seconds(text: str) -> float:
-    """Read a time: more than 0 and at most `LONGEST`.
+    """Parse a time in seconds, more than 0 and at most `LONGEST`.
 
     Raises:
         ValueError: The text is no such time.
@@ -35,9 +35,9 @@ def seconds(text: str) -> float:
 
 
 def advice(error: BaseException) -> str:
-    """Return the limits behind an error, to be put after its text; empty if it has another cause.
+    """Return text on the system's limits behind an error, to append to its message; empty if it has another cause.
 
-    Python tells of a thread that cannot start, for want of memory or of threads, by a bare ``RuntimeError``.
+    Python raises a bare ``RuntimeError`` for a thread that cannot start for lack of memory or threads.
     """
     if isinstance(error, MemoryError) or "start new thread" in str(error):
         return _words(errno.ENOMEM) + _words(errno.EAGAIN)
@@ -54,11 +54,11 @@ def _words(number: int) -> str:
 
 @contextlib.contextmanager
 def doing(what: str, is_memory: bool = False) -> Iterator[None]:
-    """Replace an ``OSError`` of the block by an `IshmemError` that says what has failed, and which limit caused it.
+    """Replace an ``OSError`` of the block by an `IshmemError` with what has failed and the limit that caused it.
 
     Args:
-        what: What is done here, such as "start the supervisor".
-        is_memory: Whether that is to make shared memory, which some sandboxes forbid.
+        what: The action of the block, such as "start the supervisor".
+        is_memory: Whether the action makes shared memory, which some sandboxes forbid.
 
     Raises:
         IshmemError: The system has refused it.

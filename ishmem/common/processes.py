@@ -19,7 +19,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def descriptor(pid: int) -> int | None:
-    """Return a descriptor of a process, which is readable once it has ended; ``None`` if it has, and on old kernels."""
+    """Return a descriptor of a process, readable once it has ended; None if it has ended, and on old kernels."""
     try:
         return os.pidfd_open(pid)
     except OSError:
@@ -36,7 +36,7 @@ def exit_status(code: int) -> int:
 
 
 def describe_end(code: int) -> str:
-    """Describe how a process has ended: with an exit status, or by minus that signal."""
+    """Return a text on how a process has ended: by the exit status ``code``, or by the signal ``-code``."""
     if code >= 0:
         return f"exited with status {code}"
     try:
@@ -80,9 +80,9 @@ def send_value(handle: int, number: int, value: int) -> None:
 
 
 def numbers(name: str = "self") -> list[int]:
-    """Return the numbers of a process in the namespaces of processes, from that of ``/proc`` to its own.
+    """Return the PIDs of a process in the PID namespaces, from that of ``/proc`` to its own.
 
-    ``name`` is its name in ``/proc``. One number if both are the same; none without such a process, or ``/proc``.
+    ``name`` is its name in ``/proc``. One PID if both namespaces are the same; empty without the process or ``/proc``.
     """
     try:
         text = Path(f"/proc/{name}/status").read_text(errors="replace")
@@ -93,7 +93,7 @@ def numbers(name: str = "self") -> list[int]:
 
 
 def own_number(name: str) -> int | None:
-    """Return the number of a process of ``/proc`` in the namespace of this process; None if it is in another one."""
+    """Return the PID of a process of ``/proc`` in the namespace of this process; None if it is in another one."""
     try:
         if os.readlink(f"/proc/{name}/ns/pid") != os.readlink("/proc/self/ns/pid"):
             return None
@@ -105,7 +105,7 @@ def own_number(name: str) -> int | None:
 def stat(pid: int) -> list[str]:
     """Return the fields of ``/proc/PID/stat`` from the state on.
 
-    None if there is no such process, or if ``/proc`` is that of another namespace, where the number is another one's.
+    Empty if there is no such process, or if ``/proc`` is that of another namespace, where PIDs differ.
     """
     return _fields(str(pid)) if numbers() == [os.getpid()] else []
 
@@ -116,12 +116,12 @@ def adopt_orphans(adopt: bool = True) -> None:
 
 
 def signal_at_end_of_parent(number: int) -> None:
-    """Let the kernel send this process a signal when its parent ends."""
+    """Request that the kernel send this process signal ``number`` when its parent ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
 def die_with(parent: int, number: int = signal.SIGKILL) -> Callable[[], None]:
-    """Return a function for a child to call before exec: the child gets a signal when its parent dies."""
+    """Return a function for a child to call before exec: it then receives signal ``number`` when ``parent`` dies."""
 
     def prepare() -> None:
         signal_at_end_of_parent(number)
@@ -132,9 +132,9 @@ def die_with(parent: int, number: int = signal.SIGKILL) -> Callable[[], None]:
 
 
 def settle() -> None:
-    """Set what exec keeps and a launcher relies on: dispositions of signals, the mask, and open standard streams.
+    """Reset state that exec keeps and a launcher relies on: dispositions of signals, the mask, open standard streams.
 
-    What a shell or nohup ignores for jobs in the background stays ignored: SIGHUP, SIGINT and SIGQUIT.
+    Signals that a shell or nohup ignores for jobs in the background stay ignored: SIGHUP, SIGINT and SIGQUIT.
     """
     keep_ends_of_children()
     if signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:
@@ -148,7 +148,7 @@ def settle() -> None:
 
 
 def keep_ends_of_children() -> None:
-    """Let `os.waitpid` return how children have ended: where SIGCHLD is ignored, which exec keeps, it does not."""
+    """Reset an ignored SIGCHLD, which exec keeps: while it is ignored, `os.waitpid` returns no exit statuses."""
     with contextlib.suppress(ValueError):  # only the main thread can
         if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -157,7 +157,7 @@ def keep_ends_of_children() -> None:
 def end_children() -> None:
     """Kill all children of this process and their descendants, which become its children.
 
-    Without a ``/proc`` that shows them, those that this process has adopted live on.
+    Without a ``/proc`` that lists them, children that this process has adopted are not killed.
     """
     with contextlib.suppress(ChildProcessError):
         while found := children():
@@ -170,16 +170,16 @@ def end_children() -> None:
 
 
 def children() -> list[int]:
-    """Return the children of this process, by their numbers in its own namespace.
+    """Return the PIDs of the children of this process, in its own namespace.
 
-    ``/proc`` may be that of another namespace, whose numbers mean other processes here: each child is proven to be one.
+    ``/proc`` may be that of another namespace, where PIDs differ, so each PID is checked by `is_child`.
     """
     own = numbers()
     return [pid for name in _names_of_children(own[:1]) for pid in numbers(name)[len(own) - 1 :][:1] if is_child(pid)]
 
 
 def is_child(pid: int) -> bool:
-    """Return whether a process is a child that was not waited for yet, so that its number means no other process."""
+    """Return whether a PID is that of a child that was not waited for yet, and so of no other process."""
     try:
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -194,7 +194,7 @@ def _names_of_children(parent: list[int]) -> list[str]:
 
 
 def _fields(name: str) -> list[str]:
-    """Return the fields of ``/proc/NAME/stat`` from the state on; none if there is no such process."""
+    """Return the fields of ``/proc/NAME/stat`` from the state on; empty if there is no such process."""
     try:
         return Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].decode().split()
     except OSError:

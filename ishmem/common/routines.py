@@ -1,8 +1,8 @@
-"""The table of routines: the chapter of each, its module, its C name, its forms, what it waits for, where its data go.
+"""The table of routines: chapter, module, C name and forms of each, its kind of wait, and the direction of its data.
 
-From this table come ``__all__`` of the chapters, the stub ``ishmem/__init__.pyi`` and with it what ``ishmem`` exports,
-the maps from C, the reference, the names in reports of kernels, and what traces know of a call. Atomics and collective
-routines have their rows from tables of their own, `ATOMICS` and `COLLECTIVES`.
+From this table come ``__all__`` of the chapters, the stub ``ishmem/__init__.pyi`` and with it the names that ``ishmem``
+exports, the maps from C, the reference, the names in reports of kernels, and the categories of calls in traces. The
+rows of atomics and collective routines come from tables of their own, `ATOMICS` and `COLLECTIVES`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Data(Enum):
 
 
 class Waits(Enum):
-    """What a host call waits for, beyond operations of its own PE; the values are categories of traces."""
+    """The kind of wait of a host call, beyond operations of its own PE; the values are categories of traces."""
 
     NOTHING = ""
     PES = "collective"
@@ -33,20 +33,20 @@ class Waits(Enum):
 
 
 GROUP, QUEUE = "_work_group", "_on_queue"
-"""The forms of a routine: what their names end with."""
+"""Suffixes of the names of a routine's forms."""
 
 
 @dataclass(frozen=True)
 class Routine:
-    """A routine.
+    """A routine of ``ishmem``.
 
     Attributes:
-        module: The module of ``ishmem`` that has it, and its work-group form.
+        module: The module of ``ishmem`` that contains it, and its work-group form.
         name: Python name.
         c: The call in C without types; empty if only Python has the routine. Forms with a type, SIZE or ``mem`` in the
             name are the same routine.
         data: The direction of its data.
-        waits: What it waits for on the host. On-queue forms do not wait.
+        waits: The kind of its wait on the host. On-queue forms do not wait.
         forms: Its forms.
     """
 
@@ -77,7 +77,7 @@ class CRoutine:
     Attributes:
         c: The call in C, or only its name if there is no other routine for it.
         name: The Python routine that does the same; empty if there is none.
-        absent: Why there is none.
+        absent: The reason if there is none.
     """
 
     c: str
@@ -104,7 +104,7 @@ class Chapter:
 
 
 def c_name(row: Row) -> str:
-    """Return the name of a routine in C."""
+    """Return the name in C of the routine of a row; empty if there is none."""
     return row.c.partition("(")[0]
 
 
@@ -126,7 +126,7 @@ def _atomics() -> Iterator[Routine]:
 
 
 def _of_set(verb: str, which: str, vector: str) -> Routine:
-    """Return the row of a routine that waits for, or tests, a set of variables."""
+    """Return the row of the routine that waits for, or tests, a set of variables."""
     indices = "indices, " if which == "some" else ""
     name, values = f"{verb}_{which}{vector}", "cmp_values" if vector else "cmp_value"
     waits, forms = (Waits.VARIABLE, (GROUP, QUEUE)) if verb == "wait_until" else (Waits.NOTHING, (GROUP,))
@@ -370,15 +370,15 @@ ROUTINES = {row.name: row for chapter in CHAPTERS for row in chapter.rows if isi
 
 
 def exported(module: str) -> list[str]:
-    """Return the names of the routines and forms that a module has, such as ``ishmem.rma``."""
+    """Return the names of the routines and forms in a module such as ``ishmem.rma``."""
     name = module.rpartition(".")[2]
     return [function for row in ROUTINES.values() for place, function in row.places if place == name]
 
 
 def of_call(function: str, owner: str = "") -> tuple[Data, Waits]:
-    """Return the direction of the data of a host call, and what it waits for.
+    """Return the direction of the data of a host call, and the kind of its wait.
 
-    A method of the class ``owner`` does what the routine of that name does, with the class before it if there is one:
+    A method of class ``owner`` is the routine with the name of the class before its own, or else that of its own name:
     ``Team.sync`` is ``team_sync``, and ``Ctx.put`` is ``put``.
     """
     name = function.removesuffix(QUEUE)

@@ -11,16 +11,16 @@ from typing import NamedTuple
 LINE = 64
 MAX_TEAMS = 128
 NO_RESULT = 0x80
-"""In the code of an atomic: nobody wants the old value, so that between nodes nobody waits for it."""
+"""Flag in the code of an atomic: the old value is not needed, so no PE waits for it between nodes."""
 
 HELD, NBI = 1 << 24, 1 << 25
-"""In the kind of a request: of a program's operation that may arrive late, and of a nonblocking one."""
+"""Flags in the kind of a request: an operation of the program, which may arrive late, and a nonblocking one."""
 
 MESSAGE_MAGIC = b"ISHM"
 MESSAGE_HEADER = {
     "magic": "4s", "version": "H", "kind": "H", "pe": "I", "descriptors": "I", "sequence": "Q", "length": "I",
 }  # fmt: skip
-"""What precedes the payload of a message of ``ipc/wire.py``: fields and their formats, of `struct`, without padding."""
+"""The header of a message of ``ipc/wire.py``: fields and their formats, of `struct`, without padding."""
 
 REQUEST_WORDS = ("turn", "posted", "what", "pe", "offset", "operand", "other", "unused")
 """The words of a kernel's request to the proxy, int64 each; ``ishmem/core/proxy.cpp`` explains them."""
@@ -31,7 +31,7 @@ whether the host has put to another node since a `Request.QUIET` began."""
 
 
 class Mode(IntEnum):
-    """What a call on a set of variables looks for."""
+    """The number of variables of a set that must satisfy the comparison."""
 
     ALL = 0
     ANY = 1
@@ -49,7 +49,7 @@ class SetCode(IntEnum):
 
 
 class Algorithm(IntEnum):
-    """How a collective moves data: see `ishmem.common.algorithms`; `REFUSAL` is a call with wrong arguments."""
+    """The algorithms of collectives: see `ishmem.common.algorithms`; `REFUSAL` is a call with wrong arguments."""
 
     IN_SLOT = 0
     MAPPED = 1
@@ -62,7 +62,7 @@ class Algorithm(IntEnum):
 
 
 class Verdict(IntEnum):
-    """How a collective call of the host ended.
+    """The outcomes of a collective call of the host.
 
     `DECLINED`: before this PE has published anything; `DISSENT`: the arguments of the members differ; `TOO_SHORT`:
     ``dest`` of a member of a ``collect``; `PEER_GONE`: a PE is lost, or Python has an exception.
@@ -76,7 +76,7 @@ class Verdict(IntEnum):
 
 
 class Request(IntEnum):
-    """What a kernel asks the proxy for; `SIGNAL` to `MARK_HELD` only where operations may arrive late."""
+    """The kinds of requests of kernels to the proxy; `SIGNAL` to `MARK_HELD` only where operations may arrive late."""
 
     PUT = 0
     GET = 1
@@ -94,7 +94,7 @@ class Request(IntEnum):
 
 
 class Problem(IntEnum):
-    """What the proxy could not do, beside the results of Level Zero, which are positive."""
+    """Errors of the proxy, besides the results of Level Zero, which are positive."""
 
     OUTSIDE = -1
     LOST_PE = -2
@@ -120,9 +120,9 @@ class Kind(IntEnum):
     EXIT = 8
     """This PE ends the job (sequence: the exit status)."""
     SHRINK = 9
-    """Which PEs of a team are left: a question, or the hub's reply (sequence: of the question; payload: a `Census`)."""
+    """The PEs left of a team: a question, or the hub's reply (sequence: of the question; payload: a `Census`)."""
     FAILED = 10
-    """The program of this PE has failed, and threads may keep its process (sequence: the exit status; payload: how)."""
+    """The program of this PE has failed; threads may keep its process (sequence: the exit status; payload: how)."""
     WATCH = 11
     """From now on the end of this PE's process ends the job over MPI."""
     RAISED = 12
@@ -148,9 +148,9 @@ class TracedCall(NamedTuple):
 
     Attributes:
         begin, end: Nanoseconds of ``CLOCK_MONOTONIC``; ``end`` 0: the call has not returned.
-        bytes: Of data that this PE names; with `CallFlag.WHOLE` the caller has left out ``nelems``.
+        bytes: Size of the data that this PE passes; with `CallFlag.WHOLE` the caller has left out ``nelems``.
         place: Offset in the heap of the flag, or else of the data; -1: none.
-        value: That is stored, added, or waited for.
+        value: The value to store, to add, or to wait for.
         pe: The peer, with `CallFlag.ROOTED` the root, by its number in the job; -1: none.
         start, stride, size: The team; ``size`` 0: none.
         routine, label: The number of the routine, and that of the kernel's name, from 1.

@@ -11,10 +11,10 @@ _LARGEST = 2**63 - 1
 
 
 def parse_size(text: str | int) -> int:
-    """Read a size such as ``4096``, ``512M`` or ``1.5GB``; units are powers of 1024. A fraction needs a unit.
+    """Return the bytes of a size such as ``4096``, ``512M`` or ``1.5GB``; units are powers of 1024, fractions need one.
 
     Raises:
-        ValueError: It is none, is not more than 0, or does not fit into 63 bits.
+        ValueError: The text is no size, or the size is 0 or does not fit into 63 bits.
     """
     match = _SIZE.fullmatch(str(text).strip())
     number, unit = (match[1] or match[2], match[3] or "") if match else ("0", "")
@@ -25,6 +25,6 @@ def parse_size(text: str | int) -> int:
 
 
 def format_size(size: int) -> str:
-    """Write a size in the largest unit that divides it, as `parse_size` reads it."""
+    """Return a size as text for `parse_size`, in the largest unit that divides it."""
     unit = next(unit for unit in "TGMK " if size % 2 ** _UNITS[unit.strip()] == 0)
     return f"{size >> _UNITS[unit.strip()]}{unit.strip()}"

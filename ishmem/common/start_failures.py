@@ -1,4 +1,4 @@
-"""The reason why a PE cannot reach the other PEs of its node, in a file that those look for while they wait.
+"""The reason why a PE cannot reach the other PEs of its node, in a file that the others read while they wait.
 
 The PEs meet by an abstract socket, which belongs to a network namespace. A file is seen from other namespaces too, as
 long as the folder for temporary files is the same.
@@ -19,9 +19,9 @@ _HOW = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def record_refusal(job: str, pe: int, n_pes: int, why: str) -> None:
-    """Write why a job cannot start, for its other PEs; the first reason of a job counts.
+    """Write the reason why a job cannot start to a file for its other PEs; the first reason of a job counts.
 
-    ``job`` is its name, which is secret.
+    ``job`` is the name of the job, which is secret.
     """
     with contextlib.suppress(OSError):  # no folder to write to: the others wait until their time-out
         file = os.open(_path(job), _HOW | os.O_CREAT, 0o600)
@@ -35,7 +35,7 @@ def record_refusal(job: str, pe: int, n_pes: int, why: str) -> None:
 
 
 def raise_if_refused(job: str, pe: int, n_pes: int) -> None:
-    """Raise ``IshmemError`` with the reason that a PE has recorded; the last PE that reads it removes the file."""
+    """Raise ``IshmemError`` with the reason that a PE has recorded, if any; the last reader removes the file."""
     try:
         file = os.open(_path(job), _HOW)
     except OSError:
@@ -57,7 +57,7 @@ def _path(job: str) -> str:
 
 
 def _read(file: int) -> list[str]:
-    """Return the complete lines of a file; none of one that is another user's."""
+    """Return the complete lines of a file; empty if the file is another user's."""
     status = os.fstat(file)
     if status.st_uid != os.geteuid() or not stat.S_ISREG(status.st_mode):
         return []

@@ -1,4 +1,4 @@
-"""The status of each PE, in memory that the PEs and the launcher share; it stays readable when a PE was killed.
+"""The status of each PE, in memory that the PEs and the launcher share; it stays readable after a PE was killed.
 
 The launcher creates the board, or PE 0 without one. Each record occupies a page; behind the records is space for
 tracebacks, which PEs write on request. The module needs only the standard library. It takes no locks: a reader
@@ -29,16 +29,16 @@ from typing import Protocol
 from ishmem.common import callsite, kernel_wait, limits, processes
 
 TELL = signal.SIGRTMAX - 4
-"""Signal that requests a PE's traceback; a thread of the PE writes it, when it gets the interpreter."""
+"""Signal that requests a PE's traceback; a thread of the PE writes it, once it can run Python code."""
 
 INSIST = signal.SIGRTMAX - 5
-"""Signal on which the main thread writes it by itself, where compiled code holds the interpreter."""
+"""Signal on which a handler in the main thread writes the traceback, while compiled code holds the interpreter."""
 
 _PAGE = 4096
 _TRACE = 1 << 16  # bytes for the tracebacks of a PE; unwritten pages occupy no memory
 _REASON = 256  # bytes, from the simulated driver
 IN_TURN = 512
-"""Bytes of the names of kernels that may run one after the other, with what that means."""
+"""Bytes for a text with the names of kernels that may run only one after the other."""
 
 _TEXT = _PAGE - 8 * 64 - _REASON - IN_TURN
 _STEP = 0.002
@@ -56,11 +56,11 @@ class SignalHandlers(Protocol):
         """Ignore a signal that would end the process."""
 
     def insist_on(self, number: int, file: int, place: int, /) -> None:
-        """On a signal, let `faulthandler` write to a place of a file, unless the interpreter runs."""
+        """Install a handler by which `faulthandler` writes to a place of a file, unless the interpreter runs."""
 
 
 class PeState(enum.IntEnum):
-    """How far a PE has got."""
+    """The state of a PE in the job."""
 
     ABSENT = 0
     JOINING = 1
@@ -99,14 +99,14 @@ class Record(_Text):
         state: A `PeState`.
         ended: Whether ishmem run has seen the end of the PE.
         exiting: Time at which its program ended without ``finalize``, or left after an error; 0 before.
-        gave_up: Time at which its program failed, whose threads and exit handlers may keep its process; 0 before.
+        gave_up: Time at which its program failed; threads and exit handlers may keep its process alive. 0 before.
         status: The exit status with which it failed.
         code: Its exit status, or minus the signal.
         beat: Time at which Python code last ran, or since which a kernel has waited for long.
-        kernel: What a kernel of the PE waits for, as of the last `TELL`: a `KernelWait`.
-        reason: Why a kernel may wait for ever on the simulator, as of the last `TELL`.
-        in_turn: Which kernels have not ended and may run one after the other only.
-        text: What it waits in.
+        kernel: The wait of a kernel of the PE, as of the last `TELL`: a `KernelWait`.
+        reason: The reason why a kernel may wait for ever on the simulator, as of the last `TELL`.
+        in_turn: The kernels that have not ended and may run only one after the other.
+        text: The call in which it waits.
         since: Time at which the wait began; 0 outside long waits.
     """
 
@@ -132,7 +132,7 @@ class Record(_Text):
         return self.state in (PeState.JOINING, PeState.JOINED)
 
     def how(self) -> str:
-        """Describe how the PE ended."""
+        """Return a text on how the PE has ended."""
         return processes.describe_end(self.code)
 
 
@@ -141,13 +141,13 @@ class Head(_Text):
 
     Attributes:
         hang: Nonzero once some PE has reached ``ISHMEM_TIMEOUT``.
-        text: Where the PEs were at that time.
+        text: The calls in which the PEs were at that time.
         closing: Nonzero once ``global_exit`` ends the job.
-        goes_on: Nonzero once the PEs have agreed that the job goes on after a loss.
+        goes_on: Nonzero once the PEs have agreed that the job continues after a loss.
         printed: Digest of the last error of a kernel that a PE has printed; the others need not repeat it.
         shown: Time at which the places of the PEs were last printed after SIGINT.
         noticed: Time at which they were last printed because of a long wait.
-        losses: How many PEs the hub has counted as lost.
+        losses: Number of PEs that the hub has counted as lost.
     """
 
     _fields_ = [
@@ -167,7 +167,7 @@ class StatusBoard:
     Attributes:
         numbers: The PE numbers of the job for the records.
         node: The node's description for messages, in a job on several nodes.
-        supervised: Whether another process has made the board: ishmem run, which watches for PEs that do not answer.
+        supervised: Whether ishmem run has made the board; it then monitors whether PEs answer.
     """
 
     def __init__(self, fd: int, n_pes: int) -> None:
@@ -182,7 +182,7 @@ class StatusBoard:
 
     @classmethod
     def make(cls, n_pes: int) -> StatusBoard:
-        """Create the board of a job."""
+        """Create the board of a job of ``n_pes`` PEs."""
         size = _PAGE * (1 + n_pes) + _TRACE * n_pes
         with limits.doing(f"make the status board of the job, {size} bytes of shared memory", is_memory=True):
             fd = os.memfd_create("ishmem-board-" + os.urandom(8).hex())
@@ -191,7 +191,7 @@ class StatusBoard:
 
     @classmethod
     def find(cls, path: str | None, n_pes: int) -> StatusBoard | None:
-        """Open the board of ishmem run; ``None`` when there is no board for this number of PEs."""
+        """Return the board of ishmem run at ``path``; None if there is none for this number of PEs."""
         if path is None:
             return None
         with contextlib.suppress(OSError):
@@ -205,7 +205,7 @@ class StatusBoard:
 
     @classmethod
     def of_process(cls, pid: int) -> StatusBoard | None:
-        """Open the board that another process of this user has open; ``None`` if it has none."""
+        """Return the board that another process of this user has open; None if it has none."""
         with contextlib.suppress(OSError):
             for name in os.listdir(f"/proc/{pid}/fd"):
                 path = f"/proc/{pid}/fd/{name}"
@@ -226,7 +226,7 @@ class StatusBoard:
         return iter(self._records)
 
     def join(self, pe: int, text: str, handlers: SignalHandlers) -> None:
-        """Register this process as a PE; on `TELL` it writes where it is, on `INSIST` also while it runs a kernel."""
+        """Register this process as a PE; on `TELL` it writes a traceback, on `INSIST` also while it runs a kernel."""
         record = self[pe]
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (TELL, INSIST))  # exec keeps the mask of the parent
         fd = os.open(f"/proc/self/fd/{self.fd}", os.O_WRONLY | os.O_CLOEXEC)  # for a file position of its own
@@ -242,18 +242,18 @@ class StatusBoard:
         record.pid, record.trace, record.state = int(os.readlink("/proc/self")), fd, PeState.JOINING
 
     def how(self, pe: int) -> str:
-        """Describe how the process of a PE has ended, and in which wait."""
+        """Return a text on how the process of a PE has ended, and in which wait."""
         record = self[pe]
         return record.how() + (f" in {self.where(pe)}" if record.since and record.is_inside else "")
 
     def where(self, pe: int, now: float | None = None) -> str:
-        """Describe the wait that a PE has recorded, with its duration if ``now`` is given."""
+        """Return a text on the wait that a PE has recorded, with its duration if ``now`` is given."""
         record = self[pe]
         since = f", for {now - record.since:.1f} s" if now is not None else ""
         return record.text + since
 
     def find_places(self, pes: Iterable[int], patience: float = 0.7) -> dict[int, str]:
-        """Return where PEs are, by tracebacks that they write on request; some are late when kernels hold all cores."""
+        """Return the calls in which PEs are, by the tracebacks that they write within ``patience`` seconds."""
         silent = {pe for pe in pes if self._request(pe)}
         places: dict[int, str] = {}
         now = time.monotonic()
@@ -271,13 +271,13 @@ class StatusBoard:
         return places
 
     def table(self, pes: Iterable[int]) -> list[str]:
-        """Return a line for each PE with where it is: from its record, else from its traceback."""
+        """Return a line for each PE with the call in which it is: from its record, else from its traceback."""
         pes, now = list(pes), time.monotonic()
         places = self.find_places(pe for pe in pes if not self[pe].ended and self[pe].is_inside)
         return [f"PE {self.numbers[pe]}: {self._line(pe, places.get(pe), now)}" for pe in pes]
 
     def announce(self, timeout: float) -> None:
-        """Publish that a PE has waited too long, and where each PE is."""
+        """Publish that a PE has waited for ``timeout`` seconds, and the call in which each PE is."""
         lines = "\n".join(f"  {line}" for line in self.table(range(self.n_pes)))
         which = f" of {self.node}" if self.node else ""
         if not self.head.hang:  # another PE may have published it meanwhile, and left
@@ -285,9 +285,9 @@ class StatusBoard:
             self.head.hang = 1
 
     def claim_notice(self, since: float, now: float) -> bool:
-        """Return whether the caller prints where the PEs are, because of a wait that began at ``since``.
+        """Return whether the caller is to print the places of the PEs, because of a wait that began at ``since``.
 
-        Of the PEs that wait, the first one does.
+        Only the first caller is.
         """
         fcntl.lockf(self.fd, fcntl.LOCK_EX)
         try:
@@ -299,7 +299,7 @@ class StatusBoard:
             fcntl.lockf(self.fd, fcntl.LOCK_UN)
 
     def notice(self, limit: float) -> str:
-        """Return the line that is printed once a wait has lasted for ``limit`` seconds: where the PEs are."""
+        """Return the line to print once a wait has lasted for ``limit`` seconds, with the place of each PE."""
         which = f" of {self.node}" if self.node else ""
         places = "; ".join(self.table(range(self.n_pes)))
         words = f"a wait has lasted for {limit:g} s (ISHMEM_WAIT_NOTICE) and goes on"
@@ -328,7 +328,7 @@ class StatusBoard:
         return self._send(pe, TELL)
 
     def process(self, pe: int) -> int | None:
-        """Return the number of a PE's process; ``None`` unless it has this board open: numbers are reused."""
+        """Return the PID of a PE's process; None unless it has this board open, since PIDs are reused."""
         record = self[pe]
         with contextlib.suppress(OSError):
             if os.readlink(f"/proc/{record.pid}/fd/{record.trace}") == os.readlink(f"/proc/self/fd/{self.fd}"):
@@ -338,8 +338,8 @@ class StatusBoard:
     def _send(self, pe: int, number: int) -> bool:
         """Send a signal to a PE; return whether it exists.
 
-        To its main thread: while a timer's signal waits for that one, as under load, a process's goes to a thread of
-        the OpenCL runtime, which runs no Python code.
+        The main thread is addressed: under load, a timer's signal is pending there, and one for the process goes to a
+        thread of the OpenCL runtime, which runs no Python code.
         """
         pid = self.process(pe)
         return pid is not None and bool(ctypes.CDLL(None).tgkill(pid, pid, number) == 0)
@@ -352,7 +352,7 @@ class StatusBoard:
 
 
 def _write_tracebacks(requests: int, trace: int, place: int) -> None:
-    """Write the traceback of the main thread for each byte from a pipe, until that is closed."""
+    """Write the main thread's traceback to a ``place`` of a file for each byte from a pipe, until that is closed."""
     main = threading.main_thread().ident
     while os.read(requests, _PAGE):
         frame = sys._current_frames().get(main) if main else None
@@ -370,7 +370,7 @@ def _is_board(path: str) -> bool:
 def of_launcher() -> StatusBoard | None:
     """Return the board of the ``ishmem run`` that this process descends from.
 
-    ``None`` if there is none, or a PE between, and where ``/proc`` does not show the namespace of this process.
+    None if there is none, if a PE lies between, or if ``/proc`` does not show the namespace of this process.
     """
     name = str(os.getppid()) if processes.numbers() == [os.getpid()] else ""
     while name not in ("", "0"):
@@ -381,7 +381,7 @@ def of_launcher() -> StatusBoard | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the report, unless one of the other PEs has it printed."""
+    """Print the report, unless another PE has printed it; return the exit status, 1 without a board."""
     path, listed, reason = arguments
     numbers = [int(number) for number in listed.split(",")]
     with open(path, "r+b") as file:

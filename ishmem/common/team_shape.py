@@ -21,7 +21,7 @@ class Shape:
 
     @classmethod
     def of(cls, pes: Sequence[int]) -> Shape:
-        """Return the shape of any members."""
+        """Return the shape of the members ``pes``, any PE numbers in team order."""
         stride = pes[1] - pes[0] if len(pes) > 1 else 1
         shape = cls(pes[0], stride, len(pes))
         return shape if stride and tuple(shape) == tuple(pes) else cls(pes[0], 0, len(pes), tuple(pes))
@@ -31,11 +31,11 @@ class Shape:
         return iter(self.pes or range(self.start, self.start + self.size * self.stride, self.stride))
 
     def pe(self, member: int) -> int:
-        """Return the world PE number of a member."""
+        """Return the world PE number of member number ``member``."""
         return self.pes[member] if self.pes else self.start + member * self.stride
 
     def index(self, pe: int) -> int:
-        """Return the team PE number of a world PE, or -1 for a PE that is not a member."""
+        """Return the member number of world PE ``pe``, or -1 if it is not a member."""
         if self.pes:
             return self.pes.index(pe) if pe in self.pes else -1
         member, rest = divmod(pe - self.start, self.stride)

@@ -70,7 +70,7 @@ class Atomic:
     Attributes:
         name: Python name, without the suffix ``_nbi``.
         rmw: The operation on memory.
-        types: Names of the dtypes it takes.
+        types: Names of the supported dtypes.
         operands: Names of its value arguments, in order.
         fetches: Whether it returns the old value; those that do have an ``_nbi`` form.
         standard: Whether OpenSHMEM has it.
@@ -131,5 +131,5 @@ REDUCTIONS = {
 
 
 def movable(types: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the dtypes that a routine takes, with those of `OPAQUE` if it only moves elements."""
+    """Return the dtypes that a routine supports: ``types``, with those of `OPAQUE` if it only moves elements."""
     return (*types, *OPAQUE) if types is RMA_TYPES else types

@@ -18,13 +18,13 @@ WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
 MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT, GROUPS, ALIGN, ROWS, TILES = range(14, 23)
 
 ENDED = 2
-"""What `Violation.complete` is when a wait has ended because of a loss, and nothing is wrong; else it is 1."""
+"""Value of `Violation.complete` if a wait has ended because of a loss, and nothing is wrong; else it is 1."""
 
 LISTS = ("counts", "displs", "dest_counts", "dest_displs", "source_counts", "source_displs")
 """Lists of counts and displacements that collective routines take."""
 
 OPTIONS: dict[str, type[IntEnum]] = {"cmp": Cmp, "sig_op": SignalOp, "order": MemoryOrder}
-"""Arguments that are members of an enumeration."""
+"""Arguments that are members of an enumeration, by name."""
 
 CALL_WORDS = 6
 """Words of the record that name the call, 8 characters each."""
@@ -33,7 +33,7 @@ DETAIL_WORDS = 12
 """Words of the record that hold the shape of an array, or the text of an exception, 8 characters each."""
 
 NO_LIST = -1
-"""Stands for the length of a list that was left out."""
+"""The length of a list that was left out."""
 
 _TOGETHER = (
     "iput or ibput", "iget or ibget", "put_signal, signal_set or signal_add", "barrier_all, sync_all or team_sync",
@@ -60,17 +60,17 @@ ARGUMENTS = (
 
 
 def number(routine: str) -> int:
-    """Return the number that stands for a routine in kernels."""
+    """Return the number that represents a routine in kernels."""
     return ROUTINES.index(routine)
 
 
 def argument_number(name: str) -> int:
-    """Return the number that stands for the name of an argument in kernels."""
+    """Return the number that represents the name of an argument in kernels."""
     return ARGUMENTS.index(name)
 
 
 class Violation(NamedTuple):
-    """The first bad call of this PE's kernels, one int64 each.
+    """The record of the first wrong call of this PE's kernels, one int64 a field.
 
     Attributes:
         claimed: Nonzero once a work-item has found a violation.
@@ -79,8 +79,8 @@ class Violation(NamedTuple):
 
     For collective calls that do not match, ``address`` and ``first`` are the call id and the elements on this PE,
     ``size`` and ``nelems`` those on the other PE. For a list, ``pe`` is its index in `LISTS`; ``nelems`` is its length
-    and ``size`` that of the team, or ``nelems`` is its entry ``first``. Where ``alltoallv`` sends a number of elements
-    that the receiver does not expect, ``address`` is the sender.
+    and ``size`` that of the team, or ``nelems`` is its entry ``first``. If ``alltoallv`` sends another number of
+    elements than the receiver expects, ``address`` is the sender.
     For an index out of bounds of an array access, ``first`` is the index, ``pe`` its dimension, ``size`` the number of
     dimensions, and the details are the extents. For an exception in a kernel, the details are its class and text.
     For a number that does not fit a dtype, ``first`` is the number, ``size`` 1 if it is unsigned, and ``pe`` the index
@@ -88,12 +88,12 @@ class Violation(NamedTuple):
     index in `OPTIONS`. For an array that is too short, ``first`` is the size of ``dest`` and ``size`` that of
     ``source``. For strides, ``first`` and ``nelems`` are those of ``dest`` and ``source``, and ``size`` is the least
     allowed. For an element that is no lock, ``first`` is its index and ``nelems`` the word.
-    For a number that is none of a team's PEs, ``first`` is the index of the argument in `ARGUMENTS`, and ``size`` the
+    For a number that is no PE of a team, ``first`` is the index of the argument in `ARGUMENTS`, and ``size`` the
     number of PEs. For an argument that differs in a group, ``pe`` is its index in `ARGUMENTS`, ``first`` the number of
     work-items that pass another one than the first, and ``size`` that of the group. For a launch of too many
     work-groups, ``first`` is their number and ``size`` the largest allowed one. For an array that is not aligned,
-    ``size`` is that of an element. For rows of tokens that differ, ``first`` and ``nelems`` have their bytes, here and
-    on the other PE, in the upper half, and those of their scales in the lower one.
+    ``size`` is that of an element. For rows of tokens that differ, ``first`` and ``nelems`` contain their bytes, here
+    and on the other PE, in the upper half, and those of their scales in the lower one.
     ``item`` is 1 plus the number of the work-item; after the call, this work-item writes kernel, file and line into
     the words ``call0`` and so on.
     """
@@ -134,7 +134,7 @@ class Violation(NamedTuple):
 
     @property
     def details(self) -> tuple[int, ...]:
-        """The extents of an array."""
+        """The extents of an array, ``size`` numbers."""
         return self[-DETAIL_WORDS:][: self.size]
 
     @property
@@ -144,20 +144,20 @@ class Violation(NamedTuple):
 
     @staticmethod
     def words_of(call: str) -> tuple[int, ...]:
-        """Pack a text into the words of a call; a longer text loses its beginning."""
+        """Return a text packed into the words of a call; a longer text loses its beginning."""
         return packed_text.pack(call, CALL_WORDS)
 
     @staticmethod
     def detail_words(text: str) -> tuple[int, ...]:
-        """Pack a text into the words of the details; a longer text loses its end."""
+        """Return a text packed into the words of the details; a longer text loses its end."""
         return packed_text.pack(text[: 8 * DETAIL_WORDS], DETAIL_WORDS)
 
     @classmethod
     def at(cls, field: str) -> int:
-        """Return the offset of a field in the record."""
+        """Return the offset of a field in the record, in bytes."""
         return 8 * cls._fields.index(field)
 
     @classmethod
     def nbytes(cls) -> int:
-        """Return the size of the record."""
+        """Return the size of the record in bytes."""
         return 8 * len(cls._fields)
