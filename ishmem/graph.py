@@ -31,8 +31,7 @@ __all__ = ["Graph"]
 class Graph:
     """Commands of a queue, recorded once and replayed.
 
-    It holds references to the arrays of its commands. Free symmetric arrays, communicators and buffers of the commands
-    only after the last replay.
+    It holds references to the arrays of its commands. Call collective ``free`` routines only after the last replay.
 
     Example:
         >>> x = dpnp.zeros(4)
