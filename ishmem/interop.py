@@ -1,6 +1,6 @@
 """Other libraries: symmetric arrays as numpy arrays, and the arrays of other libraries for ``put`` and ``get``.
 
-docs/interop.md has a table of what works with numpy, dpctl, DLPack, mpi4py and numba.
+docs/interop.md has a table of the supported combinations with numpy, dpctl, DLPack, mpi4py and numba.
 """
 
 from __future__ import annotations

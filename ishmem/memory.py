@@ -314,8 +314,8 @@ def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
 def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryUSMDevice | None:
     """Move a symmetric array or symmetric memory to a new allocation of another size, and free the old one.
 
-    Of memory, the bytes up to the smaller size are kept, added bytes are uninitialised, and for 0 bytes the result is
-    ``None``. An array keeps its dtype, its layout and the order of its elements in memory; added elements are zero, as
+    Memory has the same bytes up to the smaller size, added bytes are uninitialised, and for 0 bytes the result is
+    ``None``. An array has the same dtype, layout and order of elements in memory; added elements are zero, as
     in ``numpy.ndarray.resize``. Collective, blocking.
 
     Args:

@@ -315,7 +315,7 @@ def examine(machine: Machine) -> Iterator[Finding]:
 @click.command()
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Check this machine, and report what is wrong and how to fix it; exit status 1 if something is.
+    """Check this machine, and report problems and their fixes; exit status 1 if there is an error.
 
     Under mpiexec the first process checks its node, and the CPU cores of all processes.
     """

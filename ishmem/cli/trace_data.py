@@ -29,7 +29,7 @@ class RecordedCall:
 
     Attributes:
         begin, end: Seconds since the start of the trace.
-        categories: The routine's chapter; ``get`` or ``put``; ``wait`` or ``collective``.
+        categories: Names: the routine's chapter, and ``get``, ``put``, ``wait`` or ``collective`` if they apply.
         arguments: Arguments of the call, from its event.
         shown: The dictionary of arguments in the event itself, to which `merged` adds the wait and its cause.
         waited: Seconds that it waited.
