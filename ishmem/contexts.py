@@ -129,7 +129,7 @@ class Ctx:
     def flush(self) -> None:
         """Wait for local completion of the operations of this context: see ``ishmem.flush``.
 
-        Of PEs of other nodes, it waits for all contexts. CTX_INVALID is ignored. Not collective, blocking.
+        On PEs of other nodes it covers all contexts. CTX_INVALID is ignored. Not collective, blocking.
 
         Raises:
             StateError: As for ``quiet``.
@@ -141,7 +141,7 @@ class Ctx:
             order.flush_engine(self._usable(), self._engine)
 
     def pe_quiet(self, target_pes: int | Sequence[int]) -> None:
-        """Wait for remote completion of all operations of this context on some PEs.
+        """Wait for remote completion of all operations of this context on the PEs ``target_pes``.
 
         It waits for the operations of this context on the other PEs too. CTX_INVALID is ignored. Not collective,
         blocking.
@@ -264,7 +264,7 @@ class Ctx:
 
 
 def _method(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Return routine ``operation`` as method of ``Ctx``: ``pe`` counts in its team, its copy engine does the copies."""
+    """Return ``operation`` as a method of ``Ctx``, with PE numbers of its team and copies by its copy engine."""
     place = list(inspect.signature(operation).parameters).index("pe")
 
     @functools.wraps(operation)

@@ -74,7 +74,7 @@ class Communicator(KernelCalls):
     _KIND = "communicator"
 
     def __init__(self, nbytes: int, team: Team = TEAM_WORLD, *, one_shot_nbytes: int = ONE_SHOT_BYTES) -> None:
-        """Allocate the memory: 8 times ``nbytes``, or 4 times for each PE of the team up to ``one_shot_nbytes``.
+        """Allocate memory: 8 * ``nbytes``, or if larger 4 * ``min(nbytes, one_shot_nbytes)`` for each PE of the team.
 
         Collective over all PEs of the job, blocking; teams of equal size may each have a communicator.
 

@@ -541,7 +541,7 @@ def extent(a: Any) -> tuple[int, int] | None:
 
 
 def distance(low: int, high: int, pe: int) -> int | None:
-    """Return what to add to symmetric or registered addresses of this PE to get those of ``pe``, or None for others."""
+    """Return the offset from symmetric or registered addresses of this PE to those of ``pe``; None for others."""
     this = job.current()
     if _core.offset_of(low, high - low) >= 0:
         return int(this.heap.peers[pe] - this.heap.base)

@@ -45,7 +45,7 @@ Hook = Callable[[], dpctl.SyclEvent]
 
 @dataclass(frozen=True)
 class Handle:
-    """The part of a dispatch's result that its combine needs.
+    """Data of a dispatch for its combine.
 
     Attributes:
         layout: First row and number of rows that each expert received from each PE: an array of int32 [local experts,

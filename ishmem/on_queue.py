@@ -103,7 +103,7 @@ def put_signal_on_queue(
 def signal_add_on_queue(
     sig_addr: ndarray, signal: int, pe: int, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
 ) -> dpctl.SyclEvent:
-    """Submit ``signal_add`` to a queue; the host adds, or a kernel where the host's atomics are not those of kernels.
+    """Submit ``signal_add`` to a queue; the host adds, or a kernel if host atomics are not atomic to those of kernels.
 
     Not collective, not blocking.
 

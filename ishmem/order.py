@@ -72,7 +72,7 @@ def quiet() -> None:
 
 
 def pe_quiet(target_pes: int | Sequence[int]) -> None:
-    """Wait for remote completion of all operations of this PE on some PEs.
+    """Wait for remote completion of all operations of this PE on the PEs ``target_pes``.
 
     As ``quiet``, it waits for the operations on the other PEs too; for an empty list of PEs it returns at once.
     Not collective, blocking. In kernels the PEs are an integer, a tuple of integers or a 1-D array.

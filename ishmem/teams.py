@@ -500,7 +500,7 @@ def shrink(team: Team = TEAM_WORLD) -> Team:
 
 
 def team_ptr(team: Team, a: ndarray, pe: int) -> ndarray | None:
-    """Return an array on the memory of ``a`` on PE ``pe`` of a team, as ``ptr``; ``None`` also if not a member.
+    """Return an array on the memory of ``a`` on PE ``pe`` of a team, as ``ptr``; ``None`` also if this PE is not in it.
 
     Not collective, not blocking.
 

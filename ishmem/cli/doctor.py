@@ -63,7 +63,7 @@ def _vendor(machine: Machine, name: str) -> str:
 
 
 def check_card(machine: Machine) -> Iterator[Finding]:
-    """Check the packages and devices for emulated cards, if the environment requests one."""
+    """Check whether emulated cards can be used: required, if the environment requests one."""
     if not machine.environ.get(card.VARIABLE):
         why = card.problem()
         yield ok(f"no emulated cards: {why}" if why else "emulated cards can be used: ishmem run --card b580")

@@ -73,7 +73,7 @@ class TokenExchange(moe.Buffer):
             raise ValueError(f"x has {tokens} tokens; allowed are at most {self.max_tokens} of a rank")
 
     def chosen(self, topk_idx: Any, experts: int) -> Any:
-        """Return the PEs of choices, with ``experts`` experts on a PE: -1 but at a token's last choice of each PE."""
+        """Return the PEs of choices, with ``experts`` experts on a PE; -1 except at a token's last choice of a PE."""
         return self._pes_of(device_array(topk_idx // experts, "topk_idx"), last=True).array
 
     def send(self, tokens: Any, beside: list[Any], pes: Any) -> Arrival:

@@ -8,7 +8,7 @@ LARGEST, GROUP = 448.0, 128  # the largest number of float8_e4m3fn, and the numb
 
 
 def to_float8(x: Any, rounded: bool, as_exponents: bool) -> tuple[Any, Any]:
-    """Return ``x`` as float8_e4m3fn, and float32 scales, powers of 2 if ``rounded``, or int32s of 4 exponents each."""
+    """Return ``x`` as float8_e4m3fn, and its scales: powers of 2 if ``rounded``; ``as_exponents``: 4 to an int32."""
     import torch
 
     multiple = 4 * GROUP if as_exponents else GROUP

@@ -23,7 +23,7 @@ class DispatchOptions(NamedTuple):
 
 
 class SentRoute(NamedTuple):
-    """Exchange, choices of the tokens sent, and the PE of each choice, -1 if another choice of a token has it."""
+    """Exchange, choices of the tokens sent, and the PE of each choice, or -1 if another choice of the token has it."""
 
     exchange: TokenExchange
     topk_idx: Any
