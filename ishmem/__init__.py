@@ -38,15 +38,15 @@ _ELSEWHERE = {
     "size": "n_pes",
     "sync": "sync_all, or Team.sync for the PEs of a team",
 }
-"""Names of other libraries, and what does the same here."""
+"""Names of routines in other libraries, each with the name or description of its equivalent in ishmem."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "torch":  # needs torch, so it is no name of the package
+    if name == "torch":  # requires torch, so it is not in __all__
         return importlib.import_module("ishmem.torch")
     try:
         with deferred():
-            found = globals()[name] = _import(name)  # lazy_loader before 0.6 keeps nothing
+            found = globals()[name] = _import(name)  # lazy_loader before 0.6 does not store it
         return found
     except AttributeError:
         advice = f"; its name here is {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
@@ -54,7 +54,7 @@ def __getattr__(name: str) -> Any:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Add the cell magic ``%%ishmem`` to IPython, for ``%load_ext ishmem``: see `ishmem.notebook`."""
+    """Register the cell magic ``%%ishmem`` in the IPython shell; called by ``%load_ext ishmem``."""
     from ishmem import notebook
 
     notebook.load(shell)

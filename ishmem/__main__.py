@@ -1,4 +1,4 @@
-"""``python -m ishmem`` is the command ``ishmem``."""
+"""Run the command ``ishmem`` as ``python -m ishmem``."""
 
 from ishmem.cli.command import main
 

@@ -1,10 +1,10 @@
 """Active sets of OpenSHMEM 1.0: the PEs ``start``, ``start + stride``, ... as a team, created at the first call.
 
 Only the members call, so there is no parent team to synchronise. Each member writes its request into a cache line on
-every other member and waits for theirs. Each pair of PEs numbers its calls for sets that contain both. As both make
-these calls in the same order, requests of the same number are for the same set; otherwise both PEs raise an error. Each
-pair uses two lines in turn: when a PE has read request ``n + 1`` of another, that PE has read request ``n`` of this
-one.
+every other member and waits for the requests of the others. Each pair of PEs numbers its calls for sets that contain
+both. As both make these calls in the same order, requests of the same number are for the same set; otherwise both PEs
+raise an error. Each pair uses two lines in turn: PE ``a`` writes request ``n + 1`` only after it has read request ``n``
+of PE ``b``, so once ``b`` has read request ``n + 1`` of ``a``, the line of ``b``'s request ``n`` is free.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _FORMAT = "<3qQ2q"
 
 
 class _Line(NamedTuple):
-    """The request of a PE to another; its number precedes it in memory and is written last.
+    """Request of one PE to another; the 8 bytes before it in memory are its call number, which is written last.
 
     Attributes:
-        start, stride, size: The set.
-        free: Bit mask of the handles that are free.
+        start, stride, size: First PE, stride and number of PEs of the requested set.
+        free: Bit mask of the team handles that are free on the requesting PE.
         sequence: At least the highest barrier count of any earlier team.
         culprit: 0, or 1 plus the PE whose request did not match; this PE itself after an earlier failed call.
     """
@@ -48,15 +48,15 @@ class _Line(NamedTuple):
 
 
 class ActiveSets:
-    """The active sets of this PE."""
+    """The teams of this PE's active sets, and the numbers of its calls with each other PE."""
 
     def __init__(self) -> None:
         self._teams: dict[Shape, Team] = {}
-        self._calls: dict[int, int] = {}  # with each PE
+        self._calls: dict[int, int] = {}  # number of the last call with each PE
         self._broken = False
 
     def get(self, shape: Shape) -> Team:
-        """Return the team of a set; collective over the set when it is new."""
+        """Return the team of the PEs in ``shape``; collective over these PEs if the team is new or was destroyed."""
         this, known = job.current(), self._teams.get(shape)
         if known and teams.is_alive(known):
             return known
@@ -67,8 +67,8 @@ class ActiveSets:
         return self._teams[shape]
 
     def _meet(self, shape: Shape) -> dict[int, _Line]:
-        """Send this PE's request to the other members and return the requests of all, which are for the same set."""
-        if self._broken:  # as its lines say; writing again would overwrite lines that others have not read
+        """Send this PE's request to the other members; return the requests of all members, by PE number."""
+        if self._broken:  # this PE's lines report the failure; others may not have read them yet, so never overwrite
             raise SymmetryError("active_set: an earlier call failed as the PEs disagreed; use team_split_strided")
         this = job.current()
         mine = _Line(shape.start, shape.stride, shape.size, teams.free_handles(), this.highest_sequence, 0)
@@ -79,7 +79,7 @@ class ActiveSets:
         try:
             return {**self._await(shape, numbers), this.pe: mine}
         except BaseException as error:
-            # The call numbers no longer match: members that still wait learn of the failure from this PE.
+            # The call numbers no longer match: report the failure to members that still wait.
             self._broken = True
             culprit = getattr(error, "culprit", this.pe) + 1
             for pe, number in numbers.items():
@@ -112,7 +112,7 @@ class ActiveSets:
 
 
 class _Disagreement(SymmetryError):
-    """A ``SymmetryError`` with the PE that requested another set."""
+    """A ``SymmetryError`` with ``culprit``, the number of the PE whose request did not match."""
 
     def __init__(self, message: str, culprit: int) -> None:
         super().__init__(message)
@@ -120,7 +120,7 @@ class _Disagreement(SymmetryError):
 
 
 def _compare(shape: Shape, pe: int, line: _Line) -> None:
-    """Raise if the request of another member does not match this PE's."""
+    """Raise `_Disagreement` if the request ``line`` of PE ``pe`` is not for ``shape``, or reports a failure."""
     culprit = line.culprit - 1
     if line.shape != shape:
         raise _Disagreement(
@@ -137,7 +137,7 @@ def _compare(shape: Shape, pe: int, line: _Line) -> None:
 
 
 def _gave_up(pe: int) -> bool:
-    """Return whether a PE has stopped sending requests."""
+    """Return whether an ``active_set`` call failed on PE ``pe``, after which it sends no requests."""
     return _core.read(pe, job.current().heap.layout.gave_up, 8) != bytes(8)
 
 
@@ -146,7 +146,7 @@ def _words(shape: Shape) -> str:
 
 
 def _write(pe: int, number: int, line: _Line) -> None:
-    """Write a line of this PE on another."""
+    """Write request ``line`` of this PE with call number ``number`` to PE ``pe``."""
     this = job.current()
     place = this.heap.layout.active_set(this.pe, number)
     _core.write(pe, place + 8, struct.pack(_FORMAT, *line))
@@ -155,7 +155,7 @@ def _write(pe: int, number: int, line: _Line) -> None:
 
 
 def _read(pe: int, number: int) -> _Line | None:
-    """Return the request of another PE, or None before it has arrived."""
+    """Return request ``number`` of PE ``pe`` to this PE, or None if it has not arrived."""
     this = job.current()
     place = this.heap.layout.active_set(pe, number)
     if struct.unpack("<q", _core.read(this.pe, place, 8))[0] != number:

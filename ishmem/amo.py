@@ -1,9 +1,9 @@
 """Atomic memory operations on one element of a symmetric array.
 
-The same names work on the host and in kernels; operations of the host and of kernels are atomic to each other. Each
-routine names the dtypes that it takes.
+The same names work on the host and in kernels; operations of the host and of kernels are atomic to each other. The
+dtypes of each routine are in its docstring.
 
-The routines come from the table of atomics: `_atomic` and `_nbi` make them, with their docstrings.
+`_atomic` and `_nbi` create the routines and their docstrings from the table `type_tables.ATOMICS`.
 
 None is collective. Fetching atomics block until they have the old value. ``quiet`` waits for remote completion of the
 others. The ``_nbi`` forms store the old value in the first element of ``fetch``, where it is available after the next
@@ -39,7 +39,7 @@ _BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float
 
 
 def operation(row: type_tables.Atomic, types: tuple[str, ...]) -> Callable[..., Any]:
-    """Return the core's function ``(array, *operands, pe, index[, order])`` of an atomic on arrays of some dtypes."""
+    """Return the core's function ``(array, *operands, pe, index[, order])`` for the atomic of ``row`` and ``types``."""
     accepted = sum(1 << _BITS[dtype] for dtype in types)
     result = 0 if row.fetches else NO_RESULT
     return _core.atomic(int(row.rmw) | result | accepted << 8 | len(row.operands) << 24)
@@ -50,8 +50,8 @@ _FETCHING = {row.rmw: row.fetching for name, row in type_tables.ATOMICS.items() 
 
 
 def _run(name: str, target: Any, operands: tuple[Any, ...], pe: Any, index: Any, order: Any = 0) -> Any:
-    """Do an atomic that the core has declined, as it does those with another memory order than relaxed."""
-    if order or type(order) is not int:  # the core takes the int 0 only
+    """Run atomic ``name`` that the core declined for its arguments or memory order; return the old value or None."""
+    if order or type(order) is not int:  # the core accepts only the int 0
         _release(order)
         old = _OPERATIONS[name](target, *operands, pe, index, 0)
         if old is not NotImplemented:
@@ -64,7 +64,7 @@ def _run(name: str, target: Any, operands: tuple[Any, ...], pe: Any, index: Any,
 
 
 def by_kernel(rmw: int, target: Any, pe: Any, index: Any, value: Any, cond: Any) -> Any:
-    """Do an atomic by a kernel, with arguments that the core has checked, and return the old value."""
+    """Run the atomic with `Rmw` number ``rmw`` as a kernel, on arguments checked by the core; return the old value."""
     from ishmem.runtime.host_atomics import atomic_by_kernel  # imports dpnp
 
     name, array, given = _FETCHING[type_tables.Rmw(rmw)], check.view(target, "dest"), {"cond": cond, "value": value}
@@ -73,10 +73,10 @@ def by_kernel(rmw: int, target: Any, pe: Any, index: Any, value: Any, cond: Any)
 
 
 def _release(order: Any) -> None:
-    """Order earlier operations before an atomic, if its memory order asks for it; blocking atomics acquire anyway.
+    """Call ``fence`` if memory order ``order`` includes release; acquire needs no call, as blocking atomics acquire.
 
     Raises:
-        ValueError: There is no such order.
+        ValueError: ``order`` is not a `MemoryOrder`.
     """
     if order not in list(MemoryOrder):
         raise ValueError(no_member("order", MemoryOrder, order))
@@ -85,7 +85,7 @@ def _release(order: Any) -> None:
 
 
 def _run_nbi(name: str, fetch: Any, target: ndarray, operands: tuple[Any, ...], pe: int, index: Index) -> None:
-    """Do an atomic operation and store the old value in the first element of ``fetch``."""
+    """Run fetching atomic ``name`` and store the old value in the first element of ``fetch``."""
     to = check.view(fetch, "fetch")
     check.writable(to)
     if not to.count:
@@ -100,14 +100,14 @@ def _run_nbi(name: str, fetch: Any, target: ndarray, operands: tuple[Any, ...], 
 
 
 class _Words(NamedTuple):
-    """What the docstrings of an operation say.
+    """Parts of the docstrings of an operation.
 
     Attributes:
-        does: The first line, without what is returned.
-        update: Section of OpenSHMEM on the form that returns nothing; 0 if that standard lacks the operation.
-        fetch: Section on the fetching form.
-        nbi: Section on the form that stores the old value.
-        after: What the element of the example is afterwards: 5 before, with the operand 3.
+        does: First line, without the part on the return value.
+        update: Subsection of OpenSHMEM 1.5, 9.7.1 on the form that returns nothing; 0 if OpenSHMEM lacks it.
+        fetch: Subsection of 9.7.1 on the form that returns the old value, else 0.
+        nbi: Subsection of 9.7.2 on the form that stores the old value in an array, else 0.
+        after: Value of the element in the example after the call, if it was 5 before and the operand is 3.
     """
 
     does: str
@@ -143,7 +143,7 @@ _GIVEN = {(): "", ("value",): "3, ", ("cond", "value"): "5, 9, "}  # the operand
 
 
 def _atomic(name: str) -> Callable[..., Any]:
-    """Return an atomic, which returns the old value if it fetches."""
+    """Return the public routine ``name`` of the table of atomics; it returns the old value if the atomic fetches."""
 
     def read(source: ndarray, pe: int, index: Index = 0, order: int = 0) -> Any:
         return _run(name, source, (), pe, index, order)
@@ -170,7 +170,7 @@ def _atomic(name: str) -> Callable[..., Any]:
 
 
 def _nbi(base: str) -> Callable[..., None]:
-    """Return the form of a fetching atomic that stores the old value."""
+    """Return the public routine ``<base>_nbi``: fetching atomic ``base`` that stores the old value in ``fetch``."""
 
     def read(fetch: Any, source: ndarray, pe: int, index: Index = 0) -> None:
         _run_nbi(base, fetch, source, (), pe, index)
@@ -197,13 +197,13 @@ def _words(name: str) -> _Words:
 
 
 def _form_for(name: str, read: Any, count: Any, update: Any, compare: Any) -> Any:
-    """Return the one of four functions that has the operands of an atomic."""
+    """Return ``read``, ``count``, ``update`` or ``compare``: the function with the operands of atomic ``name``."""
     row = type_tables.ATOMICS[name]
     return read if row.rmw is type_tables.Rmw.FETCH else (count, update, compare)[len(row.operands)]
 
 
 def _public(form: Callable[..., Any], name: str, text: str, example: str, section: int) -> Callable[..., Any]:
-    """Give an atomic its name, and a docstring with arguments, example and source."""
+    """Return ``form`` named ``name``, with a docstring of ``text``, arguments, ``example`` and OpenSHMEM section."""
     row, is_nbi = type_tables.ATOMICS[name.removesuffix("_nbi")], name.endswith("_nbi")
     array = f"Symmetric array of {', '.join(row.types[:-1])} or {row.types[-1]}."
     a = "ishmem.full(2, 5, dtype='i8')"

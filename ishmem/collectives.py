@@ -1,11 +1,11 @@
 """Collective routines that synchronise or move data; reductions and scans are in ``ishmem.reductions``.
 
-The same names work on the host and in kernels. A collective call is
-made either on the host of all PEs or in a kernel of all PEs: one that mixes both never completes; with ``ISHMEM_CHECK``
-the host raises an error.
+The same names work on the host and in kernels. A collective call is made either on the host of all PEs or in a kernel
+of all PEs: one that mixes both never completes; with ``ISHMEM_CHECK`` the host raises an error.
 
-All members of the team call, in the same order. Arrays are contiguous dpnp arrays on the symmetric heap, or ``static``
-objects, the same on every PE; ``broadcast``, ``fcollect`` and reductions also take 2-D tiles, of contiguous rows.
+All members of the team make the same calls in the same order. Arrays are contiguous dpnp arrays on the symmetric heap,
+or ``static`` objects, the same on every PE; ``broadcast``, ``fcollect`` and reductions also accept 2-D tiles: views
+with contiguous rows.
 Blocks are in the order of the members, and ``root`` is the number of a member. Calls are blocking: the arrays may be
 reused as soon as the call returns, and other PEs access them only between its entry and its return.
 """
@@ -152,7 +152,7 @@ def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int
     is too short for all blocks.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, that holds the elements of all PEs.
+        dest: Symmetric contiguous array, of any dtype of dpnp, with room for the blocks of all PEs.
         source: Symmetric contiguous array of the dtype of ``dest``.
         team: A team; by default all PEs.
         nelems: Size of this PE's block in elements; by default all of ``source``.
@@ -226,7 +226,7 @@ def gather(dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, n
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE, on every PE.
         source: Symmetric contiguous array of the dtype of ``dest``.
-        root: Number in the team of the PE that gets the data.
+        root: Number in the team of the PE that receives the data.
         team: A team; by default all PEs.
         nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
 

@@ -28,18 +28,18 @@ __all__ = ["CTX_DEFAULT", "CTX_INVALID", "Ctx", "CtxSession", *exported(__name__
 F = TypeVar("F", bound=IntFlag)
 
 MAX_CONTEXTS = 256
-"""Contexts alive at once on a PE: each has a command list of the device."""
+"""Largest number of contexts of a PE at a time: each has a command list of the device."""
 
 NO_OPTION = SessionOption(0)
 
 
 @dataclass(frozen=True)
 class CtxSession:
-    """The hints of the running session of a context (OpenSHMEM 1.6, 9.9.1).
+    """Hints of a session of a context (OpenSHMEM 1.6, 9.9.1).
 
     Attributes:
         options: ``SessionOption`` flags.
-        total_ops: The largest number of puts, gets and atomics; None if unknown.
+        total_ops: The largest number of puts, gets and atomics in the session; None if unknown.
     """
 
     options: SessionOption = NO_OPTION
@@ -47,17 +47,17 @@ class CtxSession:
 
 
 class RunningSession:
-    """A session of a context; as a context manager, its hints end with the block, and those before it hold again."""
+    """Session of a context; as a context manager, it restores the context's previous hints at the end of the block."""
 
     def __init__(self, ctx: Ctx, before: CtxSession | None) -> None:
         self._ctx, self._before = ctx, before
 
     def __enter__(self) -> Ctx:
-        """Return the context."""
+        """Return the context of the session."""
         return self._ctx
 
     def __exit__(self, *_: object) -> None:
-        """End the hints of this session."""
+        """Restore the hints that the context had before this session."""
         self._ctx.session = self._before
 
 
@@ -65,14 +65,14 @@ class Ctx:
     """A context, created by ``ctx_create``; false if this PE is not in the team.
 
     Its methods are ``put get p g put_nbi get_nbi iput iget ibput ibget``, all atomics, ``put_signal``,
-    ``put_signal_nbi``, ``signal_add`` and ``signal_set``. They raise what the routines raise, ``IndexError`` for a PE
-    that the team does not have, and ``StateError`` for a context that was destroyed or is private to another thread. As
+    ``put_signal_nbi``, ``signal_add`` and ``signal_set``. They raise the errors of the routines, ``IndexError`` for a
+    PE that is not in the team, and ``StateError`` for a context that was destroyed or is private to another thread. As
     a context manager it is destroyed on exit.
 
     Attributes:
-        team: The team whose PEs it reaches.
-        options: The ``CtxOption`` flags that it was created with.
-        session: The running ``CtxSession``, else None.
+        team: The team whose PE numbers its methods take.
+        options: The ``CtxOption`` flags of its creation.
+        session: Hints of the running session, a ``CtxSession``; None without a session.
     """
 
     session: CtxSession | None = None
@@ -83,11 +83,11 @@ class Ctx:
         self._thread = threading.get_ident()
 
     def _usable(self) -> job.Job:
-        """Return the job.
+        """Return the job of this PE, after checking that this thread may use the context.
 
         Raises:
             StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
-            ValueError: It is CTX_INVALID.
+            ValueError: The context is CTX_INVALID.
         """
         this = job.current()
         if self is CTX_INVALID:
@@ -129,11 +129,11 @@ class Ctx:
     def flush(self) -> None:
         """Wait for local completion of the operations of this context: see ``ishmem.flush``.
 
-        It also waits for those of all contexts on PEs of other nodes. CTX_INVALID is ignored. Not collective, blocking.
+        On PEs of other nodes it covers all contexts. CTX_INVALID is ignored. Not collective, blocking.
 
         Raises:
             StateError: As for ``quiet``.
-            PeerLost: A PE of another node is gone.
+            PeerLost: A PE of another node is lost.
 
         Source: NVSHMEM 3.7 (flush); not in OpenSHMEM.
         """
@@ -141,13 +141,13 @@ class Ctx:
             order.flush_engine(self._usable(), self._engine)
 
     def pe_quiet(self, target_pes: int | Sequence[int]) -> None:
-        """Wait for remote completion of all operations of this context on some PEs.
+        """Wait for remote completion of all operations of this context on the PEs ``target_pes``.
 
         It waits for the operations of this context on the other PEs too. CTX_INVALID is ignored. Not collective,
         blocking.
 
         Args:
-            target_pes: Numbers of PEs in the team, or one; none is allowed.
+            target_pes: A number of a PE in the team, or a sequence of them, which may be empty.
 
         Raises:
             IndexError: The team has no such PE.
@@ -163,17 +163,17 @@ class Ctx:
             self.quiet()
 
     def session_start(self, options: int = 0, *, total_ops: int | None = None) -> RunningSession:
-        """Start a session: give hints on the operations that follow on this context.
+        """Start a session: set hints for the operations that follow on this context.
 
-        In a running session, the options are added to its own and ``total_ops`` replaces its own. The attribute
-        ``session`` has the hints; operations are not delayed. CTX_INVALID is ignored. Not collective.
+        If a session is running, the options are added to its options, and ``total_ops`` replaces its number. The
+        attribute ``session`` has the hints; operations are not delayed. CTX_INVALID is ignored. Not collective.
 
         Returns:
-            A context manager whose block has the hints. Without ``with``, ``session_stop`` ends them.
+            A context manager that restores the previous hints on exit. Without ``with``, ``session_stop`` removes them.
 
         Args:
             options: 0 or ``CTX_SESSION_BATCH``: a series of operations, each of which may take longer.
-            total_ops: The largest number of puts, gets and atomics; by default unknown.
+            total_ops: The largest number of puts, gets and atomics in the session; by default unknown.
 
         Raises:
             ValueError: Other options, or a negative number.
@@ -218,7 +218,7 @@ class Ctx:
         CTX_INVALID is ignored. Not collective, blocking.
 
         Raises:
-            ValueError: It is CTX_DEFAULT.
+            ValueError: The context is CTX_DEFAULT.
             StateError: Destroyed before, private to another thread, or not between ``init`` and ``finalize``.
 
         Source: OpenSHMEM 1.5, 9.5.3 (shmem_ctx_destroy).
@@ -230,14 +230,14 @@ class Ctx:
             self.close()
 
     def close(self) -> None:
-        """Complete and release the context, from any thread."""
+        """Complete the operations of the context and release its resources; any thread may call."""
         job.current().contexts.discard(self)
         if self._engine:
             self._engine.close()
         _core.fence()
 
     def get_team(self) -> Team:
-        """Return the team of the context, TEAM_INVALID for CTX_INVALID; not collective.
+        """Return the team of the context, or TEAM_INVALID for CTX_INVALID; not collective.
 
         Source: OpenSHMEM 1.5, 9.5.4 (shmem_ctx_get_team).
         """
@@ -264,7 +264,7 @@ class Ctx:
 
 
 def _method(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of ``Ctx``: the routine with PE numbers of the team and the copy engine of the context."""
+    """Return ``operation`` as a method of ``Ctx``, with PE numbers of its team and copies by its copy engine."""
     place = list(inspect.signature(operation).parameters).index("pe")
 
     @functools.wraps(operation)
@@ -299,7 +299,7 @@ def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
     Not collective.
 
     Args:
-        team: The team whose PEs the context reaches; by default all.
+        team: The team whose PE numbers the context uses; by default all PEs.
         options: 0, or ``CTX_SERIALIZED`` (never used by two threads at once), ``CTX_PRIVATE`` (used by this thread
             only) and ``CTX_NOSTORE`` (its quiet and fence need not order this PE's own stores), joined by ``|``.
 
@@ -329,11 +329,11 @@ def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
 
 
 def _flags(options: Any, kind: type[F], prefix: str) -> F:
-    """Return options as flags, checked.
+    """Return the integer ``options`` as flags of enum ``kind``; ``prefix`` begins their public names in error messages.
 
     Raises:
-        ValueError: A bit is none of the options.
-        TypeError: ``options`` is no integer.
+        ValueError: A bit that no option has.
+        TypeError: ``options`` is not an integer.
     """
     number, allowed = check.integer(options, "options"), [f"{prefix}_{option.name}" for option in kind]
     if not 0 <= number < 2 ** len(allowed):
@@ -342,10 +342,10 @@ def _flags(options: Any, kind: type[F], prefix: str) -> F:
 
 
 def _context(ctx: Any) -> Ctx:
-    """Return ``ctx``, checked.
+    """Return ``ctx`` unchanged, after checking that it is a context.
 
     Raises:
-        TypeError: ``ctx`` is no context.
+        TypeError: ``ctx`` is not a context.
     """
     if not isinstance(ctx, Ctx):
         raise TypeError(f"ctx is a context made by ctx_create, got {type(ctx).__name__}")
@@ -353,7 +353,7 @@ def _context(ctx: Any) -> Ctx:
 
 
 def _of_context(method: str, arguments: str = "", result: str = "") -> Callable[..., Any]:
-    """Return ``ctx_<method>``, which calls a method of the context that it is given."""
+    """Return the function ``ctx_<method>(ctx, ...)``; ``arguments`` and ``result`` complete the call in its example."""
     example = f">>> ctx = ishmem.ctx_create()\n>>> ishmem.ctx_{method}(ctx{arguments}){result}"
     example += "\n>>> ctx.destroy()" * (method != "destroy")
     words = {"ctx": "A context that ``ctx_create`` has created, or ``CTX_DEFAULT``."}
@@ -370,14 +370,14 @@ ctx_session_stop = _of_context("session_stop")
 
 
 def ctx_session_start(ctx: Ctx, options: int = 0, *, total_ops: int | None = None) -> RunningSession:
-    """Start a session of a context: give hints on the operations that follow: see ``Ctx.session_start``.
+    """Start a session of a context: set hints for the operations that follow: see ``Ctx.session_start``.
 
-    Not collective. Returns a context manager, as that does.
+    Not collective. Returns a context manager that restores the previous hints at the end of its block.
 
     Args:
         ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
         options: 0 or ``CTX_SESSION_BATCH``.
-        total_ops: The largest number of puts, gets and atomics; by default unknown.
+        total_ops: The largest number of puts, gets and atomics in the session; by default unknown.
 
     Example:
         >>> with ishmem.ctx_session_start(ishmem.CTX_DEFAULT, ishmem.CTX_SESSION_BATCH, total_ops=100):

@@ -1,11 +1,11 @@
 """Graphs: commands submitted to a queue in a block are recorded once and replayed by one call, on the same arrays.
 
-A recording takes kernels of programs, the calls of `inference.Communicator`, ``low_latency_dispatch`` and
-``low_latency_combine`` of `moe.Buffer`, and the on-queue forms that a device does by itself. They follow one another in
-the order of the calls. Whoever records a queue may do so with SYCL's own graphs; `Graph` does it in Python.
+A recording may contain kernels of programs, the calls of `inference.Communicator`, ``low_latency_dispatch`` and
+``low_latency_combine`` of `moe.Buffer`, and the on-queue forms that run on the device without the host. Replayed
+commands run in the order of the recorded calls. A queue that SYCL's own graphs record works too; `Graph` is for Python.
 
 Recorded calls return at once, with events that only later calls of the recording may depend on. All PEs record the same
-collective calls, and replay them equally often. Other calls, and operations of dpnp, do not belong into a recording.
+collective calls, and replay them equally often. Other calls, and operations of dpnp, must not be in a recording.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["Graph"]
 class Graph:
     """Commands of a queue, recorded once and replayed.
 
-    It keeps the arrays of its commands alive. What is freed collectively must outlive the last replay.
+    It holds references to the arrays of its commands. Call collective ``free`` routines only after the last replay.
 
     Example:
         >>> x = dpnp.zeros(4)
@@ -51,14 +51,15 @@ class Graph:
         self._executable: Any = None
         self._queue: dpctl.SyclQueue | None = None
         self._recorded: recording.Recording | None = None
-        self._replay_facts: dict[str, int] = {}  # of a replay, to a trace
+        self._replay_facts: dict[str, int] = {}  # figures of one replay, for a trace
 
     @contextlib.contextmanager
     def record(self, queue: Queue = None) -> Iterator[Graph]:
         """Record the commands that the block submits to a queue; none of them runs before the first replay.
 
         Args:
-            queue: The queue of the arrays, or a stream of torch; by default torch's current one, or the heap's queue.
+            queue: The queue of the arrays, or a stream of torch; by default torch's current stream if torch has the
+                device of the heap, else the heap's queue.
 
         Raises:
             StateError: Recorded already, or not between ``init`` and ``finalize``.
@@ -81,18 +82,18 @@ class Graph:
         self._executable = _core.finalize_graph(begun.graph)
 
     def replay(self, queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
-        """Run the recorded commands once more.
+        """Submit all recorded commands to a queue and return the event of their completion.
 
-        Not blocking. It starts after ``depends``, after the previous replay, after the last direct call of each
-        recorded `inference.Communicator` and `moe.Buffer`, and after dpnp's operations on the queue; later ones start
-        after it.
+        Not blocking. They start after ``depends``, after the previous replay, after the last direct call of each
+        recorded `inference.Communicator` and `moe.Buffer`, and after dpnp's earlier operations on the queue; dpnp's
+        later operations on the queue start after them.
 
         Args:
-            queue: A queue or a stream of torch; by default the queue that was recorded.
-            depends: Events that it starts after.
+            queue: A queue or a stream of torch; by default the recorded queue.
+            depends: Events that must have completed before the commands start.
 
         Returns:
-            The event of the replay.
+            The event, which completes when all commands have completed.
 
         Raises:
             StateError: Nothing was recorded, or not between ``init`` and ``finalize``.

@@ -1,7 +1,7 @@
 """Remote memory access by lists of indices: ``ixput``, ``ixget`` and their forms.
 
-The same names work on the host and in kernels. All arrays have one
-dimension. The host moves one element after the other; kernels move those of a work-group at once.
+The same names work on the host and in kernels. All arrays have one dimension. The host moves one element after the
+other; in kernels the work-items of a work-group share the elements.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def ixput(dest: ndarray, source: Any, indices: Any, pe: int, mask: Any = None) -
 
     Element ``i`` of ``source`` goes to element ``indices[i]`` of ``dest``, if ``mask[i]`` is not 0. Not collective.
     Blocking until local completion: ``source`` may then be reused. The data are at the destination after the next
-    ``quiet`` or ``barrier_all``. If an index is there twice, one of the elements arrives.
+    ``quiet`` or ``barrier_all``. If an index occurs several times, ``dest`` has one of its elements afterwards.
 
     Args:
         dest: Symmetric contiguous array of one dimension, of any dtype of dpnp.
@@ -69,7 +69,7 @@ def ixget(dest: Any, source: ndarray, indices: Any, pe: int, mask: Any = None) -
     """Gather elements of ``source`` on a PE into ``dest``, by a list of indices.
 
     Element ``indices[i]`` of ``source`` goes to element ``i`` of ``dest``, if ``mask[i]`` is not 0; other elements of
-    ``dest`` stay. Not collective, blocking: returns when the data are in ``dest``. Errors as for ``ixput``.
+    ``dest`` are unchanged. Not collective, blocking: returns when the data are in ``dest``. Errors as for ``ixput``.
 
     Example:
         >>> table, picked = ishmem.full(5, me, dtype="i4"), np.full(3, -1, "i4")
@@ -89,7 +89,7 @@ globals().update(work_group_forms(__name__))
 
 
 def _arrays(routine: str, dest: Any, source: Any) -> tuple[check.View, check.View]:
-    """Check the arrays of the elements."""
+    """Return views of ``dest`` and ``source``: contiguous 1-D arrays of one dtype, ``dest`` writable; else raise."""
     to, origin = check.view(dest, "dest", routine=routine), check.view(source, "source", routine=routine)
     check.same_dtype(to, origin)
     check.writable(to)
@@ -105,7 +105,7 @@ def _one_dimension(array: check.View) -> None:
 
 
 def _moves(indexed: check.View, plain: check.View, indices: Any, mask: Any) -> Iterator[tuple[int, int]]:
-    """Return the numbers of the elements of ``plain`` that move, each with its index in ``indexed``."""
+    """Return pairs of the number of a moved element of ``plain`` and its index in ``indexed``, all in range."""
     numbers = _list(indices, "indices", STANDARD)
     chosen = np.ones(len(numbers), bool) if mask is None else _list(mask, "mask", STATUS_TYPES) != 0
     for name, count in (("mask", len(chosen)), (plain.name, plain.count)):
@@ -120,6 +120,6 @@ def _moves(indexed: check.View, plain: check.View, indices: Any, mask: Any) -> I
 
 
 def _list(array: Any, name: str, types: tuple[str, ...]) -> np.ndarray[Any, Any]:
-    """Return the elements of an array in host memory."""
+    """Return a 1-D array of one of the dtypes ``types`` as numpy array; ``name`` is its argument name in errors."""
     _one_dimension(check.view(array, name, types, "ixput or ixget"))
     return host_copies.to_host(array)

@@ -1,13 +1,13 @@
 """Collectives for inference: one kernel launch per call, without blocking the host and without a barrier.
 
-Engines that split a model over GPUs reduce small tensors a hundred times per token. A `Communicator` does it with one
-kernel per PE: each word of the data is put to the peers together with the number of the call, and the peers poll for it
-in symmetric memory of the communicator. PEs need load and store access to each other, but no atomics, so it works over
-PCIe as over Xe Link.
+Engines that split a model over GPUs reduce small tensors a hundred times per token. A `Communicator` does so with one
+kernel per PE. The kernel puts each word of the data together with the number of the call into symmetric memory of the
+peers, whose kernels poll these words. PEs need load and store access to each other, but no atomics, so it works over
+PCIe as well as over Xe Link.
 
-Arrays may be private or symmetric: float32, float16, or bfloat16, for which an array of int16 or uint16 is passed with
-``dtype="bfloat16"``. Sums are computed in float32 in the order of the members and rounded once, so they have the same
-bits on all PEs and in every run.
+Arrays may be private or symmetric, of float32 or float16; arrays of int16 or uint16 with ``dtype="bfloat16"`` are
+bfloat16. Sums are computed in float32 in the order of the members and rounded once, so they have the same bits on all
+PEs and in every run.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Communicator(KernelCalls):
 
     As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
     calls in the same order; a call starts when the previous one on this PE has completed. Operations of dpnp on the
-    queue of a call run before or after it, as in the program; everything else, and all of dpnp with numba-dpex, waits
-    for the call's event.
+    queue of a call run before or after it, in program order. Before all other accesses, and before those of dpnp with
+    numba-dpex, wait for the call's event.
 
     Attributes:
         nbytes: Size in bytes of the largest message: of the array of ``all_reduce``, and of the larger one of
@@ -74,7 +74,7 @@ class Communicator(KernelCalls):
     _KIND = "communicator"
 
     def __init__(self, nbytes: int, team: Team = TEAM_WORLD, *, one_shot_nbytes: int = ONE_SHOT_BYTES) -> None:
-        """Allocate the memory: 8 times ``nbytes``, or 4 times for each PE of the team up to ``one_shot_nbytes``.
+        """Allocate memory: 8 * ``nbytes``, or if larger 4 * ``min(nbytes, one_shot_nbytes)`` for each PE of the team.
 
         Collective over all PEs of the job, blocking; teams of equal size may each have a communicator.
 
@@ -129,7 +129,7 @@ class Communicator(KernelCalls):
             x: Contiguous device array, of the same size on all PEs, of at most ``nbytes`` bytes.
             out: Contiguous device array of the size and dtype of ``x``; by default ``x``.
             dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default the dtype of ``x``.
-            depends: Events that the kernel starts after.
+            depends: Events that must have completed before the kernel starts.
 
         Returns:
             The event of the kernel.
@@ -159,7 +159,7 @@ class Communicator(KernelCalls):
             out: Contiguous device array of the dtype of ``x``, with as many elements as ``x`` of all PEs together, of
                 at most ``nbytes`` bytes.
             dtype: As for ``all_reduce``.
-            depends: Events that the kernel starts after.
+            depends: As for ``all_reduce``.
 
         Returns:
             The event of the kernel.
@@ -184,7 +184,7 @@ class Communicator(KernelCalls):
             x: As for ``all_reduce``; its size is a multiple of the number of PEs.
             out: Contiguous device array of the dtype of ``x`` and the size of a block. It may not overlap ``x``.
             dtype: As for ``all_reduce``.
-            depends: Events that the kernel starts after.
+            depends: As for ``all_reduce``.
 
         Returns:
             The event of the kernel.
@@ -202,20 +202,20 @@ class Communicator(KernelCalls):
         self, x: ndarray, residual: ndarray, weight: ndarray, eps: float = 1e-6, out: ndarray | None = None, *,
         dtype: str | None = None, depends: Depends = None,
     ) -> dpctl.SyclEvent:  # fmt: skip
-        """Sum ``x`` over the PEs, add it to ``residual``, and compute the weighted RMS norm of each row.
+        """Sum ``x`` over the PEs, add the sum to ``residual``, and store the weighted RMS norm of each row in ``out``.
 
         ``residual += sum of x``, then ``out = residual / sqrt(mean(residual ** 2, axis=-1) + eps) * weight``.
         Collective over the team, not blocking: one kernel on the queue of ``x``, always one-shot.
 
         Args:
             x: As for ``all_reduce``; rows of a multiple of 4 bytes.
-            residual: Contiguous device array of the shape and dtype of ``x``, with the same values on all PEs. It is
-                updated, rounded to its dtype.
+            residual: Contiguous device array of the shape and dtype of ``x``, with the same values on all PEs; updated
+                in place, rounded to its dtype.
             weight: Contiguous device array of the dtype of ``x`` and the length of a row.
-            eps: Added to the mean square.
-            out: As ``residual``; by default ``x``.
+            eps: Number added to the mean square.
+            out: Contiguous device array of the shape and dtype of ``x``; by default ``x``.
             dtype: As for ``all_reduce``.
-            depends: Events that the kernel starts after.
+            depends: As for ``all_reduce``.
 
         Returns:
             The event of the kernel.
@@ -243,7 +243,7 @@ class Communicator(KernelCalls):
     def _pair(
         self, first: Any, first_name: str, second: Any, second_name: str, dtype: str | None
     ) -> tuple[check.View, check.View, str]:
-        """Check two arrays of a call; return them and the dtype."""
+        """Check two arrays of a call; return views of both, and their dtype, which is "bfloat16" if ``dtype`` is."""
         self._check_callable()
         kinds = check.stored_types(dtype, _DTYPES)
         given = ((first, first_name), (second, second_name))
@@ -278,10 +278,10 @@ class Communicator(KernelCalls):
         self, kernel: Any, chunks: int, most: int, given: tuple[check.View, ...], numbers: tuple[Any, ...],
         depends: Depends,
     ) -> dpctl.SyclEvent:  # fmt: skip
-        """Submit a kernel for ``chunks`` chunks of at most ``most`` elements.
+        """Submit ``kernel`` on arrays ``given`` and ``numbers``, for ``chunks`` chunks of at most ``most`` elements.
 
-        Its work-groups all run at the same time, so those that wait keep none from sending, and each sends all of its
-        chunks before it waits.
+        Its work-groups all run at the same time, and each sends all of its chunks before it waits, so a waiting
+        work-group cannot delay a send. Returns the kernel's event; without chunks that of the last call.
         """
         events = events_of(depends)
         if not chunks:
@@ -292,12 +292,12 @@ class Communicator(KernelCalls):
 
 
 def all_reduce_work_group(dest: ndarray, source: ndarray, workspace: ndarray, group: Any) -> None:
-    """Sum ``source`` over the PEs of a communicator, in a kernel all of whose work-groups call once.
+    """Sum ``source`` over the PEs of a communicator into ``dest``; all work-groups of a kernel call once.
 
-    Collective over the team of the communicator, whose other PEs launch a kernel with as many work-groups of the same
-    size. The launch counts as a call of the communicator: it starts after the event of the previous call, and its event
-    goes into ``depends`` of the next. A work-group reads and writes elements of all parts of the arrays: elements that
-    other work-groups write before the call or read after it need another launch.
+    Collective over the team of the communicator: all its PEs launch a kernel with equally many work-groups of one size.
+    The launch counts as a call of the communicator: it starts after the event of the previous call, and its event goes
+    into ``depends`` of the next call. A work-group reads and writes elements of all parts of the arrays, so other
+    launches must write ``source`` and read ``dest``.
 
     Args:
         dest: Contiguous array, which may be ``source``, of its size and dtype.

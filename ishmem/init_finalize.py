@@ -33,9 +33,9 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Finalise; after an exception, leave at once, and the other PEs count this PE as lost.
+        """Call ``finalize``; after an exception, end this process at once as a lost PE.
 
-        ``sys.exit()`` with status 0 is no such exception.
+        ``sys.exit()`` with status 0 does not count as an exception.
         """
         if kind is not None and (status := program_end.status_after(error)):
             leave_job.abandon(f"{kind.__name__}: {error}", status)
@@ -60,21 +60,21 @@ def init(
     ``uid`` with ``rank`` and ``nranks``, or from ``ishmem run``, or from an MPI launcher (``MPI.COMM_WORLD``); without
     any of them the job has one PE. As a context manager, the result calls ``finalize`` on exit.
 
-    A library may call it again, without arguments, in a program that has called it: the job ends after as many calls of
-    ``finalize``. After that, ``init`` starts another job; not with numba-dpex, whose kernels keep the addresses of the
-    first one.
+    A library may call ``init`` again, without arguments, in a program that has called it: the job ends after as many
+    calls of ``finalize``. After that, ``init`` starts another job, but not with numba-dpex, whose kernels contain the
+    addresses of the first job.
 
     Args:
         heap_size: Bytes of this PE's symmetric heap, or text such as ``"1G"``; by default ``ISHMEM_SYMMETRIC_SIZE``.
         device: A ``dpctl.SyclDevice`` or a filter string; by default PEs take the visible GPUs in turn.
         comm: An mpi4py communicator whose processes are the PEs.
-        uid: On one node and without MPI: the text that PE 0 got from ``get_uniqueid``, on every PE.
+        uid: On one node and without MPI: the text that ``get_uniqueid`` returned on one process, the same on every PE.
         rank: Number of this PE, with ``uid``.
         nranks: Number of PEs, with ``uid``.
         process_group: A group of ``torch.distributed``, such as ``torch.distributed.group.WORLD``, whose processes are
             the PEs; all on one node.
-        on_loss: "end": the job ends when a PE dies; "continue": calls that need it raise, and `shrink` returns the
-            team of those that are left; the same on all PEs; by default ``ISHMEM_ON_LOSS``.
+        on_loss: "end": the job ends when a PE dies; "continue": calls that need the lost PE raise, and `shrink` returns
+            the team of the remaining PEs. The same on all PEs; by default ``ISHMEM_ON_LOSS``.
 
     Raises:
         StateError: A job has ended, and numba-dpex is in use or ``MPI_Finalize`` was called.
@@ -106,7 +106,7 @@ def init(
 
 
 def _count_init(**arguments: Any) -> None:
-    """Count a further call of ``init``."""
+    """Count a call of ``init`` in a running job; raise ``ValueError`` if an argument is not None."""
     this, given = job.current(), [name for name, value in arguments.items() if value is not None]
     if given:
         raise ValueError(
@@ -118,7 +118,7 @@ def _count_init(**arguments: Any) -> None:
 
 
 def _refuse_restart() -> None:
-    """Raise if this process was a PE and cannot be one again."""
+    """Raise ``StateError`` if ``init`` cannot start a job: after a fork, ``MPI_Finalize`` or a job with numba-dpex."""
     job.refuse_fork()
     job.refuse_stale_devices()
     if job.was_finished_by_mpi():
@@ -180,7 +180,7 @@ def _size(heap_size: int | str) -> int:
 
 
 def _attach_chapters(this: job.Job) -> None:
-    """Give a job the parts that this chapter and others keep in it."""
+    """Attach the static objects and active sets to a new job, and pass the core the Python functions that it calls."""
     from ishmem.active_sets import ActiveSets
     from ishmem.statics import Statics
 
@@ -200,7 +200,7 @@ def finalize() -> None:
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         PeerLost: A PE died before it finalised; this PE finalises nevertheless.
-        LevelZeroError: The device is lost; this PE leaves the job, and the other PEs see it as lost.
+        LevelZeroError: The device is lost; this PE leaves the job and counts as lost on the other PEs.
         IndexError, SymmetryError: As for ``quiet``; this PE finalises nevertheless.
 
     Example:

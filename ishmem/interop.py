@@ -1,6 +1,6 @@
 """Other libraries: symmetric arrays as numpy arrays, and the arrays of other libraries for ``put`` and ``get``.
 
-docs/interop.md has a table of what works with numpy, dpctl, DLPack, mpi4py and numba.
+docs/interop.md has a table of the supported combinations with numpy, dpctl, DLPack, mpi4py and numba.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = exported(__name__)
 
 _CPU, _ONEAPI = 1, 14
-"""DLPack's numbers of the kinds of devices that ishmem takes arrays of."""
+"""DLPack's device types of arrays that ishmem accepts."""
 
 
 @overload
@@ -40,13 +40,13 @@ def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
     """Return a numpy array on the memory of a symmetric array, by default on this PE, through the host mapping.
 
     Nothing is copied: host and kernels access the same memory. Wait for kernels and on-queue operations before the host
-    reads what they write. For code that takes host memory only, such as MPI without support for GPUs:
+    reads their results. For code that accepts host memory only, such as MPI without support for GPUs:
     ``comm.Bcast(ishmem.host_view(a))``. Valid until ``a`` is freed; after ``finalize`` it is memory of this process
     only. On a discrete GPU, the host's loads are slow: copy large arrays with ``a.asnumpy()``.
 
     Args:
         a: A symmetric array, a view of one, symmetric memory (its bytes), or a static object.
-        pe: Number of the PE on whose memory the view is; by default this one.
+        pe: Number of the PE that owns the memory; by default this PE.
 
     Returns:
         An array with the shape, strides and dtype of ``a``; None for a PE of another node. Not collective.
@@ -86,10 +86,10 @@ def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
 
 
 def from_dlpack(x: Any, /) -> ndarray | np.ndarray[Any, Any]:
-    """Return an array on the memory of an array of another library, which ``put``, ``get`` and collectives take.
+    """Return a dpnp or numpy array on the memory of an array of another library, for ``put``, ``get`` and collectives.
 
-    Nothing is copied. An array on a SYCL device, such as a torch XPU tensor, gives a dpnp array; one in host memory,
-    such as a torch CPU tensor, a numpy array. The result is private unless ``x`` is symmetric. Not collective, and
+    Nothing is copied. For an array on a SYCL device, such as a torch XPU tensor, the result is a dpnp array; for one in
+    host memory, such as a torch CPU tensor, a numpy array. It is private unless ``x`` is symmetric. Not collective, and
     callable before ``init``.
 
     Args:
@@ -122,8 +122,8 @@ def register(a: Any) -> None:
     """Make device memory of the program usable as symmetric memory.
 
     All PEs register an array of the same size. All routines but ``host_view``, on the host, on queues and in kernels,
-    take these arrays and parts of them as symmetric. The first call has kernels built anew for the device. Collective,
-    blocking.
+    accept registered arrays and their parts as symmetric. After the first call, each kernel is compiled again at its
+    next launch. Collective, blocking.
 
     Args:
         a: A contiguous array in memory of the heap's device: of dpnp or dpctl, or a tensor of torch on the XPU.
@@ -151,10 +151,10 @@ def register(a: Any) -> None:
 
 
 def deregister(a: Any) -> None:
-    """End the registration of an array that ``register`` has made; its memory is private again.
+    """End the registration of array ``a`` by ``register``; its memory is private again.
 
-    Collective, blocking: completes this PE's operations, and returns when every PE has called. Until then ``register``
-    keeps the memory, and ``finalize`` deregisters what is left.
+    Collective, blocking: completes this PE's operations, and returns when every PE has called. Registered memory stays
+    allocated until then. ``finalize`` deregisters all arrays that are still registered.
 
     Args:
         a: The array that was registered, or one with all of its elements.
@@ -179,7 +179,7 @@ def deregister(a: Any) -> None:
 
 
 def _writable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a writable view: numpy 1 makes all arrays from DLPack read-only, as it cannot tell."""
+    """Return a writable array on the memory of ``array``: numpy 1 makes all arrays from DLPack read-only."""
     if array.flags.writeable or not array.size:
         return array
     low, high = arrays.byte_bounds(array)

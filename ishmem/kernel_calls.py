@@ -1,4 +1,4 @@
-"""The base of `inference.Communicator` and `moe.Buffer`: symmetric memory, and calls that are kernels, run in order."""
+"""Base of `inference.Communicator` and `moe.Buffer`: symmetric memory, and kernels on it that run one at a time."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class KernelCalls:
     As a context manager it is freed on exit, unless an exception ended the block.
 
     Attributes:
-        last: The event of the last call, or of the last replay that has one; the next call follows it.
+        last: Event of the last call or replay of one, after which the next call starts; None before the first call.
     """
 
     _KIND = "object"
-    """What errors call it."""
+    """Name of the object in error messages."""
 
     _left: Team
-    """The team whose PEs a call needs."""
+    """The team whose PEs take part in the next call."""
 
     def __init__(self, workspace: Sequence[Any]) -> None:
         self._workspace = tuple(workspace)
@@ -43,7 +43,7 @@ class KernelCalls:
         self.last: dpctl.SyclEvent | None = None
 
     def free(self) -> None:
-        """Wait for this PE's last call to complete, and free the memory.
+        """Wait for completion of this PE's last call, and free the symmetric arrays.
 
         Collective over all PEs of the job, blocking.
 
@@ -73,17 +73,17 @@ class KernelCalls:
             raise StateError(f"the {self._KIND} was freed")
 
     def _check_callable(self) -> None:
-        """Check that no PE is lost that a call needs, before the call changes anything."""
+        """Raise before a call changes anything: if the memory was freed, or a PE of the call is lost."""
         self._check_alive()
         job.current().losses.refuse(self._left.shape)
 
     def _submit(
         self, kernel: Any, groups: int, items: int, arguments: Sequence[Any], events: list[dpctl.SyclEvent]
     ) -> dpctl.SyclEvent:
-        """Submit a kernel of ``groups`` work-groups of ``items`` work-items, after the events and the last call.
+        """Submit a kernel of ``groups`` work-groups of ``items`` work-items, after ``events`` and the last call.
 
-        Its arguments are the symmetric arrays, on the queue of the first of ``arguments``, and then ``arguments``.
-        Operations of dpnp on this queue come before and after it, as they are called.
+        Its arguments are the symmetric arrays, then ``arguments``; its queue is that of ``arguments[0]``. Operations of
+        dpnp on this queue run before or after it, in program order. Returns the kernel's event.
         """
         from ishmem.kernels.front_end import NdRange, call_kernel_async
 
@@ -99,14 +99,14 @@ class KernelCalls:
         return event
 
     def _on(self, queue: dpctl.SyclQueue) -> tuple[Any, ...]:
-        """Return the symmetric arrays on a queue."""
+        """Return the symmetric arrays as arrays on ``queue``, without a copy."""
         if queue not in self._of_queue:
             self._of_queue[queue] = tuple(arrays.usm_array(each).to_device(queue) for each in self._workspace)
         return self._of_queue[queue]
 
 
 class Results:
-    """Device memory for results, which is used again once the program has dropped all arrays on it.
+    """Pool of device memory for results; memory is reused when the program has no more references to arrays on it.
 
     So calls in a loop allocate nothing: an allocation may wait for the device, and new memory has no pages yet.
     """
@@ -115,7 +115,7 @@ class Results:
         self._free: dict[tuple[dpctl.SyclQueue, int], list[Any]] = {}
 
     def empty(self, shape: tuple[int, ...], dtype: str, queue: dpctl.SyclQueue) -> Any:
-        """Return a new dpnp array."""
+        """Return an uninitialised dpnp array of a shape and dtype on ``queue``, in memory of the pool if possible."""
         import dpnp
 
         nbytes = math.prod(shape) * np.dtype(dtype).itemsize
@@ -128,12 +128,12 @@ class Results:
         return dpnp.asarray(arrays.tensor.usm_ndarray(shape, dtype=dtype, buffer=used.memory()))
 
     def clear(self) -> None:
-        """Free what the program does not use."""
+        """Free the memory in the pool that no array uses."""
         self._free.clear()
 
 
 def device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES, routine: str = "ishmem") -> check.View:
-    """Check an array argument of a kernel.
+    """Return a view of the kernel argument ``array`` after checking it; ``name`` and ``routine`` are for errors.
 
     Raises:
         TypeError: Not an array in device memory, or of a dtype that is not in ``dtypes``.
@@ -159,7 +159,7 @@ def same_queue(first: check.View, *others: check.View) -> None:
 
 
 def flat(array: Any, dtype: str) -> Any:
-    """Return a contiguous device array as one-dimensional array of a dtype on the same memory."""
+    """Return a 1-D dpctl array on the memory of a contiguous device array, with its bytes as elements of ``dtype``."""
     usm, size = arrays.usm_array(array), np.dtype(dtype).itemsize
     if not usm.size:  # dpctl's memory of it may be shorter than one element
         return arrays.tensor.empty(0, dtype=dtype, sycl_queue=usm.sycl_queue)

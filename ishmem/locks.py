@@ -7,7 +7,7 @@ and kernels exclude each other, and so do threads of one PE and work-items of on
 # The words of neighbouring elements lie on different PEs. A lock is one word:
 #
 #     bits   name      meaning
-#     0-15   holder    number of the PE that holds it plus 1, or 0
+#     0-15   holder    number of the PE that holds the lock plus 1, or 0 if it is free
 #     16-39  serving   ticket that may acquire it
 #     40-63  next      ticket of the next request
 
@@ -38,7 +38,7 @@ SERVING, NEXT = 16, 40  # first bits
 ITEM = 8
 HOLDERS, TICKETS = (1 << 16) - 1, (1 << 24) - 1  # masks
 
-_threads: dict[int, int] = {}  # which thread of this PE has set the lock at an address
+_threads: dict[int, int] = {}  # by the address of a lock: the thread of this PE that has set it
 
 
 # Model: tests/models/lock.pml.
@@ -48,8 +48,8 @@ def set_lock(lock: ndarray, index: Index = 0) -> None:
     Not collective, blocking; the processor is yielded on every failed poll.
 
     Args:
-        lock: Symmetric array of int64, zeros at first; each element is a lock.
-        index: The element.
+        lock: Symmetric array of int64, initially zeros; each element is a lock.
+        index: The element: its number in C order, or a tuple of indices.
 
     Raises:
         StateError: This thread holds the lock already, or not between ``init`` and ``finalize``.
@@ -85,8 +85,8 @@ def set_lock(lock: ndarray, index: Index = 0) -> None:
 def test_lock(lock: ndarray, index: Index = 0) -> bool:  # noqa: PT028
     """Acquire the lock in element ``index`` of ``lock`` if it is free; return whether this PE has acquired it.
 
-    True where ``shmem_test_lock`` returns 0. Not collective, not blocking. Errors as for ``set_lock``, but a lock that
-    this PE holds is just not free.
+    True where ``shmem_test_lock`` returns 0. Not collective, not blocking. Errors as for ``set_lock``, except that the
+    result is False for a lock that this PE holds.
 
     Example:
         >>> locks = ishmem.zeros(1, dtype="i8")
@@ -142,9 +142,9 @@ def clear_lock(lock: ndarray, index: Index = 0) -> None:
 @contextlib.contextmanager
 @arguments_of(set_lock)
 def lock(lock: ndarray, index: Index = 0) -> Iterator[None]:
-    """Hold the lock in element ``index`` of ``lock`` within a with-statement; host only.
+    """Hold the lock in element ``index`` of ``lock`` during a with-block; host only.
 
-    It is released after an error too. Not collective, blocking. Errors as for ``set_lock``.
+    An exception in the block releases the lock too. Not collective, blocking. Errors as for ``set_lock``.
 
     Example:
         >>> locks, total = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1)
@@ -159,12 +159,12 @@ def lock(lock: ndarray, index: Index = 0) -> Iterator[None]:
 
 
 def released(serving: int) -> int:
-    """Return what to add to the word to serve the next ticket; the last ticket carries nothing into ``next``."""
+    """Return the number that adds 1 to field ``serving`` of the word, modulo 2**24 and without carry into ``next``."""
     return (1 << SERVING) - ((1 << NEXT) if serving == TICKETS else 0)
 
 
 def is_possible(word: int, n_pes: int) -> bool:
-    """Return whether a word can be that of a lock: its holder is a PE that has taken a ticket."""
+    """Return whether a word can be a lock's: it has no holder, or a PE as holder and ``serving`` is not ``next``."""
     return not word & HOLDERS or (word & HOLDERS <= n_pes and (word >> SERVING ^ word >> NEXT) & TICKETS != 0)
 
 
@@ -174,10 +174,9 @@ def _check(routine: str, word: int, index: Index, n_pes: int) -> None:
 
 
 def find(routine: str, lock: ndarray, index: Index) -> tuple[job.Job, int, int]:
-    """Return the job, the address of the lock, and the PE that holds its word.
+    """Return the job, the address of a lock on this PE, and the number of the PE whose memory has its word.
 
-    That PE depends on the place of the element in the heap or in registered memory only, since the element may be named
-    by many slices.
+    All slices with the element have the same PE, as it depends only on the offset in the heap or registered memory.
     """
     this = job.current()
     array = check.view(lock, "lock", ("int64",), routine)
@@ -189,7 +188,7 @@ def find(routine: str, lock: ndarray, index: Index) -> tuple[job.Job, int, int]:
 
 
 def _queue(this: job.Job, lock: ndarray, index: Index, home: int, ticket: int) -> None:
-    """Wait until a ticket is served."""
+    """Wait until ``serving`` in the lock's word on PE ``home`` is ``ticket``; raise if a PE that may hold it died."""
     with long_waits.patience(this, lambda: f", element {index}, which {_who(rma.g(lock, home, index))} has") as report:
         while (word := rma.g(lock, home, index)) >> SERVING & TICKETS != ticket:
             if this.links.lost or _holder(word) in this.gone:
@@ -207,5 +206,5 @@ def _holder(word: int) -> int:
 
 
 def _signed(word: int) -> int:
-    """Return the low 64 bits as an int64."""
+    """Return the low 64 bits of ``word`` as the value of an int64."""
     return (word + (1 << 63)) % (1 << 64) - (1 << 63)

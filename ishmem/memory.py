@@ -40,7 +40,7 @@ __all__ = exported(__name__)
 
 @dataclass(frozen=True)
 class _Request:
-    """The arguments of a collective allocation; ``stands_for`` is the dtype that another library gives the bits."""
+    """Checked arguments of an allocation; ``stands_for`` names another library's dtype with the bits of ``dtype``."""
 
     nbytes: int
     alignment: int
@@ -65,9 +65,9 @@ def empty(
         shape: A number of elements, or a tuple of them.
         dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
         order: Layout in memory, ``"C"`` or ``"F"``.
-        device: Leave it out, or pass the device of the heap.
+        device: The device of the heap, which is the default.
         usm_type: ``"device"``: symmetric arrays are device memory.
-        sycl_queue: Leave it out, or pass the queue of the heap.
+        sycl_queue: The queue of the heap, which is the default.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -85,7 +85,7 @@ def empty(
 
 
 def _filled(name: str, value: int, example: str, source: str) -> Callable[..., ndarray]:
-    """Return a routine that makes an array of one value."""
+    """Return the public routine ``name``, which allocates a symmetric array filled with ``value``."""
 
     def make(
         shape: Any, *, dtype: Any = None, order: str = "C", device: Any = None, usm_type: str = "device",
@@ -99,7 +99,7 @@ def _filled(name: str, value: int, example: str, source: str) -> Callable[..., n
 
 
 def _like(kind: str, elements: str, example: str, value: int | None = None) -> Callable[..., ndarray]:
-    """Return a routine that makes an array with the shape and dtype of another one."""
+    """Return the public routine ``<kind>_like``: it allocates an array like another one, filled with ``value``."""
     name = f"{kind}_like"
 
     def make(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
@@ -234,13 +234,13 @@ def malloc(nbytes: int) -> MemoryUSMDevice | None:
 
 
 def calloc(count: int, size: int) -> MemoryUSMDevice | None:
-    """Allocate ``count * size`` bytes of symmetric memory, filled with zeros; return a dpctl memory object.
+    """Allocate ``count * size`` bytes of zeros in symmetric memory; return a dpctl memory object, ``None`` for 0 bytes.
 
     Collective, blocking: zero on every PE when the call returns. Errors as for ``empty``.
 
     Args:
         count: Number of elements.
-        size: Bytes of each.
+        size: Size of an element in bytes.
 
     Example:
         >>> memory = ishmem.calloc(1024, 4)
@@ -314,13 +314,13 @@ def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
 def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryUSMDevice | None:
     """Move a symmetric array or symmetric memory to a new allocation of another size, and free the old one.
 
-    Of memory, the bytes up to the smaller size are kept, added bytes are uninitialised, and for 0 bytes the result is
-    ``None``. An array keeps its dtype, its layout and the order of its elements in memory; added elements are zero, as
+    Memory has the same bytes up to the smaller size, added bytes are uninitialised, and for 0 bytes the result is
+    ``None``. An array has the same dtype, layout and order of elements in memory; added elements are zero, as
     in ``numpy.ndarray.resize``. Collective, blocking.
 
     Args:
-        a: A whole allocation, or ``None``, which makes it ``malloc(size)``; it must not be used afterwards.
-        size: For memory a size in bytes; for an array its new shape.
+        a: A whole allocation, not to be used afterwards; for ``None`` the call is ``malloc(size)``.
+        size: New size in bytes of memory, or new shape of an array.
 
     Raises:
         HeapExhausted: The heap has no room for old and new together; on every PE, and ``a`` stays unchanged.
@@ -370,8 +370,8 @@ def free(a: ndarray | MemoryUSMDevice | None) -> None:
 
     Collective, blocking: returns when every PE has called. ``del a`` frees nothing. Host calls refuse ``a``, its slices
     and its reshaped views afterwards, even if another array has their place. With ``ISHMEM_CHECK=1`` the freed bytes
-    are set to 0xFF (NaN, or -1), and the memory is not reused for a while. A write to it is told when it is reused, or
-    by ``finalize``, as a RuntimeWarning.
+    are set to 0xFF (NaN, or -1), and the memory is not reused for a while. A later write to it causes a RuntimeWarning
+    when the memory is reused, or in ``finalize``.
 
     Args:
         a: A whole allocation, not a part of it; it must not be used afterwards. ``None`` is ignored.
@@ -403,7 +403,7 @@ def free_all() -> None:
 
 
 def free_allocations(allocations: Iterable[Allocation]) -> None:
-    """Free live allocations of the symmetric heap; collective."""
+    """Free live allocations of the symmetric heap; collective, with the same allocations in the same order."""
     for allocation in allocations:
         _release(lambda allocation=allocation: allocation)  # type: ignore[misc]
 
@@ -431,11 +431,11 @@ def is_symmetric(a: Any) -> bool:
 def ptr(a: ndarray, pe: int) -> ndarray | None:
     """Return a dpnp array on the memory of ``a`` on a PE, or ``None`` if this PE cannot load and store there.
 
-    The array has the shape, strides and dtype of ``a``; kernels and dpctl take it like any other. It is valid until
+    The array has the shape, strides and dtype of ``a``; kernels and dpctl accept it like any other. It is valid until
     ``a`` is freed, and is not itself symmetric. For a static object it is a numpy array. Not collective.
 
-    In a kernel, too, test the result with ``is None``, and call ``put`` or ``get`` where it is; ``.size`` is 0 there.
-    An access without the test ends the PE; with ``ISHMEM_CHECK=1`` it is left out and reported.
+    In a kernel, too, test the result with ``is None``, and call ``put`` or ``get`` if it is; ``.size`` is 0 then. An
+    access without the test ends the PE; with ``ISHMEM_CHECK=1`` the access is skipped and reported.
 
     Args:
         a: A symmetric or registered array of any shape and dtype, a view of one, or a static object.
@@ -477,9 +477,9 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
 def view(a: Any, dtype: Any) -> Any:
     """Return a symmetric array on the memory of ``a``, with its bytes as elements of another dtype.
 
-    For messages of several types, such as a header of integers and a payload of floats, that one put sends. The last
-    axis gets longer or shorter as the elements get smaller or larger, as in numpy. Not collective, not blocking.
-    Kernels of numba-dpex cannot call it; pass them a view that the host has made.
+    Its use: one put of a message of several types, such as a header of integers and a payload of floats. The length of
+    the last axis changes with the size of an element, as in numpy. Not collective, not blocking. Kernels of numba-dpex
+    cannot call it; pass them a view created on the host.
 
     Args:
         a: A symmetric array in C order, a slice of one that is, symmetric memory, or a static object.
@@ -489,8 +489,8 @@ def view(a: Any, dtype: Any) -> Any:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``a`` is not on the symmetric heap.
         TypeError: ``a`` is not an array, or there is no such dtype.
-        ValueError: ``a`` is not in C order, begins at no multiple of the new elements' size, is read-only, or its last
-            axis is not a whole number of them.
+        ValueError: ``a`` is not in C order or is read-only, its address is not a multiple of the new element size, or
+            its last axis is not a whole number of new elements.
 
     Example:
         >>> message = ishmem.zeros(48, dtype="u1")
@@ -516,7 +516,7 @@ def view(a: Any, dtype: Any) -> Any:
 
 
 def _viewed_shape(a: check.View, itemsize: int) -> tuple[int, ...]:
-    """Return the shape of an array whose bytes are viewed as elements of another size.
+    """Return the shape of array ``a`` when its bytes are viewed as elements of ``itemsize`` bytes.
 
     Raises:
         ValueError: The array is not in C order, or its address or last axis is no multiple of ``itemsize``.
@@ -541,7 +541,7 @@ def extent(a: Any) -> tuple[int, int] | None:
 
 
 def distance(low: int, high: int, pe: int) -> int | None:
-    """Return how far the memory of a PE is away from symmetric or registered addresses of this one; None for others."""
+    """Return the offset from symmetric or registered addresses of this PE to those of ``pe``; None for others."""
     this = job.current()
     if _core.offset_of(low, high - low) >= 0:
         return int(this.heap.peers[pe] - this.heap.base)
@@ -550,7 +550,7 @@ def distance(low: int, high: int, pe: int) -> int | None:
 
 
 def span_of(a: Any) -> tuple[int, int] | None:
-    """Return the half-open range of addresses of the elements of ``a``; None if it is not in device memory."""
+    """Return the half-open range of addresses of the elements of ``a``, or None if ``a`` is not in device memory."""
     a = foreign.native(a)
     facts = _core.describe(a)
     if facts is None or not facts[5]:
@@ -564,7 +564,7 @@ def span_of(a: Any) -> tuple[int, int] | None:
 
 
 def _owned(a: Any, routine: str) -> Allocation:
-    """Return the live allocation that ``a`` covers entirely."""
+    """Return the live allocation whose bytes are exactly those of ``a``; else raise an error of ``routine``."""
     facts = _core.describe(a)
     if facts is None:
         job.current().heap.freed.refuse(a, f"{routine}: the memory")
@@ -604,7 +604,7 @@ def _forget(allocation: Allocation) -> None:
 def _request(
     shape: Any, dtype: Any, order: str, device: Any = None, usm_type: str = "device", sycl_queue: Any = None
 ) -> _Request:
-    """Check the arguments of an array creation."""
+    """Check the arguments of an array creation; return them with their defaults."""
     import dpnp
 
     queue = job.current().heap.queue
@@ -620,7 +620,7 @@ def _request(
 
 
 def _queue_of(device: Any) -> dpctl.SyclQueue | None:
-    """Return the queue of a device given in any form that dpctl takes; None if there is no such device."""
+    """Return the queue of ``device``, in any form that dpctl accepts, or None if there is no such device."""
     try:
         return arrays.tensor.Device.create_device(device).sycl_queue
     except (dpctl.SyclDeviceCreationError, ValueError, TypeError):
@@ -635,7 +635,7 @@ def _request_like(a: Any, dtype: Any, order: str, shape: Any) -> _Request:
 
 
 def _copied(routine: str, find: Callable[[], Any], dtype: Any, order: str = "K") -> ndarray:
-    """Return a new symmetric array with the elements of the array that ``find`` returns."""
+    """Return a new symmetric array with the elements of the array that ``find`` returns; collective."""
     found = []
 
     def request() -> _Request:
@@ -649,7 +649,7 @@ def _copied(routine: str, find: Callable[[], Any], dtype: Any, order: str = "K")
 
 
 def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndarray:
-    """Return a new symmetric array, filled with a scalar or with what ``fill`` returns."""
+    """Return a new symmetric array, filled with ``fill`` or its result, uninitialised for None; collective."""
     request = _together(routine, make, str)
     allocation = _take(routine, request)
     result = job.current().heap.array(allocation, request.shape, request.dtype, request.order)
@@ -665,13 +665,13 @@ def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndar
 def filled(
     routine: str, shape: Any, dtype: Callable[[], tuple[str, str]], value: Callable[[], Any] | None
 ) -> ndarray:
-    """Allocate a symmetric array and fill it.
+    """Return a new symmetric array filled with the result of ``value``; collective, blocking.
 
     Args:
-        routine: Its name, for error messages.
+        routine: Name of the public routine, for error messages.
         shape: As for ``empty``.
-        dtype: Returns the dtype of the array, and the name of the dtype of another library whose bits it has.
-        value: Returns the elements; None leaves them as they are. An error of it or of ``dtype`` raises on all PEs.
+        dtype: Function that returns the dtype of the array, and the name of another library's dtype with these bits.
+        value: Function that returns the elements, or None: uninitialised. Errors of both functions raise on all PEs.
 
     Raises:
         Exception: As for ``empty``.
@@ -687,7 +687,7 @@ def filled(
 def _fill(result: ndarray, value: Any) -> None:
     import dpnp
 
-    # dpctl keeps the queue of every array it computes with, so fills that need no kernel go without dpctl.
+    # dpctl retains the queue of every array that it computes with, so fills without a kernel do not use dpctl.
     if result.size == 0:
         return
     memory = result.get_array().usm_data
@@ -717,7 +717,7 @@ def _memory(routine: str, agreed: _Request) -> MemoryUSMDevice | None:
 
 
 def _take(routine: str, request: _Request) -> Allocation:
-    """Allocate from the heap what all PEs have agreed on."""
+    """Return a new heap allocation for a request that all PEs agree on; raise ``HeapExhausted`` if there is no room."""
     heap = job.current().heap
     what = f"{routine} {request}"
     allocation = heap.allocator.allocate(request.nbytes, request.alignment, what, callsite.caller())
@@ -733,9 +733,9 @@ def _take(routine: str, request: _Request) -> Allocation:
 
 
 def _together(routine: str, make: Callable[[], T], words: Callable[[T], str]) -> T:
-    """Check arguments on this PE and agree with the others."""
+    """Return the result of ``make`` if it succeeds on all PEs with equal ``words(result)``, else raise on all PEs."""
     this = job.current()
     this.losses.refuse_allocations()
-    checked = " with ISHMEM_CHECK" if this.settings.check else ""  # where freed memory waits, offsets differ
+    checked = " with ISHMEM_CHECK" if this.settings.check else ""  # delays the reuse of freed memory, so offsets differ
     request, _notes = agreement.check_and_agree(this, routine, make, lambda found: words(found) + checked)
     return request

@@ -1,9 +1,9 @@
 """Mixture of experts: dispatch sends tokens to the PEs of their experts, combine returns the outputs, as in DeepEP.
 
-Each PE has an equal part of the experts, in their order. A `Buffer` sends each token to the experts that a router chose
-for it, and adds their outputs with the router's weights. A call is one kernel per PE, which puts rows directly to their
-destination and then updates a flag there; it neither blocks the host nor needs a barrier. The proxy serves PEs without
-a direct path, such as those of other nodes.
+Each PE has an equal part of the experts, in order of their numbers. A `Buffer` sends each token to the experts that a
+router chose for it, and adds their outputs with the router's weights. A call is one kernel per PE: it puts rows
+directly to their destination and then updates a flag there, without blocking the host and without a barrier. The host's
+proxy transfers rows to PEs that loads and stores do not reach, such as those of other nodes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Buffer", "Handle"]
 
 LEAST_WORK_ITEMS, MOST_WORK_ITEMS, SENDING_WORK_ITEMS = 64, 256, 4096
-"""Work-items of a group, and of all groups that send. With many lists small groups do, whose barriers cost less."""
+"""Limits on the work-items of a work-group, and of all groups that send. Barriers of small groups take less time."""
 
 _device_array = functools.partial(device_array, routine="Buffer")
 
@@ -45,19 +45,19 @@ Hook = Callable[[], dpctl.SyclEvent]
 
 @dataclass(frozen=True)
 class Handle:
-    """The part of a dispatch's result that its combine needs.
+    """Data of a dispatch for its combine.
 
     Attributes:
-        layout: The rows that each expert received from each PE: an array of int32 [local experts, PEs, 2] with the
-            first row and the number of rows.
+        layout: First row and number of rows that each expert received from each PE: an array of int32 [local experts,
+            PEs, 2].
         origins: For each row, its token and choice on the PE that sent it, as ``token * choices + choice``: an array of
             int32 [local experts, PEs * max_tokens].
-        choices: The experts that the tokens of this PE were sent to: ``topk_idx``; in the normal form their PEs, each
-            once, which count as experts in the arrays above.
-        rows: Rows per expert of the tokens received.
-        rounds: Of a dispatch of more than ``max_tokens`` tokens: for each round a handle, and the rows that the round's
-            tokens have among those received, an array of int64.
-        masks: How often the buffer had been masked.
+        choices: The experts of the tokens of this PE: ``topk_idx``. After ``dispatch``, the PEs of these experts, each
+            PE once and -1 for its repetitions; the arrays above then have one list per PE in place of the experts.
+        rows: Number of rows per expert in the array of the tokens received.
+        rounds: After a dispatch of more than ``max_tokens`` tokens: for each round its handle, and an array of int64
+            with the rows of the round's tokens in the array of all tokens received; else empty.
+        masks: Number of calls of ``Buffer.mask`` before the dispatch.
     """
 
     layout: ndarray
@@ -70,7 +70,7 @@ class Handle:
 
 @dataclass(frozen=True)
 class _Work:
-    """A call: its kernel with the arguments for it, and how many units send and receive."""
+    """A call: its name, its kernel with the arguments, and the numbers of units of work that send and that receive."""
 
     call: str
     kernel: Any
@@ -85,15 +85,15 @@ class Buffer(KernelCalls):
 
     As a context manager it is freed on exit, unless an exception ended the block. All PEs of the team make the same
     calls in the same order; a call starts when the previous one on this PE has completed. Operations of dpnp on the
-    queue of a call run before or after it, as in the program; everything else, and all of dpnp with numba-dpex, waits
-    for the call's event.
+    queue of a call run before or after it, in program order. Before all other accesses, and before those of dpnp with
+    numba-dpex, wait for the call's event.
 
     Attributes:
-        max_tokens: Largest number of tokens of a PE in a call; ``dispatch`` takes more, in rounds of so many.
+        max_tokens: Largest number of tokens of a PE in a call; ``dispatch`` sends more in rounds of ``max_tokens``.
         hidden: Number of elements of a token.
         num_experts: Number of experts on all PEs; those of PE ``i`` of the team begin at ``i * num_experts // n_pes``.
-        topk: Largest number of choices of a token.
-        team: The PEs.
+        topk: Largest number of experts that a token may choose.
+        team: The PEs of the buffer.
 
     Example:
         >>> topk_idx, weights = dpnp.full((3, 1), (me + 1) % n), dpnp.full((3, 1), 0.5, dtype="f4")
@@ -120,9 +120,9 @@ class Buffer(KernelCalls):
             max_tokens: Largest number of tokens of a PE in a call; the same on all PEs, as the next three.
             hidden: Number of elements of a token.
             num_experts: Number of experts on all PEs, a multiple of the number of PEs.
-            topk: Largest number of choices of a token.
-            team: The PEs.
-            dtype: The widest dtype of tokens and outputs; "bfloat16" halves the memory. A row has also room for tokens
+            topk: Largest number of experts that a token may choose.
+            team: The PEs of the buffer.
+            dtype: The widest dtype of tokens and outputs; "bfloat16" halves the memory. A row also has room for tokens
                 of one byte per element with their scales.
 
         Raises:
@@ -151,7 +151,7 @@ class Buffer(KernelCalls):
         self._pending: dict[str, Hook] = {}
 
     def _allocate(self) -> tuple[Any, ...]:
-        """Allocate the parts of `ishmem.common.moe`."""
+        """Allocate and return the symmetric arrays with the layout of `ishmem.common.moe`: rows, words and flags."""
         outputs = self.max_tokens * self.topk
         nbytes, n_words, n_flags = moe.sizes(self.num_experts, self.max_tokens, outputs, self._row)
         rows, words = memory.empty(nbytes, dtype="uint8"), memory.zeros(n_words, dtype="int64")
@@ -162,18 +162,18 @@ class Buffer(KernelCalls):
         return rows, words, memory.zeros(n_flags, dtype="uint64")
 
     def mask(self, team: Team, reroute: Any = None) -> None:
-        """Go on with the PEs of the buffer's team that are left: no call needs the others any more.
+        """Continue with the remaining PEs of the buffer's team after a loss: later calls exclude the lost PEs.
 
-        Collective over those that are left, blocking: it waits for this PE's last call. Tokens for experts of lost PEs
-        are dropped, and count as 0 in a combine, or go to other experts. Earlier handles cannot be combined any more.
+        Collective over the remaining PEs, blocking: it waits for this PE's last call. Tokens for experts of lost PEs
+        are dropped, and count as 0 in a combine, or go to other experts. Earlier handles become invalid.
 
         Args:
-            team: The PEs that are left: the result of ``ishmem.shrink``.
-            reroute: For each expert the one that gets its tokens, -1 for none; only the entries of experts of lost PEs
-                count, and name experts that are left. By default these tokens are dropped.
+            team: The remaining PEs: the result of ``ishmem.shrink``.
+            reroute: List with an entry for every expert: for those of lost PEs the expert on a remaining PE that
+                receives their tokens, or -1; other entries are ignored. By default these tokens are dropped.
 
         Raises:
-            ValueError: A PE that the buffer's team does not have, or a wrong ``reroute``.
+            ValueError: A PE that is not in the buffer's team, or a wrong ``reroute``.
             StateError, PeerLost: As for the other calls.
 
         Source: DeepEP, Buffer.low_latency_update_mask_buffer.
@@ -197,7 +197,7 @@ class Buffer(KernelCalls):
             flags[2, member * self._local : (member + 1) * self._local] = moe.NEVER_SENDS
 
     def _routes(self, lost: list[int], reroute: Any) -> np.ndarray[Any, Any]:
-        """Return the expert that gets the tokens for each expert, or -1; the last entry is for those of no expert."""
+        """Return, by chosen expert, the expert that receives its tokens, or -1; the last entry is -1, for no expert."""
         experts = np.arange(self.num_experts)
         gone = np.isin(experts // self._local, lost)
         targets = np.full_like(experts, -1) if reroute is None else np.asarray(reroute)
@@ -207,7 +207,7 @@ class Buffer(KernelCalls):
         return np.append(np.where(gone, targets, experts), -1)
 
     def _routed(self, indices: check.View) -> check.View:
-        """Return where the tokens go: to other experts than chosen, or none, where some are lost."""
+        """Return the choices ``indices``, with experts of lost PEs replaced by their substitutes or -1."""
         if self._experts is None:
             return indices
         import dpnp
@@ -225,19 +225,19 @@ class Buffer(KernelCalls):
         Collective over the team, not blocking: one kernel on the queue of ``x``, or two with ``return_recv_hook``.
 
         Args:
-            x: Contiguous device array [tokens, hidden] of any dtype, or a pair of one and its scales [tokens, any
-                number], which move with it: tokens of float8 as uint8, with scales of float32.
-            topk_idx: Contiguous device array [tokens, choices] of int32 or int64, the experts of each token, of which
-                each is sent the token once. -1 is no expert; other numbers that are no expert's count as -1, and are
-                refused with ``ISHMEM_CHECK=1``.
-            return_recv_hook: Send only, and receive when the hook is called, before the next dispatch.
-            depends: Events that the kernel starts after.
+            x: Contiguous device array [tokens, hidden] of any dtype, or a pair of such an array and its scales [tokens,
+                any number], which are sent too: for instance tokens of float8 as uint8, with scales of float32.
+            topk_idx: Contiguous device array [tokens, choices] of int32 or int64: the experts of each token. An expert
+                chosen twice receives the token once. -1 means none, and so do numbers without an expert, which raise
+                with ``ISHMEM_CHECK=1``.
+            return_recv_hook: Whether to send only, and to receive when the hook is called, before the next dispatch.
+            depends: Events that must have completed before the kernel starts.
 
         Returns:
-            The tokens received, [local experts, PEs * max_tokens, hidden], or a pair of them and their scales; the
-            number of tokens of each expert (int32), which fill its first rows in the order of PEs and of the tokens
-            there; a handle for the combine; the event of the kernel; and the hook, which starts the kernel that
-            receives and returns its event. Without ``return_recv_hook`` the first kernel receives.
+            The tokens received, [local experts, PEs * max_tokens, hidden], or a pair of them and their scales; an int32
+            array with the number of tokens of each local expert, which fill its first rows in the order of PEs and of
+            tokens; a handle for the combine; the event of the kernel; and the hook, which starts the receiving kernel
+            and returns its event. Without ``return_recv_hook`` the first kernel also receives.
 
         Raises:
             TypeError: Not device arrays, or of another dtype.
@@ -261,24 +261,24 @@ class Buffer(KernelCalls):
         self, y: ndarray, topk_idx: ndarray, topk_weights: ndarray, handle: Handle, out: ndarray | None = None, *,
         dtype: str | None = None, return_recv_hook: bool = False, depends: Depends = None,
     ) -> tuple[ndarray, dpctl.SyclEvent, Hook]:  # fmt: skip
-        """Return the outputs of this PE's experts to the tokens' PEs, and sum those of each own token with its weights.
+        """Send the outputs of this PE's experts to the tokens' PEs, and store the weighted sum for each own token.
 
         The sum is computed in float32 in the order of a token's choices and rounded once; it is 0 for a token without
         experts. Collective over the team, not blocking: as for ``low_latency_dispatch``.
 
         Args:
             y: Contiguous device array of the shape of the tokens received, of float32, float16, or bfloat16 as 16-bit
-                integers: the output for each of them.
+                integers: the expert's output for each token.
             topk_idx: As passed to the dispatch.
             topk_weights: Contiguous device array of float32 of the shape of ``topk_idx``.
-            handle: The handle of the dispatch, which may have several combines.
+            handle: The handle that the dispatch returned; several combines may use it.
             out: Contiguous device array [tokens, hidden] of the dtype of ``y``; by default a new one.
             dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default the dtype of ``y``.
-            return_recv_hook: Send only, and receive when the hook is called, before the next combine.
-            depends: Events that the kernel starts after.
+            return_recv_hook: Whether to send only, and to receive when the hook is called, before the next combine.
+            depends: Events that must have completed before the kernel starts.
 
         Returns:
-            ``out``, the event of the kernel, and the hook, as for the dispatch.
+            ``out``, the event of the kernel, and the hook, as for ``low_latency_dispatch``.
 
         Raises:
             TypeError, ValueError, StateError: As for ``low_latency_dispatch``; ValueError: ``topk_idx`` has another
@@ -297,7 +297,7 @@ class Buffer(KernelCalls):
         return out, event, hook
 
     def get_dispatch_layout(self, topk_idx: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-        """Count the tokens that ``dispatch`` would send to each PE and each expert, and mark which go to each PE.
+        """Count the tokens that ``dispatch`` would send to each PE and each expert, and mark the tokens for each PE.
 
         Not collective, not blocking: operations of dpnp on the queue of ``topk_idx``.
 
@@ -305,7 +305,7 @@ class Buffer(KernelCalls):
             topk_idx: As for ``low_latency_dispatch``.
 
         Returns:
-            Arrays of int32 [PEs] and [experts], and of bool [tokens, PEs].
+            Numbers of tokens, int32 [PEs] and int32 [experts], and bool [tokens, PEs]: whether a PE receives a token.
 
         Raises:
             TypeError, ValueError, StateError: As for ``low_latency_dispatch``.
@@ -323,21 +323,21 @@ class Buffer(KernelCalls):
     def dispatch(
         self, x: Tokens, topk_idx: ndarray, topk_weights: ndarray, *, depends: Depends = None
     ) -> tuple[Tokens, ndarray, ndarray, list[int], Handle]:
-        """Send each token once to each PE that has experts of it, with its choices and weights, and receive tokens.
+        """Send each token, with choices and weights, once to each PE with one of its experts, and receive tokens.
 
-        Collective over the team, blocking until the tokens for this PE have arrived. More than ``max_tokens`` tokens
-        of any PE go in rounds, on whose number the PEs agree first.
+        Collective over the team, blocking until the tokens for this PE have arrived; in several rounds if a PE has more
+        than ``max_tokens`` tokens.
 
         Args:
             x: As for ``low_latency_dispatch``, of any number of tokens.
             topk_idx: As for ``low_latency_dispatch``.
             topk_weights: Contiguous device array of float32 of the shape of ``topk_idx``.
-            depends: Events that the kernel starts after.
+            depends: Events that must have completed before the kernel starts.
 
         Returns:
             The tokens received, [tokens received, hidden], or a pair of them and their scales, in the order of PEs and
-            of the tokens there; their choices among the experts of this PE, numbered from 0, or -1; their weights; the
-            number of tokens of each of these experts; and a handle for ``combine``.
+            of tokens; their choices, as numbers of this PE's experts from 0, or -1 for experts of other PEs; their
+            weights; a list with the number of tokens of each expert of this PE; and a handle for ``combine``.
 
         Raises:
             TypeError, ValueError, StateError: As for ``low_latency_dispatch``.
@@ -371,7 +371,7 @@ class Buffer(KernelCalls):
         self, x: ndarray, handle: Handle, out: ndarray | None = None, *, dtype: str | None = None,
         depends: Depends = None,
     ) -> tuple[ndarray, dpctl.SyclEvent]:  # fmt: skip
-        """Return a row for each token received to the token's PE, and sum the rows of each own token.
+        """Send a row for each token received to the token's PE, and store the sum of the rows of each own token.
 
         The sum is computed in float32 in the order in which a token chose the PEs, and rounded once; it is 0 for a
         token without experts. Collective over the team, not blocking: one kernel on the queue of ``x``.
@@ -379,10 +379,10 @@ class Buffer(KernelCalls):
         Args:
             x: Contiguous device array of the shape of the tokens received, of float32, float16, or bfloat16 as 16-bit
                 integers: the weighted sum of the outputs of this PE's experts for each token.
-            handle: The handle of the dispatch.
+            handle: The handle that ``dispatch`` returned.
             out: As for ``low_latency_combine``.
             dtype: As for ``low_latency_combine``.
-            depends: Events that the kernel starts after.
+            depends: Events that must have completed before the kernel starts.
 
         Returns:
             ``out`` and the event of the kernel.
@@ -412,7 +412,7 @@ class Buffer(KernelCalls):
     def _combine_round(
         self, kind: str, outputs: check.View, handle: Handle, out: Any, depends: Depends, biases: Sequence[Any] = ()
     ) -> tuple[Any, dpctl.SyclEvent]:
-        """Start the combine of a dispatch, or of a round of one, in the normal form; sums begin with the biases."""
+        """Start the combine of a ``dispatch`` or of a round of one, and add ``biases``; return output and event."""
         import dpnp
 
         indices = _device_array(handle.choices, "the choices of the handle")
@@ -421,11 +421,11 @@ class Buffer(KernelCalls):
         return out, self._start(work, False, depends)[0]
 
     def _agree_on_rounds(self, tokens: int) -> int:
-        """Return how many rounds the PE with most tokens needs, at least 1."""
+        """Return the number of rounds for the largest ``tokens`` of any PE, at least 1; collective, blocking."""
         return self._largest(max(-(-tokens // self.max_tokens), 1))
 
     def _largest(self, number: int) -> int:
-        """Return the largest number of any PE that is left; collective, blocking."""
+        """Return the largest ``number`` of all remaining PEs; collective over them, blocking."""
         words = self._workspace[1]
         interop.host_view(words)[moe.ROUNDS] = number
         most = words[moe.MOST_ROUNDS : moe.MOST_ROUNDS + 1]
@@ -433,7 +433,7 @@ class Buffer(KernelCalls):
         return int(interop.host_view(most)[0])
 
     def _round(self, number: int, tokens: Any, sides: list[Any]) -> tuple[Any, Any, Handle]:
-        """Send the tokens of a round, with ``sides`` beside them; return what is received, and its handle."""
+        """Send the tokens of a round with the rows of ``sides``; return tokens and bytes received, and the handle."""
         first = min(number * self.max_tokens, tokens.shape[0])
         own = slice(first, first + self.max_tokens) if first < tokens.shape[0] else slice(0, 0)
         pes = self._pes_of(_device_array(sides[1][own], "topk_idx"))
@@ -445,20 +445,20 @@ class Buffer(KernelCalls):
     def _send(
         self, tokens: Any, sides: list[Any], pes: check.View
     ) -> tuple[Any, Any, Any, Handle, dpctl.SyclEvent]:
-        """Send tokens with ``sides`` beside them; return memory for what is received, its length, handle and event."""
+        """Send tokens with the rows of ``sides`` to ``pes``; return arrays for both, their count, handle and event."""
         beside = _device_array(_joined(sides), "the scales and choices of x")
         received, counts, handle, work = self._dispatch(1, _device_array(tokens, "x"), beside, pes)
         return received[0][0], received[1][0], counts, handle, self._start(work, False, None)[0]
 
     def _join(self, rounds: list[tuple[Any, Any, Handle]]) -> tuple[Any, Any, Handle]:
-        """Return what was received in several rounds in the order of PEs, as `_round` does for one."""
+        """Return the joined results of several calls of `_round`, with rows in the order of PEs and a common handle."""
         import dpnp
 
         handles, queue = [handle for _, _, handle in rounds], rounds[0][0].sycl_queue
         layouts = np.stack([each.layout.asnumpy()[0] for each in handles])  # [rounds, PEs, 2]
         ends = np.cumsum([each.rows for each in handles])
         starts = layouts[:, :, 0] + (ends - [each.rows for each in handles])[:, None]
-        lists = zip(starts.T.ravel(), layouts[:, :, 1].T.ravel())  # those of a PE follow one another
+        lists = zip(starts.T.ravel(), layouts[:, :, 1].T.ravel())  # by PE, then by round
         order = np.concatenate([np.arange(start, start + length) for start, length in lists])
         places = np.argsort(order)
         on_device = dpnp.asarray(order, sycl_queue=queue)
@@ -478,7 +478,10 @@ class Buffer(KernelCalls):
     def _dispatch(
         self, lists: int, tokens: check.View, scales: check.View, indices: check.View
     ) -> tuple[tuple[Any, Any], Any, Handle, _Work]:
-        """Return the result of a dispatch of ``lists`` lists to each PE, and its work."""
+        """Return arrays for the tokens and scales received, their counts, the handle and the work of a dispatch.
+
+        Each PE receives ``lists`` lists: one, or one for each of its experts. ``indices`` has the lists of each token.
+        """
         from ishmem.kernels.moe import dispatch_kernel
 
         nbytes, beside = _row_bytes(tokens), _row_bytes(scales)
@@ -502,7 +505,7 @@ class Buffer(KernelCalls):
         self, kind: str, outputs: check.View, indices: check.View, weights: check.View, handle: Handle, out: Any,
         biases: Sequence[Any] = (),
     ) -> tuple[Any, _Work]:  # fmt: skip
-        """Return the output of a combine and its work."""
+        """Return the output of a combine with ``kind``, its dtype, and its work; ``biases`` are added to the sums."""
         import dpnp
 
         from ishmem.kernels.moe import combine_kernel
@@ -520,7 +523,7 @@ class Buffer(KernelCalls):
         return dest.array if out is None else out, work
 
     def _output(self, outputs: check.View, shape: tuple[int, ...], out: Any) -> check.View:
-        """Return the array for the result of a combine: ``out``, once checked, or a new one."""
+        """Return the array for the result of a combine: ``out`` after checks, or a new one if it is None."""
         queue = outputs.array.sycl_queue
         dest = _device_array(self._results.empty(shape, outputs.storage, queue) if out is None else out, "out")
         _check_shape(dest, shape)
@@ -530,7 +533,7 @@ class Buffer(KernelCalls):
         return dest
 
     def _start(self, work: _Work, later: bool, depends: Depends) -> tuple[dpctl.SyclEvent, Hook]:
-        """Begin a call: submit the units that send, and those that receive, now or by the hook that is returned."""
+        """Submit a call, if ``later`` without the receiving part; return its event and the hook, which submits that."""
         events, both = events_of(depends), work.senders + work.receivers
         if not later:
             event = self._launch(work, 0, both, events)
@@ -547,7 +550,7 @@ class Buffer(KernelCalls):
         return self._launch(work, 0, work.senders, events), hook
 
     def _launch(self, work: _Work, first: int, end: int, events: list[dpctl.SyclEvent]) -> dpctl.SyclEvent:
-        """Submit a kernel for the units ``first`` to ``end - 1`` of a call."""
+        """Submit a kernel with a work-group for each unit ``first`` to ``end - 1`` of a call; return its event."""
         ends = int(end == work.senders + work.receivers)
         arguments = [*work.arrays, self.team.handle, ends, first, *work.numbers]
         items = min(max(SENDING_WORK_ITEMS // work.senders, LEAST_WORK_ITEMS), MOST_WORK_ITEMS) // 32 * 32
@@ -559,7 +562,7 @@ class Buffer(KernelCalls):
             raise StateError(f"the hook of the last {call} was not called; call it before the next {call}")
 
     def _tokens(self, x: Any, most: int | None) -> tuple[check.View, check.View]:
-        """Check tokens; return them and their scales, which have no columns if there are none."""
+        """Check tokens, at most ``most`` unless None; return them and their scales, [tokens, 0] if ``x`` has none."""
         given, scales = x if isinstance(x, tuple) else (x, None)
         tokens = _device_array(given, "x")
         too_many = most is not None and tokens.shape[:1] > (most,)
@@ -573,7 +576,7 @@ class Buffer(KernelCalls):
         return tokens, factors
 
     def _pes_of(self, indices: check.View, last: bool = False) -> check.View:
-        """Return the PE of each choice, or -1 if an earlier (or later) choice of the token has the same PE."""
+        """Return the PE of each choice, or -1 if an earlier (with ``last`` a later) choice of the token has that PE."""
         import dpnp
 
         chosen = dpnp.asarray(indices.array)
@@ -583,7 +586,7 @@ class Buffer(KernelCalls):
         return _device_array(dpnp.where(repeated, -1, pes), "the PEs of topk_idx", _INDICES)
 
     def _choices(self, topk_idx: Any, tokens: int | None = None) -> check.View:
-        """Check the choices of tokens."""
+        """Return a view of ``topk_idx`` after checking dtype and shape, ``tokens`` rows unless None."""
         choices = _device_array(topk_idx, "topk_idx", _INDICES)
         wrong = len(choices.shape) != 2 or not 1 <= choices.shape[1] <= self.topk
         if wrong or tokens not in (None, choices.shape[0]):
@@ -592,7 +595,7 @@ class Buffer(KernelCalls):
         return choices
 
     def _outputs(self, array: Any, name: str, shape: tuple[int, ...], dtype: str | None) -> tuple[str, check.View]:
-        """Check an array of numbers; return their dtype and the array."""
+        """Check an array of ``shape`` with expert outputs or sums of them; return its dtype and a view of it."""
         outputs = _device_array(array, name, check.stored_types(dtype, _OUTPUTS))
         _check_shape(outputs, shape)
         if self.hidden * outputs.itemsize > self._row:
@@ -601,7 +604,7 @@ class Buffer(KernelCalls):
         return dtype or outputs.dtype, outputs
 
     def _check_experts(self, indices: check.View, depends: Depends) -> None:
-        """With ``ISHMEM_CHECK``, check the numbers of experts."""
+        """With ``ISHMEM_CHECK`` and outside a recording, wait for ``depends`` and check the numbers of experts."""
         if not job.current().settings.check or recording.of(indices.array.sycl_queue):
             return
         for event in events_of(depends):
@@ -617,7 +620,7 @@ class Buffer(KernelCalls):
 
 
 def layout_of(chosen: Any, num_experts: int, members: int) -> tuple[ndarray, ndarray, ndarray]:
-    """Return what ``get_dispatch_layout`` does for experts of a number of PEs."""
+    """Return the result of ``get_dispatch_layout`` for choices ``chosen``; ``members`` is the number of PEs."""
     import dpnp
 
     experts, pes = (
@@ -654,7 +657,7 @@ def bits(array: Any) -> Any:
 
 
 def _joined(rows: list[Any]) -> Any:
-    """Return the bytes of 2-D arrays, row by row, in one array."""
+    """Return a uint8 array whose row ``i`` has the bytes of row ``i`` of each of the 2-D arrays ``rows``."""
     import dpnp
 
     shapes = [(each.shape[0], each.shape[1] * each.dtype.itemsize) for each in rows]
@@ -662,7 +665,7 @@ def _joined(rows: list[Any]) -> Any:
 
 
 def parted(joined: Any, like: list[Any]) -> list[Any]:
-    """Return the arrays that `_joined` has joined, with the dtypes and columns of ``like``."""
+    """Return copies of the arrays in ``joined``, a result of `_joined`, with the dtypes and columns of ``like``."""
     import dpnp
 
     parts, first = [], 0

@@ -1,8 +1,8 @@
 """The cell magic ``%%ishmem``, which runs a notebook's cell on several PEs; ``%load_ext ishmem`` loads it.
 
-``%%ishmem -n 4`` is followed by a program, which ``ishmem run -n 4`` runs with the environment of the notebook: the
-line takes the options of ``ishmem run``. The PEs are new processes, which know nothing of the notebook's variables.
-Their output appears below the cell, and so do the matplotlib figures that PE 0 leaves open.
+``%%ishmem -n 4`` is followed by a program; ``ishmem run -n 4`` runs it with the environment of the notebook. The line
+accepts the options of ``ishmem run``. The PEs are new processes without access to the notebook's variables. Their
+output appears below the cell, followed by the matplotlib figures that are open in PE 0 at its end.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__: list[str] = []
 
 
 def load(shell: Any) -> None:
-    """Add the magic to an IPython shell."""
+    """Register the cell magic ``%%ishmem`` in an IPython shell."""
     shell.register_magic_function(run_cell, "cell", "ishmem")
 
 
 def run_cell(line: str, cell: str) -> None:
-    """Run a cell by ``ishmem run`` with the options in ``line``; show the output and the figures of PE 0.
+    """Run the program ``cell`` by ``ishmem run`` with the options in ``line``; show its output and PE 0's figures.
 
     Raises:
         UsageError: The exit status of the job is not 0.
@@ -49,7 +49,7 @@ def run_cell(line: str, cell: str) -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run Python with these arguments, print its output and return its status; Ctrl-C goes to it first."""
+    """Run Python with command-line ``arguments``, print its output and return its exit status; Ctrl-C interrupts it."""
     command, environment = [sys.executable, *arguments], {**os.environ, "MPLBACKEND": "agg"}
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -69,7 +69,7 @@ def _show(process: subprocess.Popen[str]) -> None:
 
 
 def _be_a_pe(program: str) -> None:
-    """Run the cell in a PE, then save the figures that PE 0 has left open beside it."""
+    """Run the cell, the file ``program``, as a PE; then PE 0 saves its open figures as 001.png and so on beside it."""
     sys.argv, sys.path[0] = [program], os.getcwd()
     sys.excepthook = functools.partial(_report, program)
     warnings.filterwarnings("ignore", message=".*non-interactive.*")  # plt.show() in the cell
@@ -81,7 +81,7 @@ def _be_a_pe(program: str) -> None:
 
 
 def _report(program: str, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print an exception with the frames from the cell's on."""
+    """Print an exception with the part of its traceback that begins in the file ``program``, the cell."""
     while trace and trace.tb_frame.f_code.co_filename != program:
         trace = trace.tb_next
     traceback.print_exception(kind, error, trace)

@@ -1,17 +1,17 @@
 """The on-queue forms: operations that SYCL queues and events order with kernels.
 
-Each returns a ``dpctl.SyclEvent`` at once. The operation starts when all of ``depends`` have completed, and the
-on-queue operation before it on the same queue; ``dpex.call_kernel_async`` takes the event in its dependences, and its
-events go into ``depends``. To an in-order queue the operations are commands like all others, so commands submitted
-after an on-queue wait run after it; the other commands of an out-of-order queue are ordered by events only.
-``sycl_queue`` is of the device and context of the symmetric heap, by default the heap's own queue, which is
+Each returns a ``dpctl.SyclEvent`` at once. The operation starts when all events of ``depends`` and the previous
+on-queue operation of the same queue have completed. Pass the event to ``dpex.call_kernel_async`` as a dependence of a
+kernel, and the events of kernels as ``depends``. On an in-order queue the operations are commands like all others, so
+commands submitted after an on-queue wait run after it; on an out-of-order queue only events order other commands.
+``sycl_queue`` has the device and context of the symmetric heap; by default it is the heap's own queue, which is
 out-of-order.
 
 Arguments are checked when the function is called, with the errors of the host form, and ``TypeError`` or ``ValueError``
-for an invalid queue or dependences. Arrays must not be changed until the event has completed; they are kept alive until
+for an invalid queue or dependences. Arrays must not be changed until the event has completed; they stay allocated until
 then. The event of a put completes at remote completion. ``quiet`` and ``barrier_all`` of the host do not wait for
-on-queue operations; ``finalize`` does. When a PE dies during a wait, the event completes nevertheless, so that nothing
-hangs, and the next on-queue call on the queue raises ``PeerLost``. No form blocks.
+on-queue operations; ``finalize`` does. If a PE dies during a wait, the event completes nevertheless, so that no command
+waits forever, and the next on-queue call on the queue raises ``PeerLost``. No form blocks.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def put_signal_on_queue(
 def signal_add_on_queue(
     sig_addr: ndarray, signal: int, pe: int, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
 ) -> dpctl.SyclEvent:
-    """Submit ``signal_add`` to a queue; the host adds, or a kernel where the host's atomics are not those of kernels.
+    """Submit ``signal_add`` to a queue; the host adds, or a kernel if host atomics are not atomic to those of kernels.
 
     Not collective, not blocking.
 
@@ -175,7 +175,7 @@ def _order(routine: Callable[[], None], sycl_queue: Queue, depends: Depends) -> 
 def recorded(
     worker: Recorder, name: str, events: Events, *arguments: Any, team: int | None = None, dtype: str | None = None
 ) -> dpctl.SyclEvent:
-    """Record a kernel that calls a routine, one of collectives if there is a team."""
+    """Record a kernel that calls routine ``name`` with ``arguments``; ``team``: handle of the team of a collective."""
     if team is not None:
         worker.take_turns(team)
     return _submit_kernel(name, worker.queue, arguments, events, dtype)
@@ -192,7 +192,7 @@ def _submit_kernel(
 def _recorded_wait(
     worker: Recorder, name: str, events: Events, waited: tuple[Any, Any, Any], last: Any, *results: Any
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """Record a wait for ``(ivars, cmp, values)``, and an index or a status; ``results`` are arrays."""
+    """Record the wait ``name`` for ``waited``, a tuple ``(ivars, cmp, values)``; ``last`` is an index or a status."""
     check_waits(name)
     ivars, cmp, values = waited
     if not name.endswith("_vector"):
@@ -216,7 +216,7 @@ def _worker(queue: Queue) -> QueueWorker:
 
 
 def _bytes_at(worker: QueueWorker, address: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
-    """Return device memory in a form that dpctl copies from and to."""
+    """Return device memory of ``nbytes`` bytes at ``address`` as a memory object of dpctl, on the worker's queue."""
     return UsmRange(address, nbytes, worker.queue).memory()
 
 
@@ -249,10 +249,10 @@ def _transfer(
 
 
 def _from_host(worker: QueueWorker, events: Events, target: Any, start: int, kept: Any) -> dpctl.SyclEvent:
-    """Copy ordinary host memory to the device, through USM host memory.
+    """Submit a copy of ordinary host memory at address ``start`` to the device, through USM host memory.
 
-    Intel's driver copies ordinary host memory itself, up to some size, while the copy is submitted: the caller would
-    wait there for all that the copy has to follow. The host forms would not do, for their copies can be behind the
+    Intel's driver copies ordinary host memory itself, up to some size, during submission: the caller would block until
+    the predecessors of the copy have completed. The host forms could deadlock: their copies may be queued behind the
     command that waits for the step.
     """
     staged = dpctl.memory.MemoryUSMHost(target.nbytes, queue=worker.queue)
@@ -261,7 +261,7 @@ def _from_host(worker: QueueWorker, events: Events, target: Any, start: int, kep
 
 
 def _to_host(worker: QueueWorker, events: Events, target: int, start: Any, kept: Any) -> dpctl.SyclEvent:
-    """Copy device memory to ordinary host memory, as ``_from_host``."""
+    """Submit a copy of device memory to ordinary host memory at address ``target``, through USM host memory."""
     staged = dpctl.memory.MemoryUSMHost(start.nbytes, queue=worker.queue)
     copy = functools.partial(worker.queue.memcpy_async, staged, start, start.nbytes)
     with worker.as_one_operation():
@@ -281,7 +281,7 @@ def _signal(
 def _update_signal(
     worker: QueueWorker, events: Events, sig_op: int, sig_addr: ndarray, signal: int, pe: int, index: Index
 ) -> dpctl.SyclEvent:
-    """Submit the update of a signal, which the host does if it can."""
+    """Submit the update of a signal, on the host if its atomics are atomic to those of kernels, else as a kernel."""
     heap, name = job.current().heap, "signal_add" if sig_op == SignalOp.ADD else "signal_set"
     if isinstance(worker, Recorder) or (sig_op == SignalOp.ADD and heap.reaches(pe) and not heap.host_adds(pe)):
         flag = check.view(sig_addr, "sig_addr")
@@ -289,7 +289,7 @@ def _update_signal(
         if flag.device and isinstance(worker, Recorder):
             return recorded(worker, name, events, *given)
         if flag.device:
-            # A step of the host would wait for its own kernel where a command that waits for the step is before it.
+            # A host step could deadlock: its kernel may be queued behind a command that waits for the step.
             update_by_kernel = functools.partial(_submit_kernel, name, heap.own_queue, given)
             return worker.submit_elsewhere(events, update_by_kernel, sig_addr)
     update = signals.signal_add if sig_op == SignalOp.ADD else signals.signal_set
@@ -312,7 +312,7 @@ def _call_strided(
 def _strided(
     routine: str, plan: boxes.Plan, by_host: Callable[[], None], worker: QueueWorker, events: Events
 ) -> dpctl.SyclEvent:
-    """Submit the copies of a plan, or ``by_host`` where the device does not copy."""
+    """Submit device copies of the boxes of a plan, or ``by_host`` in a recording or if the device lacks access."""
     if not plan.boxes:
         return worker.nothing(events)
     if not plan.dest.device and any(box.extents()[0].count != box.count for box in plan.boxes):
@@ -320,7 +320,7 @@ def _strided(
                          "the block size, or a device array as dest")  # fmt: skip
     kept: list[Any] = [plan.dest.array, plan.source.array]
     on_device = plan.dest.device and plan.source.device and job.current().heap.reaches(plan.pe)
-    if isinstance(worker, Recorder) or not on_device:  # dpctl's copy has the host release its arguments
+    if isinstance(worker, Recorder) or not on_device:  # dpctl's copy runs a host task to release its arguments
         return worker.run_on_host(events, by_host, keep=kept)
     with worker.as_one_operation():
         for box in plan.boxes:
@@ -335,7 +335,7 @@ def _complete(move: Callable[..., None], *arguments: Any) -> None:
 
 
 class _End:
-    """The elements of a box in one of its arrays."""
+    """Memory of a box in one of its arrays: address, size in bytes, and offset ``first`` of its first element."""
 
     def __init__(self, worker: QueueWorker, address: int, extent: boxes.Extent, first: int, item: int):
         self.address, self.nbytes = address + extent.low * item, extent.count * item
@@ -343,7 +343,7 @@ class _End:
 
 
 class _BoxCopy:
-    """A copy of a box on a queue."""
+    """A copy of the elements of a box between its two arrays, on the queue of a worker."""
 
     def __init__(self, worker: QueueWorker, plan: boxes.Plan, box: boxes.Box, kept: list[Any]) -> None:
         self.worker, self.box, self.dtype, self.kept = worker, box, np.dtype(plan.dest.storage), kept
@@ -352,7 +352,7 @@ class _BoxCopy:
         self.origin = _End(worker, plan.origin, origin, box.origin, item)
 
     def copy(self, before: Events) -> dpctl.SyclEvent:
-        """Copy; through memory of its own where the two ends overlap."""
+        """Submit the copy, through new device memory if source and destination overlap; return its event."""
         source = self._array(self.origin.memory, self.origin.first, 2)
         if self._overlap():
             packed = dpctl.memory.MemoryUSMDevice(self.box.count * self.dtype.itemsize, queue=self.worker.queue)
@@ -369,11 +369,11 @@ class _BoxCopy:
         released, event = arrays.tensor_impl._copy_usm_ndarray_into_usm_ndarray(
             src=source, dst=dest, sycl_queue=self.worker.queue, depends=before
         )
-        self.worker.drain_too(released)  # a host task that takes the interpreter's lock: not after the interpreter ends
+        self.worker.drain_too(released)  # a host task with the GIL, which must end before the interpreter
         return event
 
     def _array(self, memory: Any, first: int, which: int) -> arrays.tensor.usm_ndarray:
-        """Return the box in memory that begins with its lowest element."""
+        """Return the box's elements from element ``first`` of ``memory`` on as array; ``which``: 1 dest, 2 source."""
         shape, strides = [axis[0] for axis in self.box.axes], [axis[which] for axis in self.box.axes]
         return arrays.tensor.usm_ndarray(
             (*shape, self.box.block), dtype=self.dtype, buffer=memory, strides=(*strides, 1), offset=first
@@ -383,7 +383,7 @@ class _BoxCopy:
 def _wait(
     wait: Callable[[float], Any], to: check.View | None, worker: QueueWorker, events: Events
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """Wait on the host and store the value that the wait returns in ``to``, unless that is ``None``."""
+    """Submit a wait on the host that stores the result of ``wait(timeout)`` in ``to``, if given; return its event."""
     to_device = None
     if to and to.device:
         to_device = _bytes_at(worker, to.address, 8), dpctl.memory.MemoryUSMHost(8, queue=worker.queue)
@@ -463,7 +463,7 @@ def _submit_collective(name: str, team: int, worker: QueueWorker, events: Events
 
 
 def _nonblocking(form: Callable[..., dpctl.SyclEvent], routine: Callable[..., None]) -> Callable[..., dpctl.SyclEvent]:
-    """Return the form of a nonblocking routine: ``form`` by another name."""
+    """Return ``<routine>_on_queue`` of a nonblocking routine: a function that calls ``form`` of the blocking one."""
     name = f"{routine.__name__}_on_queue"
 
     def same(*arguments: Any, **keywords: Any) -> dpctl.SyclEvent:

@@ -24,8 +24,8 @@ __all__ = exported(__name__)
 def fence() -> None:
     """Order the delivery of this PE's puts, atomics and stores on each PE.
 
-    Those before the fence are delivered to a PE before those after it. Not collective. A memory fence, unless the copy
-    engine has copies that have not completed: it waits for these.
+    Operations before the fence are delivered to a PE before operations after it. Not collective. It is a memory fence,
+    and waits for copies of the copy engine that have not completed.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -49,7 +49,7 @@ def fence() -> None:
 def quiet() -> None:
     """Wait for remote completion of all puts, atomics, stores and nonblocking operations of this PE.
 
-    Not collective, blocking. A memory fence, unless the copy engine has copies that have not completed.
+    Not collective, blocking. It is a memory fence, and waits for copies of the copy engine that have not completed.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -72,13 +72,13 @@ def quiet() -> None:
 
 
 def pe_quiet(target_pes: int | Sequence[int]) -> None:
-    """Wait for remote completion of all operations of this PE on some PEs.
+    """Wait for remote completion of all operations of this PE on the PEs ``target_pes``.
 
     As ``quiet``, it waits for the operations on the other PEs too; for an empty list of PEs it returns at once.
     Not collective, blocking. In kernels the PEs are an integer, a tuple of integers or a 1-D array.
 
     Args:
-        target_pes: Numbers of PEs, or one, from 0 to ``n_pes() - 1``.
+        target_pes: A number of a PE, from 0 to ``n_pes() - 1``, or a sequence of them.
 
     Raises:
         IndexError: There is no such PE.
@@ -102,12 +102,12 @@ def flush() -> None:
 
     Afterwards the source buffers of ``put_nbi`` may be reused, and the results of ``get_nbi`` and of atomics are
     available. It does not wait for remote completion, as ``quiet`` does, nor order deliveries, as ``fence`` does. On
-    the host it covers operations of the host; in a kernel those of this work-item, or those of the group in
-    ``flush_work_group``, where only ``ISHMEM_SIM_ORDER`` leaves anything to do. Not collective, blocking.
+    the host it covers operations of the host; in a kernel those of this work-item, or in ``flush_work_group`` those of
+    the group, which are complete already unless ``ISHMEM_SIM_ORDER`` is set. Not collective, blocking.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        PeerLost: A PE of another node is gone.
+        PeerLost: A PE of another node is lost.
         LevelZeroError: The device is lost: a kernel failed.
 
     Example:
@@ -122,14 +122,14 @@ def flush() -> None:
 
 
 def flush_engine(this: job.Job, engine: CopyEngine | None) -> None:
-    """Wait for local completion of the copies of an engine, by default that of no context, and of the core."""
+    """Wait for local completion of the core's operations and of the copies of ``engine``, by default the job's own."""
     (engine or this.default_engine).quiet()
     if not _core.flush():
         this.raise_lost("flush")
 
 
 def listed(target_pes: Any) -> Sequence[Any]:
-    """Return PE numbers as a sequence.
+    """Return ``target_pes``, an integer, sequence or device array, as a sequence of PE numbers.
 
     Raises:
         TypeError: It is neither an integer nor a sequence.

@@ -47,10 +47,10 @@ def n_pes() -> int:
 def pe_accessible(pe: int) -> bool:
     """Return whether ``pe`` is a PE of the job that has neither died nor finalised; not collective.
 
-    In a kernel: whether there is such a PE. ``ptr`` tells whether loads and stores reach it.
+    In a kernel: whether there is such a PE. For access by loads and stores, test the result of ``ptr``.
 
     Args:
-        pe: A number of a PE, or any other integer.
+        pe: Any integer.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -90,7 +90,7 @@ def addr_accessible(a: Any, pe: int) -> bool:
 
 
 def info_get_version() -> tuple[int, int]:
-    """Return the version of the OpenSHMEM specification that ishmem implements; callable at any time.
+    """Return the major and minor version of the OpenSHMEM specification that ishmem implements; callable at any time.
 
     Example:
         >>> major, minor = ishmem.info_get_version()

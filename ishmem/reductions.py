@@ -1,10 +1,9 @@
 """Reductions and scans over a team: ``sum_reduce`` and the other reductions, ``sum_inscan`` and ``sum_exscan``.
 
-The rules are those of the collectives that move data; reductions take 2-D tiles, scans contiguous arrays. The same
-names work on the host and in kernels. All work elementwise, and elements are combined in the order of the members, so a
-floating-point result has the same bits on every PE and in every run. Integers wrap around. float16 and bfloat16 are
-combined in float32 and rounded once, to the nearest, ties to even, when the result is stored: no PE and no node passes
-on a rounded sum of some of them.
+The rules are those of `ishmem.collectives`; scans do not accept 2-D tiles. The same names work on the host and in
+kernels. All work elementwise, and elements are combined in the order of the members, so a floating-point result has the
+same bits on every PE and in every run. Integers wrap around. float16 and bfloat16 are combined in float32 and rounded
+once, to the nearest, ties to even, when the result is stored: partial results between PEs and nodes are not rounded.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ _ARGUMENTS = {
 
 
 def _made(name: str, text: str, before: str, after: str, standard: bool = True) -> Callable[..., None]:
-    """Return a reduction or a scan.
+    """Return the public routine of a reduction or a scan.
 
     Args:
         name: Its name.
-        text: What it does.
-        before: What the elements of the example are before the call.
-        after: What they are after it.
-        standard: Whether OpenSHMEM has it.
+        text: First paragraphs of its docstring.
+        before: Python expression for the elements of the example before the call.
+        after: Python expression for the elements of the example after the call.
+        standard: Whether OpenSHMEM specifies it: true for reductions, false for scans.
     """
     types, run = type_tables.REDUCTIONS[name], tiles.run if standard else _refuse
 
@@ -71,7 +70,7 @@ def _made(name: str, text: str, before: str, after: str, standard: bool = True) 
 
 
 def _refuse(scan: Callable[..., None], dest: Any, source: Any, team: Team, given: Given) -> None:
-    """Raise the error of the arguments of a scan, which takes no tiles."""
+    """Raise the error for the arguments of a scan that the core declined."""
     checks.refuse(scan.__name__, dest, source, team, given)
 
 

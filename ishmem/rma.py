@@ -45,7 +45,7 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
         SymmetryError: ``dest`` is not on the symmetric heap.
         IndexError: There is no such PE.
         TypeError: Not arrays, or not of one dtype.
-        ValueError: Sizes that do not match, or arrays of different shapes of which neither divides into rows of the
+        ValueError: Sizes that do not match, or arrays of different shapes neither of which divides into rows of the
             other.
 
     Example:
@@ -168,13 +168,13 @@ globals().update(work_group_forms(__name__))
 
 
 def _move(move: Callable[..., Any], dest: Any, source: Any, pe: Any, nelems: Any, *, is_put: bool) -> None:
-    """Raise the error of wrong arguments, or else move by what the core knows in their place."""
+    """Put or get after the core declined the arguments: raise their error, or pass the core arrays that it accepts."""
     known = plan("put" if is_put else "get", dest, source, pe, nelems, is_put)
     check.run_in_core(move.__name__, move, known.dest.array, known.source.array, known.pe, nelems)
 
 
 def plan(routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool) -> boxes.Plan:
-    """Check the arguments of a put or get; in the plan, an array of one element stands for a scalar."""
+    """Check the arguments of a put or get and return its plan, where a scalar is an array of one element."""
     number, to = check.pe(pe), check.view(dest, "dest", routine=routine)
     if is_put and check.is_scalar(source):
         source = check.as_element(dest, source)
@@ -184,7 +184,7 @@ def plan(routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: boo
 def _move_element(
     routine: str, move: Callable[..., Any], name: str, array: Any, element: np.ndarray[Any, Any], pe: Any, index: Any
 ) -> None:
-    """Move one element as bytes, after every check."""
+    """Check the arguments of `p` or `g`, then put ``element`` to ``array`` on a PE, or get it from there, as bytes."""
     number, described = check.pe(pe), check.view(array, name)
     check.element(described, index, number)
     check.run_in_core(routine, move, described.array, element, number, check.position(described, index))

@@ -1,9 +1,9 @@
 """Signals: a put that updates a flag at its destination after its data, and operations on such flags.
 
-The same names work on the host and in kernels. A signal is an element of a
-symmetric array of int32, int64, uint32 or uint64 (OpenSHMEM has uint64 only); ``SIGNAL_SET`` and ``SIGNAL_ADD`` are
-atomic to each other, on the host and in kernels. A PE that sees the new value of a signal also sees the data of its
-put, and all puts of the origin PE that a fence ordered before it.
+The same names work on the host and in kernels. A signal is an element of a symmetric array of int32, int64, uint32 or
+uint64 (OpenSHMEM has uint64 only); ``SIGNAL_SET`` and ``SIGNAL_ADD`` are atomic to each other, on the host and in
+kernels. Once a PE has read the new value of a signal, the data of its put are visible to it, and those of all puts of
+the origin PE that a fence ordered before it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ADD, _SET = (amo.operation(ATOMICS[name], SIGNAL_TYPES) for name in ("atomic_ad
 
 
 class Signal(NamedTuple):
-    """The signal of a put, as a call gives it."""
+    """The arguments of `put_signal` on the signal, not checked."""
 
     sig_addr: Any
     signal: Any
@@ -114,10 +114,10 @@ def put_signal_nbi(
 @fast_path(_core.signal_fetch)
 @arguments_of(put_signal)
 def signal_fetch(sig_addr: ndarray, index: Index = 0) -> int:
-    """Return this PE's signal, read atomically.
+    """Return the value of this PE's signal in element ``index`` of ``sig_addr``, read atomically.
 
-    The data of a put whose signal has been seen are visible afterwards. Not collective, not blocking. Errors as for
-    ``signal_set``.
+    If it is the value that a put has stored, the data of that put are visible afterwards. Not collective, not blocking.
+    Errors as for ``signal_set``.
 
     Example:
         >>> flag = ishmem.zeros(1, dtype="u8")
@@ -199,7 +199,7 @@ globals().update(work_group_forms(__name__))
 
 
 def _put_signal(put: Callable[..., Any], dest: Any, source: Any, signal: Signal, pe: Any, nelems: Any) -> None:
-    """Raise the error of wrong arguments, or else put and signal by what the core knows in their place."""
+    """Run a put with signal after the core declined it: raise the error, or pass the core arguments that it accepts."""
     check_signal("put_signal", signal, pe)
     known = rma.plan("put", dest, source, pe, nelems, True)
     flag, place, value = _known("put_signal", signal.sig_addr, signal.signal, signal.index)
@@ -208,7 +208,7 @@ def _put_signal(put: Callable[..., Any], dest: Any, source: Any, signal: Signal,
 
 
 def check_signal(routine: str, signal: Signal, pe: Any) -> None:
-    """Raise the error of wrong arguments of the signal of a put."""
+    """Raise the error of ``routine`` if the signal of a put, its value, its operation or ``pe`` is invalid."""
     job.current()
     sig_addr, value, sig_op, index = signal
     if sig_op in _ALLOWED and _core.host_signals(sig_addr, value, sig_op, pe, index):
@@ -220,18 +220,18 @@ def check_signal(routine: str, signal: Signal, pe: Any) -> None:
 
 
 def _known(routine: str, sig_addr: Any, signal: Any, index: Any) -> tuple[Any, int, int]:
-    """Check a signal and its value; return array, position and value as the core takes them."""
+    """Check a signal and its value; return the array, the number of the element, and the value as a Python integer."""
     return *_place(routine, sig_addr, index), check.as_element(sig_addr, signal)[0].item()
 
 
 def _place(routine: str, sig_addr: Any, index: Any) -> tuple[Any, int]:
-    """Check a signal; return array and position as the core takes them."""
+    """Check a signal; return the array and the number of the element in C order."""
     array = check.view(sig_addr, "sig_addr", SIGNAL_TYPES, routine)
     check.element(array, index)
     return array.array, check.position(array, index)
 
 
 def _update(routine: str, update: Callable[..., Any], sig_addr: Any, signal: Any, pe: Any, index: Any) -> None:
-    """Raise the error of wrong arguments, or else update a signal by what the core knows in their place."""
+    """Update a signal after the core declined the call: raise the error, or pass the core arguments that it accepts."""
     number, (array, place, value) = check.pe(pe), _known(routine, sig_addr, signal, index)
     check.run_in_core(routine, update, array, value, number, place)

@@ -1,7 +1,7 @@
 """Symmetric host objects, which correspond to the global and static variables of a C program.
 
-A static object is a numpy array in the host memory of every PE; all host calls of ishmem take it like a symmetric
-array. PEs share it by a memfd, which the kernel removes when the job ends.
+A static object is a numpy array in the host memory of every PE; all host calls of ishmem accept it like a symmetric
+array. PEs map its memory by a memfd, which the kernel removes when the job ends.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class _Request:
 
 
 def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any]:
-    """Return the static object with a name: a symmetric numpy array in host memory, zeros when it is new.
+    """Return the static object ``name``: a symmetric numpy array in host memory, zeros in the first call for the name.
 
     All PEs pass the same shape and dtype; a second call with the same name returns the same object. It is symmetric
     until ``finalize``; the numpy array stays usable after that. Puts, gets, atomics, signals, waits and ``ptr`` of the
-    host take it and its contiguous parts. Kernels cannot access it; copy to and from a symmetric array with ``put`` and
-    ``get``. Collective, blocking.
+    host accept it and its contiguous parts. Kernels cannot access it; copy to and from a symmetric array with ``put``
+    and ``get``. Collective, blocking.
 
     Args:
         name: 1 to 64 bytes of printable text, which identifies the object.
@@ -55,10 +55,10 @@ def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: The PEs name different objects, shapes or dtypes; on every PE.
+        SymmetryError: The PEs pass different names, shapes or dtypes; on every PE.
         ValueError: A name that is in use with another shape or dtype, or a shape or name that is not allowed.
         HeapExhausted: The host has too little memory; on every PE.
-        TypeError: A name that is no string, or a dtype that operations do not take.
+        TypeError: A name that is not a string, or a dtype that operations do not support.
 
     Example:
         >>> table = ishmem.static("table", 8, "i4")
@@ -87,10 +87,10 @@ def _request(name: Any, shape: Any, dtype: Any) -> _Request:
 
 
 def _memory(request: _Request) -> int:
-    """Return the file descriptor of new shared memory for an object.
+    """Return the file descriptor of a new memfd of ``request.nbytes`` bytes.
 
     Raises:
-        HeapExhausted: There is no such memory.
+        HeapExhausted: The host has too little memory.
     """
     try:
         fd = os.memfd_create(f"ishmem-{request.name}"[:_LONGEST], os.MFD_CLOEXEC)
@@ -109,20 +109,20 @@ class Statics:
 
     def __init__(self) -> None:
         self._objects: dict[str, tuple[_Request, np.ndarray[Any, Any]]] = {}
-        self._maps: dict[int, dict[int, np.ndarray[Any, Any]]] = {}  # by the address of this PE's own
+        self._maps: dict[int, dict[int, np.ndarray[Any, Any]]] = {}  # its memory by PE, by its address on this one
 
     def check(self, request: _Request) -> None:
         """Check that a name is free, or in use with the same shape and dtype.
 
         Raises:
-            ValueError: It is in use with another shape or dtype.
+            ValueError: The name is in use with another shape or dtype.
         """
         known = self._objects.get(request.name)
         if known and known[0] != request:
             raise ValueError(f"static {request.name!r} is {known[0]}; this call requests one {request}")
 
     def get(self, request: _Request) -> np.ndarray[Any, Any]:
-        """Return an object that all PEs have agreed on; collective when it is new."""
+        """Return the array of a request that is equal on all PEs; collective in the first call for a name."""
         if request.name not in self._objects:
             self._objects[request.name] = request, self._make(request)
         return self._objects[request.name][1]
@@ -144,14 +144,14 @@ class Statics:
         _core.add_static(addresses[this.pe], nbytes, addresses, [])
         self._maps[addresses[this.pe]] = maps
         if this.network:
-            this.barrier("static")  # else a PE of another node may put into what is not known here
+            this.barrier("static")  # else a PE of another node may put into an object that is not registered here
         mine: np.ndarray[Any, Any] = np.ndarray(request.shape, request.dtype, buffer=maps[this.pe])
         return mine
 
     def ptr(self, a: Any, pe: int) -> np.ndarray[Any, Any] | None:
-        """Return the array on a PE's memory of a static object or a view of one.
+        """Return the array on PE ``pe`` that corresponds to ``a``, a static object or a view of one.
 
-        ``None`` if it is neither, or the PE is on another node.
+        ``None`` if ``a`` is neither, or the PE is on another node.
         """
         if not isinstance(a, np.ndarray):
             return None

@@ -1,8 +1,8 @@
 """Strided remote memory access: ``iput``, ``iget``, ``ibput``, ``ibget`` and their forms.
 
-The same names work on the host and in kernels. Elements are counted in C
-order from the start of each array. A stride is the distance in elements between the starts of consecutive elements or
-blocks; elements between blocks are not accessed.
+The same names work on the host and in kernels. Elements are counted in C order from the start of each array. A stride
+is the distance in elements between the starts of consecutive elements or blocks; elements between blocks are not
+accessed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
         dest: Symmetric C-contiguous array, of any dtype of dpnp.
         source: C-contiguous dpnp or numpy array of the dtype of ``dest``.
         dst: Stride of ``dest`` in elements, at least 1.
-        sst: Stride of ``source`` in elements, with the same limits.
+        sst: Stride of ``source`` in elements, with the same limit as ``dst``.
         nelems: Number of elements.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
@@ -84,7 +84,7 @@ def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -
 @fast_path(_core.ibput)
 @arguments_of(iput, dst=_DST, bsize=_BSIZE, nblocks="Number of blocks.")
 def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
-    """Put ``nblocks`` blocks of ``bsize`` elements at regular strides to a PE.
+    """Put ``nblocks`` blocks of ``bsize`` elements, ``sst`` apart in ``source``, to ``dest`` on a PE, ``dst`` apart.
 
     Block ``i`` goes from element ``i * sst`` of ``source`` to element ``i * dst`` of ``dest``. Not collective;
     completion and errors as for ``iput``.
@@ -105,7 +105,7 @@ def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: i
 @fast_path(_core.ibget)
 @arguments_of(ibput, dest=arguments(iget)["dest"], source=_THEIRS)
 def ibget(dest: Any, source: ndarray, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
-    """Get ``nblocks`` blocks of ``bsize`` elements at regular strides from a PE.
+    """Get ``nblocks`` blocks of ``bsize`` elements, ``sst`` apart in ``source`` on a PE, into ``dest``, ``dst`` apart.
 
     Block ``i`` goes from element ``i * sst`` of ``source`` to element ``i * dst`` of ``dest``. Not collective;
     completion and errors as for ``iget``.
@@ -126,7 +126,7 @@ globals().update(work_group_forms(__name__))
 
 
 class Blocks(NamedTuple):
-    """What moves: ``nblocks`` blocks of ``bsize`` elements with strides ``dst`` and ``sst``; `iput` has one each."""
+    """Arguments: ``nblocks`` blocks of ``bsize`` elements with strides ``dst`` and ``sst``; `iput` has blocks of 1."""
 
     dst: Any
     sst: Any
@@ -135,7 +135,7 @@ class Blocks(NamedTuple):
 
 
 def plan_blocks(routine: str, dest: Any, source: Any, blocks: Blocks, pe: Any, is_put: bool) -> boxes.Plan:
-    """Check the arguments of a strided operation and return its plan."""
+    """Check the arguments of a strided put (``is_put``) or get and return its plan: no box, or one for all blocks."""
     number = check.pe(pe)
     to, origin = check.view(dest, "dest", routine=routine), check.view(source, "source", routine=routine)
     check.same_dtype(to, origin)
@@ -150,7 +150,7 @@ def plan_blocks(routine: str, dest: Any, source: Any, blocks: Blocks, pe: Any, i
 
 
 def _step(array: check.View, name: str, stride: Any, bsize: int, nblocks: int) -> int:
-    """Check that the blocks lie in the array and return the stride."""
+    """Check the stride, argument ``name``, and that ``array`` contains all blocks; return the stride in elements."""
     step = check.integer(stride, name)
     least = max(bsize, 1)
     if bsize < 0 or nblocks < 0:

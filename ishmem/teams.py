@@ -1,9 +1,9 @@
-"""Teams: numbered groups of PEs, made by splitting a team that exists.
+"""Teams: numbered groups of PEs, created by splitting an existing team.
 
-A PE that is not in a new team gets ``TEAM_INVALID`` for it: it is false, and its ``my_pe`` and ``n_pes`` are -1.
-The same names work on the host and in kernels. On the host they take a `Team` and no integer. In a kernel a team is its
-handle, an integer: a kernel may name a team, as in ``ishmem.team_sync(ishmem.TEAM_WORLD)``, or be given the team or
-``team.handle`` as an argument.
+On a PE that is not in a new team, the result is ``TEAM_INVALID``: it is false, and its ``my_pe`` and ``n_pes`` are -1.
+The same names work on the host and in kernels. On the host they take a `Team`, not an integer. In a kernel a team is
+its handle, an integer: a kernel may use a global name, as in ``ishmem.team_sync(ishmem.TEAM_WORLD)``, or have the team
+or ``team.handle`` as an argument.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Team:
     As a context manager it is destroyed on exit, unless an exception ended the block.
 
     Attributes:
-        handle: The integer that kernels take for the team; -1 for a team that this PE is not in.
+        handle: The integer that represents the team in kernels; -1 for a team that this PE is not in.
     """
 
     def __init__(self, handle: int, shape: Shape | None = None, config: TeamConfig = TeamConfig()) -> None:
@@ -58,7 +58,7 @@ class Team:
 
     @property
     def shape(self) -> Shape:
-        """The members, by their numbers in the world.
+        """First PE, stride and number of the members, as PE numbers in TEAM_WORLD.
 
         Raises:
             StateError: Destroyed, or not between ``init`` and ``finalize``; TEAM_NODE and TEAM_SHARED where the PEs
@@ -97,7 +97,7 @@ class Team:
     def translate_pe(self, pe: int, dest_team: Team) -> int:
         """Return the number in ``dest_team`` of PE ``pe`` of this team, or -1 if it is not a member of ``dest_team``.
 
-        Also -1 if there is no such PE, or either team is TEAM_INVALID. Not collective.
+        Also -1 if this team has no PE ``pe``, or either team is TEAM_INVALID. Not collective.
 
         Raises:
             StateError: A team was destroyed, or not between ``init`` and ``finalize``.
@@ -111,7 +111,7 @@ class Team:
         return dest.shape.index(self.shape.pe(number))
 
     def world_pe(self, pe: int, name: str = "pe") -> int:
-        """Return the number in TEAM_WORLD of PE ``pe`` of this team.
+        """Return the number in TEAM_WORLD of PE ``pe`` of this team; ``name`` is its argument name in errors.
 
         Raises:
             IndexError: There is no such PE.
@@ -125,19 +125,19 @@ class Team:
     def split_strided(self, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
         """Split the team: return the new team of its PEs ``start``, ``start + stride``, ..., ``size`` of them.
 
-        Collective over this team, blocking. ``stride`` may be negative, and 0 when ``size`` is 1. Splitting
-        TEAM_INVALID gives TEAM_INVALID.
+        Collective over this team, blocking. ``stride`` may be negative, and 0 when ``size`` is 1. The result is
+        TEAM_INVALID on a PE that is not in the new team, and if the team to split is TEAM_INVALID.
 
         Args:
-            start: Number of the first PE of the new team in the one to split.
-            stride: Stride between PEs of the new team, in PEs of that one; 0 only if ``size`` is 1.
+            start: Number of the first PE of the new team, as numbered in the team to split.
+            stride: Stride between PEs of the new team, in the same numbers; 0 only if ``size`` is 1.
             size: Number of PEs of the new team, at least 1.
             num_contexts: Number of contexts that the program plans to create from the team; a hint.
 
         Raises:
             ValueError: PEs that this team does not have; on every PE of this team.
             TypeError: Not integers; on every PE of this team.
-            SymmetryError: The PEs ask for different teams; on every PE of this team.
+            SymmetryError: The PEs request different teams; on every PE of this team.
             IshmemError: Too many teams are alive; on every PE of this team. Destroying some makes room.
             StateError: Destroyed, or not between ``init`` and ``finalize``.
             PeerLost: A PE died, or finalised without this call.
@@ -157,8 +157,8 @@ class Team:
         """Split the team as a 2-D grid with rows of ``xrange`` PEs; return the teams of this PE's row and column.
 
         Collective over this team, blocking. PE ``n`` is in column n % xrange and row n // xrange; the last row, and
-        with it the last columns, may be shorter. An ``xrange`` above the size of the team is that size. Splitting
-        TEAM_INVALID gives TEAM_INVALID twice. Errors as for ``split_strided``.
+        with it the last columns, may be shorter. An ``xrange`` above the size of the team stands for that size. The
+        result for TEAM_INVALID is TEAM_INVALID twice. Errors as for ``split_strided``.
 
         Args:
             xrange: Number of PEs in a row, at least 1.
@@ -241,7 +241,7 @@ class Team:
         return ishmem.ctx_create(self, options)
 
     def twin(self) -> Team:
-        """Return the twin: the team of the same PEs on which on-queue collectives run.
+        """Return the twin of this team: a team of the same PEs for on-queue collectives, independent of host calls.
 
         Raises:
             StateError: Destroyed, or not between ``init`` and ``finalize``.
@@ -292,10 +292,10 @@ TEAM_INVALID = Team(INVALID)
 
 
 def find(team: Team) -> Team:
-    """Return ``team``, checked.
+    """Return ``team`` unchanged, after checking that it is a `Team`.
 
     Raises:
-        TypeError: It is not, for example because other libraries take a size in its place.
+        TypeError: It is not a `Team`, for example a size, which other libraries take in its place.
     """
     if isinstance(team, Team):
         return team
@@ -318,10 +318,10 @@ def _at_least_one(value: Any, name: str) -> int:
 
 
 def strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
-    """Return the members of a strided part of a team, by their numbers in TEAM_WORLD.
+    """Return PEs ``start``, ``start + stride``, ..., ``size`` of them, of ``parent``, as numbers in TEAM_WORLD.
 
     Raises:
-        ValueError: PEs that the team does not have.
+        ValueError: PEs that ``parent`` does not have.
         TypeError: Not integers.
     """
     first, step, count = check.integer(start, "start"), check.integer(stride, "stride"), _at_least_one(size, "size")
@@ -339,10 +339,11 @@ def strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
 def _split(
     parent: Team, routine: str, request: str, layers: Callable[[], list[list[Shape]]], num_contexts: int
 ) -> list[Team]:
-    """Create the teams of each layer, of which each PE is in at most one; return this PE's team of each layer.
+    """Create the teams of each layer, at most one for each PE; return this PE's team of each layer, or TEAM_INVALID.
 
-    Every PE of the parent computes the handles of all new teams from the handles that are free on all PEs of the
-    parent, or, where these are too few, from the free handles of each PE. So the split fails on every PE or on none.
+    Every PE of ``parent`` computes the handles of all new teams from the handles that are free on all PEs of the
+    parent, or, if these are too few, from the free handles of each PE. So the split fails on every PE or on none.
+    ``request`` is a text of the arguments, equal on all PEs; ``layers`` checks them and returns the shapes.
     """
     this, shape = job.current(), parent.shape
 
@@ -370,24 +371,24 @@ def _split(
 
 
 def _assign(wanted: list[list[Shape]], masks: dict[int, int], routine: str) -> list[list[int]]:
-    """Return a handle for each team of each layer."""
+    """Return a handle for each team of each layer; remove it from the members' bit masks of free handles, ``masks``."""
     return [[take(part, masks, routine) for part in layer] for layer in wanted]
 
 
 def free_handles() -> int:
-    """Return the bit mask of this PE's free handles."""
+    """Return the bit mask of the team handles that are free on this PE."""
     this = job.current()
     taken = {*job.PREDEFINED, *this.teams}
     return sum(1 << handle for handle in range(this.settings.teams_max) if handle not in taken)
 
 
 def is_alive(team: Team) -> bool:
-    """Return whether a team has not been destroyed."""
+    """Return whether ``team`` still exists on this PE: it was not destroyed."""
     return job.current().teams.get(team.handle) is team._shape
 
 
 def take(part: Shape, masks: dict[int, int], routine: str) -> int:
-    """Take the first handle that is free in the masks of all members.
+    """Return the first handle that is free in ``masks``, by PE, for all members of ``part``, and remove it there.
 
     Raises:
         IshmemError: No handle is free on all members.
@@ -415,7 +416,7 @@ def take(part: Shape, masks: dict[int, int], routine: str) -> int:
 
 
 def _of_team(method: Callable[..., Any], result: str) -> Callable[..., Any]:
-    """Return ``team_<method>``, which calls a method of the team that it is given."""
+    """Return the function ``team_<method>(team, ...)``; ``result`` ends the call in its example."""
     made = ">>> everyone = ishmem.team_split_strided(ishmem.TEAM_WORLD, 0, 1, n)"
     example = f"{made}\n>>> ishmem.team_{method.__name__}(everyone){result}"
     return stubs.function_of(method, "team", find, {"team": "A team."}, example)
@@ -444,9 +445,9 @@ def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
     Not collective.
 
     Args:
-        src_team: The team that ``src_pe`` counts in.
+        src_team: A team.
         src_pe: Number of a PE in ``src_team``.
-        dest_team: The team whose number of that PE is wanted.
+        dest_team: The team in which the number of that PE is returned.
 
     Example:
         >>> last = ishmem.team_split_strided(ishmem.TEAM_WORLD, n - 1, 1, 1)
@@ -459,15 +460,15 @@ def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
 
 
 def shrink(team: Team = TEAM_WORLD) -> Team:
-    """Return the team of the members of a team that are left after a loss, in the same order.
+    """Return a new team of the remaining members of a team after the loss of a PE, in the same order.
 
-    Collective over these members, blocking; all get the same answer, from the supervisor of the job. Before it asks, it
-    waits for this PE's kernels, whose waits a loss ends. The PEs that it counts as lost end no wait any more. After
-    ``shrink(TEAM_WORLD)`` allocations and ``free`` are collective over those that are left. The old team keeps its
-    handle; its collective calls raise ``PeerLost``.
+    Collective over the remaining members, blocking; the supervisor of the job decides which PEs are lost. It first
+    waits for this PE's kernels, whose waits end after a loss. Afterwards the lost PEs end no further waits. After
+    ``shrink(TEAM_WORLD)`` allocations and ``free`` are collective over the remaining PEs. The old team's handle stays
+    in use; its collective calls raise ``PeerLost``.
 
     Args:
-        team: A team; TEAM_WORLD again, or the result of ``shrink``, after a further loss.
+        team: A team. After a further loss, pass TEAM_WORLD again or the result of the last ``shrink``.
 
     Raises:
         TypeError: Not a team.
@@ -499,7 +500,7 @@ def shrink(team: Team = TEAM_WORLD) -> Team:
 
 
 def team_ptr(team: Team, a: ndarray, pe: int) -> ndarray | None:
-    """Return ``ptr`` of PE ``pe`` of a team; ``None`` also if this PE is not a member.
+    """Return an array on the memory of ``a`` on PE ``pe`` of a team, as ``ptr``; ``None`` also if this PE is not in it.
 
     Not collective, not blocking.
 

@@ -1,6 +1,6 @@
-"""Collectives of 2-D tiles on the host and on queues, views whose rows are not adjacent: no array is copied.
+"""Collectives on 2-D tiles, views whose rows are not adjacent, on the host and on queues, without temporary copies.
 
-Data move by puts of whole tiles; a reduction is one of contiguous arrays for each row.
+Data are sent by puts of whole tiles; a reduction of tiles is a reduction of contiguous arrays for each row.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ishmem.runtime import agreement, check, job
 
 
 def run(call: Callable[..., None], dest: Any, source: Any, team: Members, given: Given) -> None:
-    """Run a call of tiles; raise the error of the arguments of any other call, which the core has declined.
+    """Run a collective that the core declined if its arrays are tiles, else raise the error of its arguments.
 
     Raises:
         Exception: As documented at the routines.
@@ -37,7 +37,7 @@ def run(call: Callable[..., None], dest: Any, source: Any, team: Members, given:
         raise
     names = {"root": given.root, "dtype": given.dtype, "team": team}
     keywords = {name: value for name, value in names.items() if value is not None}
-    # In a call without elements, members with wrong or other arguments raise on all.
+    # A call without elements raises on all members if the arguments of one are invalid or differ.
     call(dest[:0, :0], source[:0, :0], nelems=0, **keywords)
     agreement.agree(job.current(), routine, common, team.handle)
     if COLLECTIVES[routine].combines is Combines.NOTHING:
@@ -48,7 +48,7 @@ def run(call: Callable[..., None], dest: Any, source: Any, team: Members, given:
 
 
 def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -> CheckedCall:
-    """Check the arguments of a call of tiles or of contiguous arrays, which `CheckedCall` has no numbers of for tiles.
+    """Check the arguments of a call on tiles or contiguous arrays; return its numbers, for tiles only a count of -1.
 
     Raises:
         Exception: As documented at the routines.
@@ -66,7 +66,7 @@ def _are_tiles(dest: Any, source: Any) -> bool:
 
 
 def _move(routine: str, dest: Any, source: Any, team: Members, root: Any) -> None:
-    """Put this PE's tile to all members: to its block of ``dest``, or as the root to ``dest``."""
+    """Put this PE's tile to ``dest`` of all members if it is the root, or without a root to its block of ``dest``."""
     me, rows = team.my_pe(), len(source)
     to = dest if root is not None else dest[me * rows : (me + 1) * rows]
     in_place = check.view(to, "dest").address == check.view(source, "source").address
@@ -75,12 +75,12 @@ def _move(routine: str, dest: Any, source: Any, team: Members, root: Any) -> Non
             if member != me or not in_place:
                 rma.put(to, source, team.shape.pe(member))
         order.quiet()
-    finally:  # an error of this PE's kernels, which quiet raises, keeps no other PE waiting
+    finally:  # quiet raises errors of this PE's kernels; the other PEs must not wait for it then
         job.current().barrier(routine, team.handle)
 
 
 def _checked(routine: str, dest: Any, source: Any, team: Members, given: Given) -> str:
-    """Check the arguments of a call; return what all members have in common."""
+    """Check the arguments of a call on tiles; return a text of the properties that must be equal on all members."""
     traits = COLLECTIVES[routine]
     to, origin = checks.arrays_of(routine, dest, source, given.dtype)
     if given.nelems is not None:
@@ -103,11 +103,11 @@ def _checked(routine: str, dest: Any, source: Any, team: Members, given: Given) 
 
 
 def _tile(routine: str, a: check.View) -> tuple[str, np.ndarray[Any, Any]]:
-    """Check a tile; return where it lies on every PE, and its memory as numpy describes it, which is not accessed.
+    """Check a tile; return a text of its symmetric place, and a numpy array on its memory, for comparisons only.
 
     Raises:
-        ValueError: Not a tile.
-        SymmetryError: Not on the symmetric heap, and not registered.
+        ValueError: The array is not a tile.
+        SymmetryError: The array is neither on the symmetric heap nor registered.
     """
     steps, span, this = a.strides, memory.span_of(a.array), job.current()
     flat = len(a.shape) == 2 and a.count > 0

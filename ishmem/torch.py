@@ -1,14 +1,14 @@
-"""Symmetric tensors of torch; once this module is imported, all calls and kernels take tensors.
+"""Symmetric tensors of torch; after the import of this module, all calls and kernels accept tensors.
 
-Host calls, and kernels of ``ishmem.dpex``, take tensors as they take dpnp arrays: symmetric ones wherever an array is
-symmetric, others in device memory or in host memory as private arrays. Elements of bfloat16 and float8, which dpnp
-lacks, move as bits; kernels get them as int16 and uint8.
+Host calls, and kernels of ``ishmem.dpex``, accept tensors like dpnp arrays: symmetric tensors as symmetric arrays,
+other tensors in device or host memory as private arrays. Elements of bfloat16 and float8, which dpnp lacks, are
+transferred as bits; in kernels they are int16 and uint8.
 
-A tensor is on the XPU if torch has the device of the symmetric heap. Else it is a CPU tensor on the host's mapping of
-the same memory, so programs run where there is no card. Wait for kernels and on-queue operations before torch reads
-on the CPU what they write.
+A symmetric tensor is on the XPU if torch has the device of the symmetric heap. Else it is a CPU tensor on the host's
+mapping of the same memory, so programs run without a GPU. Wait for kernels and on-queue operations before torch reads
+their results on the CPU.
 
-Nothing on the symmetric heap is freed when tensors are garbage: that would be on one PE alone. ``free`` is collective,
+The end of a tensor's last reference frees no symmetric memory, as it occurs on one PE alone. ``free`` is collective,
 and ``finalize`` frees everything.
 """
 
@@ -39,12 +39,12 @@ def empty(shape: Any, *, dtype: torch.dtype | None = None, device: Any = None) -
 
     Args:
         shape: A number of elements, or a sequence of them; the same on all PEs.
-        dtype: A dtype of torch that dpnp has too, bfloat16 or one of float8 with 8 bits; by default torch's.
-        device: "xpu" or "cpu"; by default the XPU if torch has the device of the heap.
+        dtype: A dtype of torch that dpnp has too, bfloat16 or an 8-bit float8; by default torch's default dtype.
+        device: "xpu" or "cpu"; by default "xpu" if torch has the device of the heap, else "cpu".
 
     Raises:
         TypeError: Another dtype.
-        ValueError: Another device, or "xpu" where torch does not have the device of the heap.
+        ValueError: Another device, or "xpu" if torch does not have the device of the heap.
         HeapExhausted, SymmetryError, StateError, PeerLost: As for ``ishmem.empty``.
 
     Example:
@@ -93,7 +93,7 @@ def full(shape: Any, fill_value: Any, *, dtype: torch.dtype | None = None, devic
     Args:
         shape: A number of elements, or a sequence of them.
         fill_value: A number, which may differ between PEs.
-        dtype: As for ``empty``; by default torch's for the number.
+        dtype: As for ``empty``; by default the dtype of ``torch.tensor(fill_value)``.
         device: As for ``empty``.
 
     Example:
@@ -111,7 +111,7 @@ def empty_like(tensor: torch.Tensor, *, dtype: torch.dtype | None = None, device
 
     Args:
         tensor: Any tensor.
-        dtype: Another dtype.
+        dtype: Dtype in place of that of ``tensor``.
         device: As for ``empty``.
 
     Example:
@@ -127,7 +127,7 @@ def zeros_like(tensor: torch.Tensor, *, dtype: torch.dtype | None = None, device
 
     Args:
         tensor: Any tensor.
-        dtype: Another dtype.
+        dtype: Dtype in place of that of ``tensor``.
         device: As for ``empty``.
 
     Example:
@@ -137,7 +137,7 @@ def zeros_like(tensor: torch.Tensor, *, dtype: torch.dtype | None = None, device
 
 
 def peer(tensor: torch.Tensor, pe: int) -> torch.Tensor | None:
-    """Return a tensor on the memory of a symmetric tensor on a PE, as ``ishmem.ptr`` does for arrays.
+    """Return a tensor on the memory of a symmetric tensor on a PE, like ``ishmem.ptr`` for arrays.
 
     Nothing is copied. It is valid until ``tensor`` is freed, and is not itself symmetric. Not collective, not blocking.
 
@@ -146,8 +146,8 @@ def peer(tensor: torch.Tensor, pe: int) -> torch.Tensor | None:
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
     Returns:
-        A tensor with the shape, strides, dtype and device of ``tensor``; None for a PE that this PE does not reach by
-        load and store: of a CPU tensor, one on another node.
+        A tensor with the shape, strides, dtype and device of ``tensor``; None for a PE that loads and stores do not
+        reach: for a CPU tensor, a PE on another node.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -189,12 +189,12 @@ def free(tensor: torch.Tensor | None) -> None:
 
 
 def current_stream_wait(event: dpctl.SyclEvent) -> None:
-    """Make later work on torch's current stream wait for an event; the host does not wait.
+    """Order later work on torch's current stream after an event, without blocking the host.
 
-    Not collective, not blocking. Without an XPU of torch there is no stream, and the call waits for the event.
+    Not collective, not blocking. If torch has no XPU, there is no stream, and the call blocks until the event.
 
     Args:
-        event: The event of an on-queue operation, of a call of another queue, or of a replay.
+        event: The event of an on-queue operation, of a call on another queue, or of a replay of a graph.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -208,7 +208,7 @@ def current_stream_wait(event: dpctl.SyclEvent) -> None:
 
 
 def _new(routine: str, shape: Any, dtype: torch.dtype | None, device: Any, value: Any) -> torch.Tensor:
-    """Return a new symmetric tensor, of which all elements have a value unless that is None."""
+    """Return a new symmetric tensor filled with ``value``, uninitialised for None; ``routine`` is for errors."""
     kind = dtype or (torch.tensor(value).dtype if routine == "full" else torch.get_default_dtype())
     where = []
 
@@ -225,7 +225,7 @@ def _new(routine: str, shape: Any, dtype: torch.dtype | None, device: Any, value
 
 
 def _storage(dtype: torch.dtype) -> str:
-    """Return the dtype of numpy that holds elements of one of torch."""
+    """Return the name of the numpy dtype that stores elements of a dtype of torch; ``TypeError`` if there is none."""
     name = _name(dtype)
     if name not in (*RMA_TYPES, *OPAQUE):
         raise TypeError(error_texts.refusal("allocation", "the tensor", name, (*RMA_TYPES, *OPAQUE)))
@@ -233,7 +233,7 @@ def _storage(dtype: torch.dtype) -> str:
 
 
 def _device(asked: Any) -> str:
-    """Return the device type for a tensor: ``asked``, or by default "xpu" if torch has the heap's, else "cpu"."""
+    """Return the device type for a tensor: ``asked``, or for None "xpu" if torch has the heap's device, else "cpu"."""
     has_device = _has_device()
     found = ("xpu" if has_device else "cpu") if asked is None else torch.device(asked).type
     if found not in ("xpu", "cpu"):
@@ -251,7 +251,7 @@ def _has_device() -> bool:
 
 @functools.lru_cache(maxsize=1)
 def _number_of_device(heap: Any) -> int | None:
-    """Return the number by which torch has the device of a heap, which is that of DLPack; None if it has not."""
+    """Return torch's number of the device of ``heap``, which is DLPack's number, or None if torch lacks the device."""
     if not hasattr(torch, "xpu") or not torch.xpu.is_available():
         return None
     number = arrays.tensor.usm_ndarray((1,), dtype="uint8", buffer=heap.memory).__dlpack_device__()[1]
@@ -259,7 +259,7 @@ def _number_of_device(heap: Any) -> int | None:
 
 
 def _current_stream() -> Any:
-    """Return torch's current stream on the device of the heap; None if it has none."""
+    """Return torch's current stream on the device of the heap, or None without a job or if torch lacks the device."""
     number = _number_of_device(job.current().heap) if job.running() else None
     return None if number is None else torch.xpu.current_stream(number)
 
@@ -270,7 +270,7 @@ def _queue() -> dpctl.SyclQueue | None:
 
 
 def _on_stream(array: Any) -> Any:
-    """Return a dpnp array on the queue of torch's current stream."""
+    """Return ``array``, a dpnp array, on the queue of torch's current stream, or unchanged without a stream."""
     import dpnp
 
     queue = _queue()
@@ -278,10 +278,10 @@ def _on_stream(array: Any) -> Any:
 
 
 def _tensor(array: Any, dtype: torch.dtype, device: str) -> torch.Tensor:
-    """Return a tensor on the memory of a symmetric dpnp array with the bits of its elements."""
+    """Return a tensor of ``dtype`` on the memory of a symmetric dpnp array, with the same shape and bits."""
     heap = job.current().heap
     found = array
-    if not array.size:  # of one byte, as tensors without memory have no address
+    if not array.size:  # start from one byte, as tensors without memory have no address
         found = heap.array_at(array.get_array().usm_data._pointer - heap.base, (1,), "uint8", (1,))
     if device == "cpu":
         low, nbytes = found.get_array().usm_data._pointer - heap.base, max(found.nbytes, 1)
@@ -292,7 +292,7 @@ def _tensor(array: Any, dtype: torch.dtype, device: str) -> torch.Tensor:
 
 
 def _on(array: Any) -> torch.Tensor:
-    """Return a tensor on the memory of a dpnp or numpy array."""
+    """Return a tensor on the memory of a dpnp or numpy array, with its dtype."""
     return torch.from_numpy(array) if isinstance(array, np.ndarray) else torch.from_dlpack(array)
 
 
@@ -302,7 +302,7 @@ def _name(dtype: torch.dtype) -> str:
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor whose elements dpnp has too, with the same bits."""
+    """Return the tensor, viewed with the integer dtype of its bits if dpnp lacks its dtype."""
     name = _name(tensor.dtype)
     return tensor.view(getattr(torch, OPAQUE[name])) if name in OPAQUE else tensor
 
@@ -311,12 +311,15 @@ _NUMBERS = {getattr(torch, name): number for name, number in foreign.TYPE_NUMBER
 
 
 class _Tensors:
-    """The tensors of torch as `foreign.Library`."""
+    """Implementation of `foreign.Library` for tensors of torch."""
 
     kind = torch.Tensor
 
     def describe(self, tensor: torch.Tensor) -> tuple[int, int, int, int, int, bool]:
-        """Return address, size, dtype and order of a tensor for the core, which declines the call on an exception."""
+        """Return address, number of elements, bytes of one, order bits, dtype number, and whether on the device.
+
+        The core calls it, and declines the call on an exception.
+        """
         number, on_host = _NUMBERS.get(tensor.dtype, -1), tensor.is_cpu
         if number < 0 or not on_host or tensor.is_conj() or tensor.is_neg():
             _check(tensor)
@@ -329,7 +332,7 @@ class _Tensors:
         return address, count, tensor.element_size(), order, number, not on_host
 
     def native(self, tensor: torch.Tensor) -> Any:
-        """Return an array on the memory of a tensor."""
+        """Return a dpnp array, or for private host memory a numpy array, on the memory of a tensor."""
         _check(tensor)
         bits = _bits(tensor.detach())
         if tensor.device.type == "xpu":
@@ -343,15 +346,15 @@ class _Tensors:
         return _on_stream(array)
 
     def queue(self) -> dpctl.SyclQueue | None:
-        """Return the queue of torch's current stream on the device of the heap; None if it has none."""
+        """Return the queue of torch's current stream on the device of the heap, or None without one."""
         return _queue()
 
     def dtype(self, tensor: torch.Tensor) -> str:
-        """Return the name of the dtype."""
+        """Return the name of a tensor's dtype, such as "bfloat16"."""
         return _name(tensor.dtype)
 
     def element(self, value: Any, dtype: str) -> torch.Tensor:
-        """Return a tensor of one number."""
+        """Return a tensor of one element with ``value`` rounded to ``dtype``; raise if it does not fit."""
         if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
             raise TypeError(error_texts.other_kind("value", f"{value!r} ({type(value).__name__})", dtype))
         rounded = torch.tensor([float(value)], dtype=getattr(torch, dtype))
@@ -360,12 +363,12 @@ class _Tensors:
         return rounded
 
     def number(self, bits: np.ndarray[Any, Any], dtype: str) -> float:
-        """Return the number with these bits."""
+        """Return the number whose bits in ``dtype`` are the one element of ``bits``."""
         return float(torch.from_numpy(bits).view(getattr(torch, dtype)).float().item())
 
 
 def _check(tensor: torch.Tensor) -> None:
-    """Raise ``TypeError`` for a tensor whose elements are not in memory of the device or of the host as they are."""
+    """Raise ``TypeError`` unless a tensor is strided, on cpu or xpu, of a known dtype, and not a conjugate view."""
     if tensor.layout is not torch.strided or tensor.device.type not in ("cpu", "xpu"):
         found = f"a tensor of layout {tensor.layout} on {tensor.device}"
         raise TypeError(f"{found}; allowed are strided ones on cpu and xpu")
@@ -380,7 +383,7 @@ def _is_fortran(tensor: torch.Tensor) -> bool:
 
 
 def _address(tensor: torch.Tensor) -> int:
-    """Return the address of the first element, or of the memory of a tensor without elements."""
+    """Return the address of the first element, or of the storage if the tensor has no elements."""
     if tensor.numel():
         return int(tensor.data_ptr())
     storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
@@ -388,7 +391,7 @@ def _address(tensor: torch.Tensor) -> int:
 
 
 def _offset(address: int) -> int | None:
-    """Return the offset in this PE's heap of an address in the host's mapping of it; None for others."""
+    """Return the offset in this PE's heap of an address in the host mapping of it; None for other addresses."""
     return job.current().heap.own_offset(address) if job.running() else None
 
 

@@ -1,6 +1,6 @@
 """Collective routines whose blocks differ in size: ``alltoallv``, ``gatherv`` and ``scatterv``.
 
-The rules are those of the other collectives that move data. The same names work on the host and in kernels.
+The rules are those of `ishmem.collectives`. The same names work on the host and in kernels.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def alltoallv(
         dest_counts: Number of elements to receive from each PE. A sequence of integers, one for each PE of the team; in
             kernels a contiguous device array of int64.
         source_counts: Number of elements to send to each PE; as ``dest_counts``.
-        dest_displs: Where the block from each PE starts in ``dest``; by default blocks are contiguous.
-        source_displs: Where the block for each PE starts in ``source``; by default blocks are contiguous.
+        dest_displs: Number of the first element in ``dest`` of the block from each PE; by default blocks are adjacent.
+        source_displs: Number of the first element in ``source`` of the block for each PE; by default they are adjacent.
         team: A team; by default all PEs.
 
     Example:
@@ -74,8 +74,8 @@ def gatherv(
         source: Symmetric contiguous array of the dtype of ``dest``.
         counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of the
             team; in kernels a contiguous device array of int64.
-        root: Number in the team of the PE that gets the data.
-        displs: Where the block of each PE starts; by default blocks are contiguous.
+        root: Number in the team of the PE that receives the data.
+        displs: Number of the first element of the block of each PE; by default blocks are adjacent.
         team: A team; by default all PEs.
 
     Example:
@@ -96,7 +96,7 @@ def scatterv(
     displs: Sequence[int] | None = None,
     team: Team = TEAM_WORLD,
 ) -> None:
-    """Scatter ``counts[j]`` elements from ``displs[j]`` on in ``source`` of the root to each member ``j`` of a team.
+    """Send ``counts[j]`` elements from element ``displs[j]`` on of ``source`` of the root to each member ``j``.
 
     Collective over the team, blocking. Errors as for ``broadcast``.
 

@@ -1,4 +1,4 @@
-"""Waiting for and testing symmetric variables of this PE that other PEs update.
+"""Waits for and tests of symmetric variables of this PE that other PEs update.
 
 The same names work on the host and in kernels.
 """
@@ -32,15 +32,14 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
     """Wait until element ``index`` of the symmetric array ``ivar`` satisfies the comparison with ``cmp_value``.
 
     With ``CMP_GE``, for example, until ``ivar[index] >= cmp_value``. Not collective, blocking; yields the processor
-    between polls. What the PE that updated the variable stored before the update, with a fence between, is visible
-    afterwards.
+    between polls. Stores of the updating PE that a fence ordered before its update are visible afterwards.
 
     Args:
         ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold.
         index: The element: its number in C order, or a tuple of indices.
-        timeout: Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+        timeout: Largest time to wait in seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Raises:
         WaitTimeout: The timeout has expired (also a ``TimeoutError``).
@@ -48,7 +47,7 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``ivar`` is not on the symmetric heap.
         IndexError: There is no such element.
-        TypeError: A dtype or value that the routine does not take.
+        TypeError: A dtype or value that the routine does not support.
         ValueError: ``cmp`` is none of ``CMP_EQ CMP_NE CMP_GT CMP_GE CMP_LT CMP_LE``, or the dtype cannot hold a value.
 
     Example:
@@ -84,7 +83,7 @@ globals().update(work_group_forms(__name__))
 def raise_unsatisfied(
     routine: str, outcome: int, mode: int, index: Any, seen: Any, cmp: int, wanted: Any, timeout: float | None
 ) -> NoReturn:
-    """Raise the error of a wait that was not satisfied: the value ``seen`` of a variable is not the one ``wanted``."""
+    """Raise ``PeerLost`` or ``WaitTimeout`` for a wait that ended while element ``index`` was ``seen``."""
     this = job.current()
     if outcome == _core.LOST:
         this.raise_lost(routine)
@@ -108,7 +107,7 @@ def run_in_core(
     routine: Any, name: str, ivar: Any, types: tuple[str, ...], cmp: Any, cmp_value: Any, index: Any,
     *timeout: float | None,
 ) -> Any:  # fmt: skip
-    """Raise the error of wrong arguments, or else wait or test in the core with those that it supports in their place.
+    """Run a wait or test that the core declined: raise the error, or pass the core arguments that it accepts.
 
     Returns:
         The result of the routine.

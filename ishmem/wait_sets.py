@@ -1,19 +1,17 @@
-"""Waiting for and testing sets of symmetric variables of this PE: all, any or some of them.
+"""Waits for and tests of sets of symmetric variables of this PE: all, any or some of them.
 
-The same names work on the host and in kernels. The variables ``ivars``
-are a symmetric 1-D array or a slice of one with a positive step. The wait set is those whose ``status``, an element of
-a dpnp or numpy array of integers or bools, is zero; by default all. An empty set is satisfied at once. ``cmp_value`` is
-one value for all variables; the ``_vector`` forms take ``cmp_values``, an array of the dtype of ``ivars`` with a value
-for each.
+The same names work on the host and in kernels. The variables ``ivars`` are a symmetric 1-D array or a slice of one with
+a positive step. The wait set contains the variables whose element of ``status``, a dpnp or numpy array of integers or
+bools, is zero; by default all. An empty set is satisfied at once. ``cmp_value`` is one value for all variables; the
+``_vector`` forms take ``cmp_values``, an array of the dtype of ``ivars`` with a value for each variable.
 
-What the PE that updated a variable stored before the update, with a fence between, is visible once the new value has
-been seen. None is collective. Waits block; the processor is yielded between polls of the set. ``timeout`` is in
-seconds.
+Once a PE has read the new value of a variable, the stores that the updating PE ordered before its update by a fence are
+visible. None is collective. Waits block and yield the processor between polls of the set. ``timeout`` is in seconds.
 
 All raise ``StateError`` outside ``init`` to ``finalize``, ``SymmetryError`` for an array that is not on the symmetric
-heap, ``TypeError`` for a dtype or value that cannot be waited for, ``ValueError`` for a value that does not fit, an
-unknown comparison or arrays of different lengths. Waits raise ``WaitTimeout`` after the timeout, which names a
-variable, its value and the comparison, and ``PeerLost`` when a PE has died, as the values may never come.
+heap, ``TypeError`` for a dtype or value that waits do not support, ``ValueError`` for a value that does not fit, an
+unknown comparison or arrays of different lengths. Waits raise ``WaitTimeout`` after the timeout, whose text has a
+variable, its value and the comparison, and ``PeerLost`` if a PE has died, as the values may never arrive.
 """
 
 from __future__ import annotations
@@ -77,7 +75,7 @@ _DOES = {
         "Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``.",
     ),
 }
-"""What the routines do, and details."""
+"""First line and details of the docstring of each routine."""
 _WORDS = {
     "": {"one": "variable of the wait set", "ones": "variables of the wait set", "value": "``cmp_value``"},
     "_vector": {"one": "``ivars[i]``", "ones": "``ivars[i]``", "value": "``cmp_values[i]``"},
@@ -85,7 +83,7 @@ _WORDS = {
 
 
 def _made(base: str, section: int, vector: str = "") -> Callable[..., Any]:
-    """Return a routine of the table `_DOES`, or with ``vector`` its form; ``section`` is that of OpenSHMEM on it."""
+    """Return the public routine ``base + vector``, described by `_DOES` and by OpenSHMEM 1.5, 9.10.``section``."""
     name, waits, mode = base + vector, base.startswith("wait"), Mode[base.rpartition("_")[2].upper()]
 
     def wait(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> Any:
@@ -117,7 +115,7 @@ def _made(base: str, section: int, vector: str = "") -> Callable[..., Any]:
 
 
 def _example(name: str, mode: Mode, vector: str) -> str:
-    """Return the lines of an example."""
+    """Return the lines of the docstring's example for routine ``name``."""
     is_all = mode is Mode.ALL
     wanted = ("np.ones(3, 'i8')" if is_all else "np.array([1, 2, 1])") if vector else "1"
     call = f">>> ishmem.{name}(flags, {'indices, ' * (mode is Mode.SOME)}ishmem.CMP_EQ, {wanted})"
@@ -149,16 +147,16 @@ globals().update(work_group_forms(__name__))
 def _run_in_core(
     routine: Any, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any, *timeout: float | None
 ) -> Any:
-    """Raise the error of wrong arguments, or else wait or test in the core with those that it supports in their place.
+    """Run a wait or test of a set that the core declined: raise the error, or pass the core arguments that it accepts.
 
     Args:
         routine: The public routine.
         ivars: The variables.
         cmp: The comparison.
         wanted: The value or the values to compare with.
-        status: Which variables are not in the set.
-        indices: Where the indices of variables go; None for routines without that argument.
-        timeout: That of a wait, checked.
+        status: Array with nonzero elements for variables that are not in the set, or None.
+        indices: Array for the indices of the variables that hold; None for routines without that argument.
+        timeout: Seconds or None, already checked; only for waits.
 
     Returns:
         The result of the routine.
@@ -189,7 +187,7 @@ def _check_step(array: check.View) -> None:
 
 
 def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> Any:
-    """Return the value to compare with, or an array with one for each variable, as the core takes them."""
+    """Check ``wanted``; return it as a Python number, or for a ``_vector`` routine as a contiguous 1-D numpy array."""
     if not routine.endswith("_vector"):
         return check.as_element(ivars, wanted)[0].item()
     given = check.view(wanted, "cmp_values", WAIT_TYPES, routine)
@@ -201,7 +199,7 @@ def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> Any:
 
 
 def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
-    """Return which variables ``status`` excludes from the set."""
+    """Return an array of bool: whether ``status`` excludes a variable from the set."""
     given = check.view(status, "status", STATUS_TYPES, routine)
     if given.count != array.count:
         raise ValueError(f"ivars has {array.count} elements and status has {given.count}; the counts must be equal")
@@ -209,7 +207,7 @@ def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
 
 
 def check_indices(routine: str, array: check.View, indices: Any) -> None:
-    """Check the array for the indices of the variables that hold."""
+    """Check that ``indices`` is a writable integer array with at least as many elements as ``array``."""
     given = check.view(indices, "indices", STANDARD, routine)
     check.writable(given)
     if given.count < array.count:

@@ -1,4 +1,4 @@
-"""The work-groups of one launch: how many run at the same time, and a barrier of all of them.
+"""Work-groups of one launch: the number that run at the same time, and a barrier of all of them.
 
 Not part of OpenSHMEM. ``sync_work_groups`` is called inside kernels only.
 """
@@ -17,11 +17,11 @@ __all__ = exported(__name__)
 
 
 def max_work_groups() -> int:
-    """Return how many work-groups of a launch certainly run at the same time, whatever their size.
+    """Return the number of work-groups of a launch, of any size, that are guaranteed to run at the same time.
 
-    That is the number of Xe cores of the PE's device, each of which holds a work-group of any size; where the devices
-    of the PEs differ, the least number, so that the same launch suits all. Work-groups that wait for each other must
-    all run at the same time, and no other kernel may run on the device meanwhile. Not collective, not blocking.
+    It is the smallest number of Xe cores of any PE's device, as each core has room for a work-group of any size. So the
+    same launch is possible on all PEs. Work-groups that wait for each other must all run at the same time, and no other
+    kernel may run on the device meanwhile. Not collective, not blocking.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -37,8 +37,8 @@ def sync_work_groups(counter: ndarray, group: Any) -> None:
     """Wait for all work-groups of this launch; in kernels only.
 
     All work-items of all work-groups of a launch of at most `max_work_groups` work-groups call, each as often as the
-    others. What any of them has written to the memory of this PE before is seen by all afterwards. PEs do not wait for
-    each other: call ``quiet`` and ``barrier_all`` for that. Blocking; the call begins and ends with a group barrier.
+    others. Writes of any of them to the memory of this PE before the call are visible to all afterwards. PEs do not
+    wait for each other: call ``quiet`` and ``barrier_all`` for that. Blocking; begins and ends with a group barrier.
 
     Args:
         counter: Array of int64 in memory of this PE, whose first element is 0 before the first call. The same in all

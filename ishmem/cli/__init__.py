@@ -1,4 +1,4 @@
 """The command ``ishmem``: information, diagnosis and traces.
 
-Nothing imports it. It may import every other package.
+No other package imports it; it may import every other package.
 """

@@ -1,7 +1,7 @@
-"""The command ``ishmem``: each subcommand is a module of its own, imported when it is used.
+"""The command ``ishmem``: each subcommand is in a separate module, which is imported at the first use.
 
-To add one, write a click command (or group) in the module that it belongs to and name it in `SUBCOMMANDS`. The help
-is here so that ``ishmem --help`` imports nothing.
+To add one, write a click command (or group) in a suitable module and add its name to `SUBCOMMANDS`. Their help lines
+are here so that ``ishmem --help`` imports no subcommand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ishmem.common.errors import IshmemError
 
 
 class Subcommand(NamedTuple):
-    """Where a subcommand is, and what it does in one line.
+    """Location and help line of a subcommand.
 
     Attributes:
         place: ``module:name`` of the click command.
@@ -43,7 +43,7 @@ SUBCOMMANDS = {
 
 
 class _Lazy(click.Group):
-    """A group whose commands are imported when they are used."""
+    """A click group that imports the module of a command at its first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(SUBCOMMANDS)
@@ -86,7 +86,7 @@ def run(ctx: click.Context) -> None:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command; see ``ishmem --help``. Ends the process: status 0, or 2 for wrong usage or no usable devices."""
+    """Run the command, by default on ``sys.argv``, and end the process: status 0, or 2 for wrong usage or no device."""
     processes.settle()
     try:
         command.main(arguments, prog_name="ishmem")

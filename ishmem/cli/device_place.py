@@ -1,4 +1,4 @@
-"""The NUMA node and the cores near a PCI device, as the kernel shows them."""
+"""NUMA node and CPU cores near a PCI device, from the kernel's files in /sys."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def place(address: str, root: Path = Path("/")) -> tuple[str, str]:
-    """Return NUMA node and CPU cores near a device, by its PCI address; empty where the kernel does not know it."""
+    """Return the NUMA node and the list of CPU cores near the device at a PCI address; "" for unknown values."""
     folder = root / "sys/bus/pci/devices" / address
     node, cores = _text(folder / "numa_node"), _text(folder / "local_cpulist")
     return "" if node.startswith("-") else node, cores

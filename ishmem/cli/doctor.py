@@ -1,7 +1,7 @@
-"""``ishmem doctor``: checks this machine in order and says what is wrong and how to fix it.
+"""``ishmem doctor``: check this machine and report the problems, each with a fix.
 
-A check yields findings; it changes nothing and does not raise. Checks read the machine below `Machine.root`, so that
-tests can create every condition.
+A check yields findings; it changes nothing and does not raise. Checks read files below `Machine.root`, so that tests
+can create every condition.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MEMORY = 1 << 30
 
 
 def check_nodes(machine: Machine) -> Iterator[Finding]:
-    """Intel GPUs of the kernel, and whether this user may open them."""
+    """Check that the kernel has Intel GPUs in /dev/dri, and that this user may open them."""
     nodes = sorted(machine.under("/dev/dri").glob("renderD*"))
     intel = [node for node in nodes if _vendor(machine, node.name) == "0x8086"]
     if not intel:
@@ -63,7 +63,7 @@ def _vendor(machine: Machine, name: str) -> str:
 
 
 def check_card(machine: Machine) -> Iterator[Finding]:
-    """What an emulated card needs."""
+    """Check whether emulated cards can be used: required, if the environment requests one."""
     if not machine.environ.get(card.VARIABLE):
         why = card.problem()
         yield ok(f"no emulated cards: {why}" if why else "emulated cards can be used: ishmem run --card b580")
@@ -77,7 +77,7 @@ def check_card(machine: Machine) -> Iterator[Finding]:
 
 
 def check_hierarchy(machine: Machine) -> Iterator[Finding]:
-    """How tiles are shown, and which devices."""
+    """Check the variables that select devices, and whether tiles are separate devices."""
     shown = machine.environ.get("ZE_FLAT_DEVICE_HIERARCHY", "FLAT")
     if shown != "FLAT":
         yield warning(f"ZE_FLAT_DEVICE_HIERARCHY={shown}: a PE gets a card, not a tile", "unset it, or set it to FLAT")
@@ -121,7 +121,7 @@ for a in handles:
 
 
 def check_devices(machine: Machine) -> Iterator[Finding]:
-    """The driver or the simulator, devices of Level Zero and of SYCL, and what pairs of them can do."""
+    """Check the driver or simulator, its devices in Level Zero and in SYCL, and peer access between the devices."""
     environ = {**machine.environ}
     environ.setdefault("ISHMEM_SIM_DEVICES", "2")
     if cards := card.requested():
@@ -129,7 +129,7 @@ def check_devices(machine: Machine) -> Iterator[Finding]:
     done = python(_DEVICES, environ)
     lines = done.stdout.splitlines()
     lacks = [line.split()[1:] for line in lines if line.startswith("lacks ")]
-    if lacks and (done.returncode < 0 or lines[0] == "gpu"):  # for SYCL of 2024, the simulator has what a loader lacks
+    if lacks and (done.returncode < 0 or lines[0] == "gpu"):  # the simulator has those that SYCL of 2024 needs
         yield _old_loader(lacks, done.returncode < 0)
     if done.returncode:
         mend = "install the driver (libze1, libze-intel-gpu1), or use the simulator: ISHMEM_DEVICE=sim, or --sim"
@@ -168,7 +168,7 @@ def _old_loader(lacks: list[list[str]], crashed: bool) -> Finding:
 
 
 def _driver(facts: list[list[str]]) -> Iterator[Finding]:
-    """Say what the driver and the compute queues of the devices are."""
+    """Yield findings on drivers and compute queues; ``facts`` are the output lines of `_DEVICES`, split into words."""
     for version, *level in (fact[1:] for fact in facts if fact[0] == "driver"):
         yield ok(f"driver {version}, Level Zero {'.'.join(level)}")
     engines = [int(fact[1]) for fact in facts if fact[0] == "engines"]
@@ -181,7 +181,7 @@ def _driver(facts: list[list[str]]) -> Iterator[Finding]:
 
 
 def check_limits(machine: Machine) -> Iterator[Finding]:
-    """File descriptors and memory."""
+    """Check the limit on file descriptors and the available memory."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < DESCRIPTORS:
         yield wrong(f"{soft} file descriptors allowed, {DESCRIPTORS} wanted", f"ulimit -n {min(hard, 65536)}")
@@ -203,7 +203,7 @@ def _available(machine: Machine) -> int:
 
 
 def check_sockets(_machine: Machine) -> Iterator[Finding]:
-    """Shared memory, and its way from one process to another."""
+    """Check memfds, and that Unix sockets can send them to other processes."""
     try:
         fd = os.memfd_create("ishmem-doctor")
         one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -219,12 +219,12 @@ def check_sockets(_machine: Machine) -> Iterator[Finding]:
 
 
 def check_leftovers(machine: Machine) -> Iterator[Finding]:
-    """Processes of jobs that have lost their launcher, and jobs that wait for PEs."""
+    """Check for PEs of jobs without a launcher, and for jobs that wait for PEs."""
     try:
         sockets = machine.under("/proc/net/unix").read_text()
     except OSError:
         sockets = ""
-    waiting = len(re.findall(r"^\S+ \S+ \S+ 00010000 .*@ishmem-[0-9a-f]{32}$", sockets, re.MULTILINE))  # that listen
+    waiting = len(re.findall(r"^\S+ \S+ \S+ 00010000 .*@ishmem-[0-9a-f]{32}$", sockets, re.MULTILINE))  # listening
     orphans = [str(pid) for pid in _processes(machine) if _is_orphan(machine, pid)]
     if orphans:
         yield warning(f"PEs without their launcher: processes {', '.join(orphans)}", f"kill {' '.join(orphans)}")
@@ -266,11 +266,11 @@ print("".join(line + "\\n" for line in lines), end="", flush=True)  # at once: a
 ishmem.finalize()
 """
 _REACH = ("direct", "no atomics", "by host")
-"""What kernels do with the memory of another device, by the number of the route."""
+"""Access of kernels to the memory of another device, by the number of the route."""
 
 
 def check_job(machine: Machine) -> Iterator[Finding]:
-    """A job of a PE for each device: every one opens the others' memory and writes there; the matrix of what works."""
+    """Run a job with a PE for each device, whose PEs write to each other; report the routes between them as matrix."""
     n = 2 if machine.facts.returncode else max(len(json.loads(machine.facts.stdout)["devices"]), 2)
     launcher = [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), "--no-prefix", "--timeout", str(SECONDS)]
     command = [*launcher, sys.executable, "-W", "ignore", "-c", _JOB]
@@ -283,13 +283,13 @@ def check_job(machine: Machine) -> Iterator[Finding]:
         return
     yield ok(f"a job of {len(matrix)} PEs shares memory")
     troubles = [text.partition(" ") for kind, text in lines if kind == "trouble"]
-    if troubles:  # the first PE that has any names those of all
+    if troubles:  # the text of the lowest PE describes the troubles of all PEs
         yield warning(min(troubles, key=lambda trouble: int(trouble[0]))[2], "see docs/hardware.md, links and routes")
     yield ok("what kernels of a PE (rows) do in the memory of another (columns), as tried:" + _matrix(matrix))
 
 
 def _matrix(routes: list[list[int]]) -> str:
-    """Write a matrix of routes, one line for each PE."""
+    """Return a matrix of routes as text, one line for each PE."""
     width = max(map(len, _REACH)) + 2
     rows = [[str(pe), *(_REACH[route] for route in row)] for pe, row in enumerate(routes)]
     head = ["", *map(str, range(len(routes)))]
@@ -304,20 +304,20 @@ CHECKS: tuple[Callable[[Machine], Iterator[Finding]], ...] = (
 
 
 def examine(machine: Machine) -> Iterator[Finding]:
-    """Do all checks, in order; one that fails by itself is something wrong."""
+    """Yield the findings of all checks, in order; an exception in a check is a finding, too."""
     for check in CHECKS:
         try:
             yield from check(machine)
-        except Exception as error:  # the checks after it tell more
+        except Exception as error:  # the checks after it are still useful
             yield wrong(f"{check.__name__.replace('_', ' ')}: {str(error) or type(error).__name__}", "report this")
 
 
 @click.command()
 @click.pass_context
 def command(ctx: click.Context) -> None:
-    """Check this machine, and say what is wrong and how to fix it; exit status 1 if something is.
+    """Check this machine, and report problems and their fixes; exit status 1 if there is an error.
 
-    Under mpiexec the first process checks its node, and where the processes run.
+    Under mpiexec the first process checks its node, and the CPU cores of all processes.
     """
     if not is_first():
         return

@@ -1,4 +1,4 @@
-"""The checks of ``ishmem doctor`` for jobs on several nodes: mpi4py, its MPI library, mpiexec, and where PEs run."""
+"""Checks of ``ishmem doctor`` for jobs on several nodes: mpi4py, its MPI library, mpiexec, and the cores of PEs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OFFLOAD = {
 
 
 def check_mpi(machine: Machine) -> Iterator[Finding]:
-    """mpi4py and its MPI library, and what the library sends messages over."""
+    """Check that mpi4py loads its MPI library, the transport of this library, and mpiexec."""
     try:
         version = metadata.version("mpi4py")
     except metadata.PackageNotFoundError:
@@ -52,7 +52,7 @@ def check_mpi(machine: Machine) -> Iterator[Finding]:
 
 
 def judge_transport(machine: Machine, version: str) -> Finding:
-    """Say what a library sends messages over, and whether that loses them."""
+    """Return a finding on the transport of the MPI library of this version text: a warning if it loses messages."""
     transport = mpi_library.transport(version, machine.environ, machine.root)
     if transport.loses:
         return warning(f"{mpi_library.name_of(version)} uses {transport.words}", _instead_of_ucx(version))
@@ -66,7 +66,7 @@ def _instead_of_ucx(version: str) -> str:
 
 
 def check_mpiexec(machine: Machine, version: str) -> Iterator[Finding]:
-    """The mpiexec that ``ishmem run --hosts`` uses: it must be that of mpi4py's library."""
+    """Check that the mpiexec of ``ishmem run --hosts`` is of mpi4py's library and starts jobs, and their pinning."""
     try:
         found = mpiexec.find(machine.environ.get("ISHMEM_MPIEXEC"))
     except IshmemError as error:
@@ -91,7 +91,7 @@ def check_mpiexec(machine: Machine, version: str) -> Iterator[Finding]:
 
 
 def _shadow(machine: Machine, found: mpiexec.Mpiexec) -> Iterator[Finding]:
-    """Look for an MPI of the site that a wheel in this environment hides."""
+    """Yield a warning if an MPI wheel in this environment takes precedence over an MPI installation of the site."""
     wheel = mpi_library.wheel()
     folders = [folder for folder in machine.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
     of_site = [
@@ -107,12 +107,12 @@ def _shadow(machine: Machine, found: mpiexec.Mpiexec) -> Iterator[Finding]:
 
 
 def is_first() -> bool:
-    """Return whether this process is to check the machine: under mpiexec the first one; collective there."""
+    """Return whether this process checks the machine: under mpiexec only the first; collective under mpiexec."""
     return launched() is None or bool(mpi_processes.gather())
 
 
 def _started(found: mpiexec.Mpiexec, environ: Mapping[str, str]) -> Generator[Finding, None, list[dict[str, Any]]]:
-    """Start two processes on this machine, and return where they run."""
+    """Start two processes by mpiexec on this machine; return facts about each, empty if that fails; yield findings."""
     command = [found.path, "-n", "2", sys.executable, "-m", "ishmem.cli.mpi_processes"]
     env = {**mpi_library.transport_default(), **environ}
     try:
@@ -136,7 +136,7 @@ def _started(found: mpiexec.Mpiexec, environ: Mapping[str, str]) -> Generator[Fi
 
 
 def judge_pinning(processes: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Say whether the processes of a node share a core while the node has more."""
+    """Yield a warning if several processes are pinned to one core of a node with more cores, else an ok."""
     cores = Counter((process["host"], tuple(process["cpus"])) for process in processes)
     most = max(process["cores"] for process in processes)
     for (host, cpus), count in cores.items():
@@ -150,7 +150,7 @@ def judge_pinning(processes: list[dict[str, Any]]) -> Iterator[Finding]:
 
 
 def judge_gpu_support(processes: list[dict[str, Any]], kind: str, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Say whether MPI handles device memory, where there are real devices."""
+    """Yield a finding on support of MPI for device memory; without it, a warning only for real devices."""
     try:
         simulated = stack.choose() == "sim"
     except (IshmemError, ValueError):

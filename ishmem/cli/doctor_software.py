@@ -15,11 +15,11 @@ from ishmem.environment.mpi_variables import without
 
 DISTRIBUTION = "ishmem4py"
 PINNED = "numba-dpex"
-"""The extra that pins its whole stack; it holds where the package of that name is installed."""
+"""Name of the extra that pins the whole stack, and of the package whose presence means that the extra is in use."""
 
 
 def check_python(_machine: Machine) -> Iterator[Finding]:
-    """The version of Python."""
+    """Check the version of Python."""
     from packaging.specifiers import SpecifierSet
 
     name = ".".join(map(str, sys.version_info[:3]))
@@ -31,7 +31,7 @@ def check_python(_machine: Machine) -> Iterator[Finding]:
 
 
 def check_packages(_machine: Machine) -> Iterator[Finding]:
-    """The packages of the SYCL stack, against the versions that ishmem allows."""
+    """Check the versions of the required packages."""
     from packaging.requirements import Requirement
 
     extra = PINNED if _version(PINNED) else ""
@@ -56,7 +56,7 @@ def _version(package: str) -> str:
 
 
 def check_names(machine: Machine) -> Iterator[Finding]:
-    """Intel SHMEM, whose distribution and launcher have the names ``ishmem`` and ``ishmrun``."""
+    """Check for the Python distribution and the launcher of Intel SHMEM, named ``ishmem`` and ``ishmrun`` too."""
     intel_release = _version("ishmem")
     if intel_release:
         yield warning(
@@ -76,7 +76,7 @@ def _is_our_launcher(command: str) -> bool:
 
 
 def check_libraries(_machine: Machine) -> Iterator[Finding]:
-    """The libraries of the SYCL stack, and its plugin for Level Zero."""
+    """Check that the libraries of the SYCL stack and its plugin for Level Zero are installed."""
     try:
         folder = stack.library_folder()
     except ImportError as error:
@@ -93,7 +93,7 @@ def check_libraries(_machine: Machine) -> Iterator[Finding]:
 
 
 def check_variables(machine: Machine) -> Iterator[Finding]:
-    """Variables that put other libraries before those of the wheels."""
+    """Check for variables that give other libraries precedence over those of the wheels."""
     found = [
         f"{folder}/{name}"
         for folder in machine.environ.get("LD_LIBRARY_PATH", "").split(":")
@@ -111,7 +111,7 @@ def check_variables(machine: Machine) -> Iterator[Finding]:
 
 
 def _libraries(machine: Machine, folder: str) -> list[str]:
-    """Return the libraries of SYCL, OpenCL and MKL in a folder that is not that of the wheels."""
+    """Return the names of libraries of SYCL, OpenCL and MKL in a folder, none if it is the folder of the wheels."""
     if not Path(folder).is_absolute() or _in_environment(folder):
         return []
     patterns = ("libsycl.so.[0-9]", "libOpenCL.so.1", "libmkl_core.so.[0-9]")
@@ -119,7 +119,7 @@ def _libraries(machine: Machine, folder: str) -> list[str]:
 
 
 def check_imports(machine: Machine) -> Iterator[Finding]:
-    """Whether dpnp can be imported before ishmem."""
+    """Check that dpnp can be imported before ishmem."""
     done = python("import dpnp, ishmem", without_choice(without(machine.environ)))
     if done.returncode:
         mend = "install ishmem anew, which puts ishmem.pth into site-packages; until then, import ishmem before dpnp"
@@ -136,7 +136,7 @@ def _in_environment(folder: str) -> bool:
 
 
 def check_device_functions(machine: Machine) -> Iterator[Finding]:
-    """The device functions that ``ishmem precompile`` has compiled."""
+    """Check that the device functions from ``ishmem precompile`` match the installed versions."""
     from ishmem.dpex.front_end import COMPILER
     from ishmem.runtime.kernel_loading import INSTALLED, VERSION
 
@@ -156,7 +156,7 @@ def check_device_functions(machine: Machine) -> Iterator[Finding]:
 
 
 def check_cache(machine: Machine) -> Iterator[Finding]:
-    """The folder of compiled kernels."""
+    """Check that the folder for compiled kernels can be written."""
     from ishmem.runtime import kernel_loading
 
     folder = kernel_loading.folder(machine.environ.get("ISHMEM_KERNEL_CACHE", "auto"))

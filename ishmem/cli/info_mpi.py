@@ -1,4 +1,4 @@
-"""The part of ``ishmem info`` about MPI: the library, and the nodes of a job where mpiexec has started it."""
+"""Part of ``ishmem info`` about MPI: the library, and the nodes of a job started by mpiexec."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ FAR = "messages over MPI to the PE's engine, also from kernels; no ptr"
 
 
 class NodesOfJob:
-    """The nodes of a job that mpiexec has started, for its processes that run ``ishmem info``; collective."""
+    """Nodes of a job of ``ishmem info`` that mpiexec has started; all methods are collective over its processes."""
 
     def __init__(self, override: str | None) -> None:
-        """Find which processes share a node; ``override`` is the setting ``ISHMEM_NODE``."""
+        """Determine the processes on this node; ``override`` is the setting ``ISHMEM_NODE``, or None."""
         self._comm = network.world()
         own = network.identity(override)
         self.pe = self._comm.Get_rank()
         self.pes = [pe for pe, identity in enumerate(self._comm.allgather(own)) if identity == own]
 
     def merge(self, about: dict[str, Any], seen: VisibleGpus) -> dict[str, Any] | None:
-        """Return the facts of PE 0 with the nodes, the devices of its node and the routes of all PEs; None elsewhere.
+        """Return the facts about the job on PE 0: ``about``, devices of its node, nodes, routes; None on other PEs.
 
         Args:
             about: The facts that do not depend on devices.
-            seen: The devices that this process sees, of which it takes the one at its place on the node.
+            seen: The devices that are visible to this process; its own has the number of the process on the node.
         """
         own = seen.devices[self.pes.index(self.pe) % len(seen.devices)]
         parts = self._comm.allgather((seen, own))
@@ -59,7 +59,7 @@ class NodesOfJob:
 
 
 def _routes(found: list[tuple[dict[str, Any], list[list[str]]]], n_pes: int) -> list[list[str]]:
-    """Return the routes between all PEs, from those between the PEs of each node."""
+    """Return the routes between all PEs; ``found`` has a node and the routes between its PEs, for each node."""
     routes = [[FAR] * n_pes for _ in range(n_pes)]
     for node, matrix in found:
         for pe, row in zip(node["PEs"], matrix):
@@ -69,9 +69,9 @@ def _routes(found: list[tuple[dict[str, Any], list[list[str]]]], n_pes: int) -> 
 
 
 def library() -> dict[str, str]:
-    """Return what jobs on several nodes use: MPI library, transport and mpiexec; empty without mpi4py.
+    """Return MPI library, transport and mpiexec of jobs on several nodes; empty without mpi4py.
 
-    Loads MPI, and initialises it only where mpiexec has started this process.
+    Loads MPI, and initialises it only in a process started by mpiexec.
     """
     if util.find_spec("mpi4py") is None:
         return {}
@@ -91,7 +91,7 @@ def library() -> dict[str, str]:
 
 
 def _setting() -> str:
-    """Return the setting about device memory; with a setting that is wrong, the default."""
+    """Return the setting ``ISHMEM_MPI_DEVICE_MEMORY``, or its default if a setting is invalid."""
     try:
         return settings.load().mpi_device_memory
     except ValueError:
@@ -107,7 +107,7 @@ def _mpiexec() -> str:
 
 
 def _load() -> None:
-    """Load MPI; initialise it only where mpiexec has started this process."""
+    """Import mpi4py, and prevent the initialisation of MPI unless mpiexec has started this process."""
     import mpi4py
 
     if launched() is None:

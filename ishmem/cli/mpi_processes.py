@@ -1,6 +1,6 @@
-"""Where the processes of an MPI job run, and whether MPI handles their device memory.
+"""Facts about the processes of an MPI job: their nodes and cores, and whether MPI handles their device memory.
 
-``mpiexec -n 2 python -m ishmem.cli.mpi_processes`` prints it as JSON on the first process.
+``mpiexec -n 2 python -m ishmem.cli.mpi_processes`` prints them as JSON on the first process.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 from ishmem.environment import mpi_library, settings
 
 MARK = "ISHMEM "
-"""What the printed line begins with."""
+"""Prefix of the printed line."""
 
 
 @functools.cache
 def gather() -> list[dict[str, Any]]:
-    """Return facts about each process, on the first one; elsewhere nothing. Collective.
+    """Return facts about each process on the first process, an empty list on the others; collective.
 
     Raises:
         IshmemError: mpi4py cannot be used.

@@ -1,9 +1,9 @@
-"""``ishmem precompile``: compile the device functions of usual calls, which every program's new kernels then load.
+"""``ishmem precompile``: compile the device functions of usual calls, for all programs' new kernels to load.
 
 A kernel is compiled together with the device functions that it calls. They depend on the widths or dtypes of its
-arrays and on a few settings of the job, and are kept beside the installed package: those of jobs on one node, with the
-settings of this process, for contiguous arrays. What is not there is compiled by the program that needs it, and kept in
-the user's cache. It is of use until ishmem, numba or Python change; then run it again.
+arrays and on a few settings of the job. The command stores those for jobs on one node, with the settings of this
+process, and for contiguous arrays beside the installed package. Programs compile other functions themselves and store
+them in the user's cache. Run the command again after a new version of ishmem, numba or Python.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ INTEGERS = ("int32", "int64", "uint64")
 
 
 def _as_in_a_program(function: Any) -> Any:
-    """Make a kernel whose calls are told from those of ishmem itself: they get their call sites."""
+    """Return a kernel of ``function`` that is compiled as a program's kernel, with call sites, not as one of ishmem."""
     function.__code__ = function.__code__.replace(co_filename="precompile")
     return dpex.kernel(function)
 
@@ -136,7 +136,7 @@ def _array(dtype: str) -> ArrayKind:
 
 
 def _kernels() -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """Yield each kernel with the kinds of its arguments."""
+    """Yield each kernel to compile with the kinds of its arguments."""
     item, group, number = ItemKind(1, has_groups=False), ItemKind(1, has_groups=True), "int64"
     for dtype in ELEMENTS:
         pair = _array(dtype), _array(dtype)
@@ -153,12 +153,12 @@ def _kernels() -> Iterator[tuple[Any, tuple[Any, ...]]]:
 
 
 def version() -> str:
-    """Return a hash of what device functions depend on beside their types: versions, settings and sources."""
+    """Return a hash of the versions, settings and sources on which all device functions depend."""
     return key.digest((key.key_parts(), installed().sources))
 
 
 def fill(folder: Path) -> None:
-    """Compile the device functions and keep them in a folder, whose files are replaced.
+    """Compile the device functions and store them in ``folder``, in place of its old files.
 
     Raises:
         OSError: The folder cannot be written.

@@ -1,4 +1,4 @@
-"""The block of ``ishmem doctor`` to paste into a report: versions of everything below Python, and what changes it."""
+"""Text of ``ishmem doctor`` for a problem report: versions of packages, kernel, driver and devices, and variables."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ishmem.cli.findings import Finding, Machine, last_line, ok, warning
 from ishmem.common import sizes
 
 _KEY = re.compile(r"(NEO_(L0_)?)?(NEOReadDebugKeys|([A-Z]+[a-z0-9]+){2,})")
-"""Intel's driver names its debug keys so; variables of others seldom have small letters."""
+"""Names of debug keys of Intel's driver: in camel case, which is rare in names of other variables."""
 _OTHERS = re.compile(r"(?!ISHMEM_JOB$)(ISHMEM|ZEX?|ZES|ZET|SYCL|UR|ONEAPI|IGC)_\w+")
 _FIRMWARE = re.compile(r"(\w+) firmware:.*?found\D*?(\d+(?:\.\d+)+)", re.DOTALL)
 
 
 def check_report(machine: Machine) -> Iterator[Finding]:
-    """All versions in one block, and the debug keys of the driver."""
+    """Yield all versions and the debug keys of the driver as one finding, and a warning if debug keys are in effect."""
     keys = _named(_KEY, machine.environ)
     reads = machine.environ.get("NEOReadDebugKeys") == "1"
     if keys and reads:
@@ -52,7 +52,7 @@ def _software(facts: dict[str, Any]) -> list[str]:
 
 
 def _device(machine: Machine, facts: dict[str, Any]) -> str:
-    """Describe a device, its kernel driver and, where the kernel shows it to this user, its firmware."""
+    """Return a text on a device, its kernel driver and, if this user may read it, its firmware."""
     words = [facts["name"], sizes.format_size(facts["memory"])] + ["integrated"] * facts["integrated"]
     if address := facts["PCI address"]:
         folder = machine.under(f"/sys/bus/pci/devices/{address}")

@@ -1,4 +1,4 @@
-"""``ishmem trace``: what a job did that ran with ``ishmem run --trace``."""
+"""``ishmem trace``: tables and a timeline of a job that ran with ``ishmem run --trace``."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 MERGED = "trace.json"
 _ROUTINES, _WAITS, _PAIRS, _MATRIX = 15, 5, 10, 16  # rows of the tables, and PEs of the matrix of bytes
-_LENGTH = 100  # of an error's text
+_LENGTH = 100  # largest number of characters of an error's text
 _WORDS = "for whom"  # the column whose cells are text
 
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def command(folder: Path) -> None:
-    """Show where the time of a traced job went, and who waited for whom.
+    """Show how a traced job spent its time, and which PEs waited for which.
 
-    Writes the timeline of all PEs to FOLDER/trace.json, which https://ui.perfetto.dev opens.
+    Writes the timeline of all PEs to FOLDER/trace.json, for https://ui.perfetto.dev.
     """
     from rich.console import Console
 

@@ -1,7 +1,7 @@
-"""A trace read from its folder: the calls of all PEs, what each waited for, and which call ended a wait.
+"""A trace read from its folder: the calls of all PEs, with the waits in them and the causes of the waits.
 
-The files of the PEs say what each PE did. Here they are put together: a collective call waits until the last PE has
-begun its own, and a wait for a variable ends with the call that has stored the value.
+Each PE has a file with its own calls. This module relates them: a collective call waits until the last PE has begun the
+same call, and a wait for a variable ends with the call that stores the value.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ class RecordedCall:
 
     Attributes:
         begin, end: Seconds since the start of the trace.
-        categories: The routine's chapter; ``get`` or ``put``; ``wait`` or ``collective``.
-        shown: The arguments of its event, to which `merged` adds for whom it waited.
-        waited: Seconds that it waited for ``cause``, a PE, or for a variable that no traced call has set (None).
+        categories: Names: the routine's chapter, and ``get``, ``put``, ``wait`` or ``collective`` if they apply.
+        arguments: Arguments of the call, from its event.
+        shown: The dictionary of arguments in the event itself, to which `merged` adds the wait and its cause.
+        waited: Seconds that it waited.
+        cause: The PE that ended the wait; None without a wait, or if no traced call has set the variable.
     """
 
     pe: int
@@ -47,12 +49,12 @@ class RecordedCall:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """Duration in seconds."""
         return self.end - self.begin
 
     @property
     def queued(self) -> bool:
-        """Whether it is work on a queue."""
+        """Whether it is work on a queue, not a call."""
         return self.track >= QUEUE
 
 
@@ -61,10 +63,11 @@ class Trace:
     """The trace of a job.
 
     Attributes:
-        facts: What the files say about their PEs, by PE.
+        facts: The metadata of the file of each PE, by PE.
         events: The events of all files, in the Trace Event Format.
-        calls: In the order in which they began.
-        arrows: Pairs: a call that stored a value, and the wait that ended with it.
+        calls: The calls of all PEs, in the order of their begin.
+        arrows: Pairs of a call that stored a value and the wait that ended with it.
+        start: Time stamp of the first event in microseconds; times of events are relative to it.
     """
 
     facts: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -80,19 +83,19 @@ class Trace:
 
     @property
     def seconds(self) -> float:
-        """How long the job took."""
+        """Time from the first event to the end of the last call, in seconds."""
         return max((call.end for call in self.calls), default=0.0)
 
     def of(self, pe: int) -> list[RecordedCall]:
-        """Return the calls of the first thread of a PE: they do not overlap."""
+        """Return the calls of the first thread of a PE, which do not overlap."""
         return [call for call in self.calls if call.pe == pe and call.track == 0]
 
 
 def read(folder: Path) -> Trace:
-    """Read the files of a folder.
+    """Return the trace from the files of all PEs in ``folder``.
 
     Raises:
-        IshmemError: There are none, or one is not a trace.
+        IshmemError: The folder has no trace, or a file is not a trace.
     """
     trace = Trace()
     for path in sorted(folder.glob(NAME.format("*"))):
@@ -137,10 +140,10 @@ def _find_causes(trace: Trace) -> None:
 
 
 def _matching(trace: Trace) -> Iterator[list[RecordedCall]]:
-    """Yield the calls of the PEs that belong to one collective call.
+    """Yield lists of the PEs' calls that belong to the same collective call.
 
-    All members of a team make its calls in one order, so the calls of a routine are matched by their numbers; from the
-    end where the first calls are missing.
+    Members of a team make its calls in one order, so calls of a routine match by number: from the end if first calls
+    are missing.
     """
     backwards = any(facts["lost"] for facts in trace.facts.values())
     found: dict[tuple[Any, ...], list[RecordedCall]] = defaultdict(list)
@@ -155,7 +158,7 @@ def _matching(trace: Trace) -> Iterator[list[RecordedCall]]:
 
 
 def _arrows(calls: Iterable[RecordedCall]) -> Iterator[tuple[RecordedCall, RecordedCall]]:
-    """Yield each wait for a variable with the call that stored the value it waited for."""
+    """Yield pairs of a call that stored a value and the wait for a variable that ended with it."""
     updates: dict[tuple[int, int], list[RecordedCall]] = defaultdict(list)
     waits: dict[tuple[int, int], list[RecordedCall]] = defaultdict(list)
     for call in calls:
@@ -170,10 +173,9 @@ def _arrows(calls: Iterable[RecordedCall]) -> Iterator[tuple[RecordedCall, Recor
 
 
 def _pairs(updates: list[RecordedCall], waits: list[RecordedCall]) -> Iterator[tuple[RecordedCall, RecordedCall]]:
-    """Pair waits for one variable with updates of it.
+    """Yield pairs of an update of a variable and the wait for it that the update ended.
 
-    The one that ended a wait is the first of the last updates that all satisfy it, after the one that ended the wait
-    before.
+    The last updates before the end of a wait satisfy it; the first of these that did not end an earlier wait ended it.
     """
     begins, values, used = [call.begin for call in updates], list(_values(updates)), 0
     for wait in sorted(waits, key=lambda call: call.end):
@@ -187,7 +189,7 @@ def _pairs(updates: list[RecordedCall], waits: list[RecordedCall]) -> Iterator[t
 
 
 def _values(updates: list[RecordedCall]) -> Iterator[int | None]:
-    """Yield the value after each update; None where the trace does not tell."""
+    """Yield the value of the variable after each update, or None if the trace does not have it."""
     value: int | None = 0
     for call in updates:
         given = call.arguments.get("value")

@@ -1,4 +1,4 @@
-"""The figures of a trace: time of routines and PEs, waits and their causes."""
+"""Figures of a trace: time of routines and PEs, waits and their causes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class RoutineTime:
 
     @property
     def seconds(self) -> float:
-        """The sum of their times."""
+        """Total duration of the calls."""
         return sum(call.seconds for call in self.calls)
 
     @property
     def waited(self) -> float:
-        """The part of it that was spent waiting."""
+        """Total time in which the calls waited for other PEs."""
         return sum(call.waited for call in self.calls)
 
     @property
@@ -34,20 +34,20 @@ class RoutineTime:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that they name."""
+        """Total number of bytes in the arguments of the calls."""
         return sum(call.arguments.get("bytes", 0) for call in self.calls)
 
 
 @dataclass
 class PeTime:
-    """Where a PE's first thread spent its time from ``init`` to ``finalize``, in seconds.
+    """Time of a PE's first thread from ``init`` to ``finalize`` by activity, in seconds.
 
     Attributes:
-        program: Outside ishmem and launches of kernels.
-        kernels: In launches of kernels; ``call_kernel`` includes their run.
-        ishmem: In calls, but not waiting.
-        waited: Waiting.
-        causes: The part of ``waited`` that each PE is the cause of.
+        program: Outside calls of ishmem and launches of kernels.
+        kernels: In launches of kernels; for ``call_kernel`` with the run time of the kernel.
+        ishmem: In calls of ishmem, without waits.
+        waited: In waits for other PEs.
+        causes: Parts of ``waited``, by the PE that ended the wait.
     """
 
     pe: int
@@ -64,7 +64,7 @@ class PeTime:
 
 
 def replays(trace: Trace) -> dict[int, list[RecordedCall]]:
-    """Return the replays of each graph on the queues of all PEs."""
+    """Return the replays of each graph by its number, on the queues of all PEs."""
     found: dict[int, list[RecordedCall]] = defaultdict(list)
     for call in trace.calls:
         if call.queued and "graph" in call.arguments:
@@ -73,7 +73,7 @@ def replays(trace: Trace) -> dict[int, list[RecordedCall]]:
 
 
 def routines(trace: Trace) -> list[RoutineTime]:
-    """Return the routines that were called, those that took the most time first."""
+    """Return the routines that were called, in descending order of total time."""
     found: dict[str, RoutineTime] = {}
     for call in trace.calls:
         if not call.queued:
@@ -82,7 +82,7 @@ def routines(trace: Trace) -> list[RoutineTime]:
 
 
 def pes(trace: Trace) -> list[PeTime]:
-    """Return the times of each PE between ``init`` and ``finalize``."""
+    """Return the time of each PE between ``init`` and ``finalize``, by activity."""
     return [_pe_time(pe, trace.of(pe)) for pe in trace.facts]
 
 
@@ -104,13 +104,13 @@ def _pe_time(pe: int, calls: list[RecordedCall]) -> PeTime:
 
 
 def imbalance(times: Iterable[PeTime]) -> tuple[float, int]:
-    """Return how much longer than the mean the busiest PE worked, as a fraction, and that PE."""
+    """Return the largest time of work of a PE divided by the mean, minus 1, and the number of that PE."""
     worked = {time.pe: time.worked for time in times}
     mean, busiest = statistics.mean(worked.values()), max(worked, key=lambda pe: worked[pe])
     return (worked[busiest] / mean - 1 if mean else 0.0), busiest
 
 
 def longest_waits(trace: Trace, count: int) -> list[RecordedCall]:
-    """Return the calls that waited longest, ``init`` and ``finalize`` left out."""
+    """Return the ``count`` calls with the longest waits, except ``init`` and ``finalize``, in descending order."""
     waits = [call for call in trace.calls if call.waited and "setup" not in call.categories]
     return sorted(waits, key=lambda call: -call.waited)[:count]

@@ -1,8 +1,8 @@
-"""The bytes between the PEs of a trace: those that puts, gets and atomics name, and those of collectives.
+"""Bytes between the PEs of a trace, by puts, gets and atomics, and by collectives.
 
-Data of a collective count from the PE that gives them to each PE that receives them or a result made from them, by the
-definition of the routine and not by the way that the algorithm takes. Each call counts what its own PE receives from a
-root or gives to others, so that the calls of all PEs together count everything once.
+Data of a collective count from the PE that contributes them to each PE that receives them or a result computed from
+them: by the definition of the routine, not by the path of the algorithm. The call of a PE counts the data that it
+receives from a root or contributes for others, so that the calls of all PEs together count everything once.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ishmem.common.team_shape import Shape
 
 Matrix = list[list[int]]
 Moved = Iterator[tuple[int, int, int]]
-"""Origin, target and bytes."""
+"""Tuples of origin PE, target PE and number of bytes."""
 
 ONE_SIDED, COLLECTIVE = "Puts, gets and atomics", "Collectives"
 
 
 def between(trace: Trace) -> dict[str, Matrix]:
-    """Return the bytes from each PE to each, for `ONE_SIDED` and `COLLECTIVE` calls; kinds without any are left out."""
+    """Return matrices of bytes, origin by target, for `ONE_SIDED` and `COLLECTIVE` calls, if any; else no entry."""
     pes, found = range(trace.n_pes), {}
     for kind, moved_by in ((ONE_SIDED, _by_peer), (COLLECTIVE, _by_team)):
         found[kind] = [[0] * len(pes) for _ in pes]
@@ -33,7 +33,7 @@ def between(trace: Trace) -> dict[str, Matrix]:
 
 
 def left_out(trace: Trace) -> list[str]:
-    """Return the collectives that were called and do not count: a trace does not have their lists of counts."""
+    """Return the names of called collectives that do not count, as a trace does not have their lists of counts."""
     named = {call.name for call in _counted(trace) if {"team", "bytes"} <= set(call.arguments)}
     return sorted(name for name in named if _routine_of(name) is None)
 
@@ -43,7 +43,7 @@ def _counted(trace: Trace) -> Iterator[RecordedCall]:
 
 
 def _by_peer(call: RecordedCall) -> Moved:
-    """Yield the bytes of a put or an atomic to the peer, or those of a get from it."""
+    """Yield the bytes of a put or an atomic to its peer, or of a get from its peer."""
     pair, nbytes = (call.pe, call.arguments.get("pe", -1)), call.arguments.get("bytes", 0)
     if "get" in call.categories:
         yield (*pair[::-1], nbytes)
@@ -52,9 +52,9 @@ def _by_peer(call: RecordedCall) -> Moved:
 
 
 def _by_team(call: RecordedCall) -> Moved:
-    """Yield the bytes of a collective that this PE gives, or gets from the root; not those that it gives itself."""
+    """Yield the bytes of a collective that the call's PE sends to others, or receives from the root."""
     routine = _routine_of(call.name)
-    if routine is None or not {"team", "bytes"} <= set(call.arguments):  # no team: one without a stride
+    if routine is None or not {"team", "bytes"} <= set(call.arguments):  # without "team" if the team has no stride
         return
     start, stride, size = map(int, call.arguments["team"].split(":"))
     members = tuple(Shape(start, stride, size))
@@ -65,13 +65,13 @@ def _by_team(call: RecordedCall) -> Moved:
 
 
 def _routine_of(name: str) -> Collective | None:
-    """Return the routine of a call if its arguments tell how much goes where."""
+    """Return the collective of this name if the arguments in a trace determine its bytes between PEs, else None."""
     routine = COLLECTIVES.get(name.removesuffix("_on_queue"))
     return None if routine is None or routine.counted else routine
 
 
 def _pairs(routine: Collective, pe: int, root: int, members: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the origins and targets of what a PE gives to others or gets from the root."""
+    """Return pairs of origin and target of the data that ``pe`` contributes, or receives from the root."""
     if routine.root is Root.SENDS:
         return [(root, pe)]
     if routine.root is Root.RECEIVES:

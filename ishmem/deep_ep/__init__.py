@@ -1,10 +1,10 @@
-"""The names of DeepEP: ``import ishmem.deep_ep as deep_ep`` runs programs that were written for its V1 and V2.
+"""The interface of DeepEP: with ``import ishmem.deep_ep as deep_ep``, programs for its V1 and V2 run on ishmem.
 
 `Buffer` is V1, with the normal and the low-latency calls, `ElasticBuffer` is V2. Both take tensors of torch, on the XPU
-or on the CPU, or arrays of dpnp, and return the same kind. A group is one of ``torch.distributed``, a team of ishmem,
-or None with ``comm``, a communicator of mpi4py; the first buffer starts ishmem if the program has not.
+or on the CPU, or arrays of dpnp, and return the same kind. A group is a process group of ``torch.distributed``, a team
+of ishmem, or None with ``comm``, a communicator of mpi4py. The first buffer starts ishmem if it is not running.
 
-``python -m ishmem.deep_ep`` makes ``import deep_ep`` find this package where no real DeepEP is installed.
+After ``python -m ishmem.deep_ep``, ``import deep_ep`` imports this package where DeepEP itself is not installed.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
-"""``python -m ishmem.deep_ep`` makes ``import deep_ep`` find ``ishmem.deep_ep``, and ``--remove`` ends that.
+"""Install ``deep_ep`` as name of ``ishmem.deep_ep`` by ``python -m ishmem.deep_ep``; ``--remove`` removes it.
 
-It writes a path file that puts a folder behind all others, so another package of this name goes first.
+It writes a path file that appends a folder to ``sys.path``, so an installed package of this name has precedence.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def main(arguments: list[str]) -> None:
-    """Write or remove the path file."""
+    """Write the path file to site-packages, or with ``--remove`` delete it."""
     if arguments not in ([], ["--remove"]):
         sys.exit(f"got {' '.join(arguments)}; allowed are no argument, and --remove")
     file = Path(sysconfig.get_path("purelib")) / "ishmem_deep_ep.pth"

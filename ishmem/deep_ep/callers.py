@@ -1,6 +1,6 @@
 """Conversion of arguments and results: arrays of dpnp, tensors on the XPU, or tensors on the CPU.
 
-A tensor on the CPU is copied to the device, and its results are tensors that are filled when they have arrived.
+Tensors on the CPU are copied to the device; results for them are new CPU tensors that `Caller.finish` fills.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from .events import EventHandle, EventOverlap, put_after
 
 
 class Caller:
-    """Converts the arguments and results of a call; its first argument decides the kind of arrays.
+    """Converter of the arguments and results of a call, all of the kind of the first argument.
 
     Attributes:
-        tensors: Whether they are tensors of torch.
-        queue: The queue of the arrays.
+        tensors: Whether the arrays are tensors of torch.
+        queue: The SYCL queue of the arrays.
     """
 
     def __init__(self, x: Any, *events: Any) -> None:
-        """Find the kind of arrays and the queue by ``x``, the first argument; the call runs after events."""
+        """Determine kind and queue of ``x``, the first argument, and order later work on the queue after ``events``."""
         first = x[0] if isinstance(x, tuple) else x
         self.tensors = foreign.is_tensor(first)
         self._on_cpu = self.tensors and first.device.type == "cpu"
@@ -34,10 +34,10 @@ class Caller:
         put_after(self.queue, *events)
 
     def take(self, array: Any, name: str, shape: tuple[int, ...] | None = None, dtype: str | None = None) -> Any:
-        """Return an argument as a contiguous dpnp array.
+        """Return argument ``name`` as a contiguous dpnp array; ``shape`` and ``dtype`` are required unless None.
 
         Raises:
-            TypeError: Neither a tensor nor an array of dpnp, or not of the kind of the first.
+            TypeError: Neither a tensor nor an array of dpnp, or not of the kind of the first argument.
             ValueError: Another shape or dtype.
         """
         import dpnp
@@ -55,7 +55,7 @@ class Caller:
         return dpnp.ascontiguousarray(native)
 
     def tokens(self, x: Any) -> tuple[Any, Any]:
-        """Return tokens and their scales, which have no columns if there are none."""
+        """Return tokens and scales of ``x`` as dpnp arrays; without scales, an array [tokens, 0] in their place."""
         given, scales = x if isinstance(x, tuple) else (x, None)
         tokens = self.take(given, "x")
         if tokens.ndim != 2 or (tokens.shape[1] * tokens.dtype.itemsize) % 16:
@@ -63,7 +63,7 @@ class Caller:
         return tokens, self.optional(scales, "the scales of x", (tokens.shape[0], -1), None, tokens)
 
     def choices(self, topk_idx: Any, tokens: int) -> Any:
-        """Return the experts of tokens, a copy of what the program has."""
+        """Return a copy of ``topk_idx`` as dpnp array, after checking that it has ``tokens`` rows of integers."""
         import dpnp
 
         idx = self.take(topk_idx, "topk_idx")
@@ -73,7 +73,7 @@ class Caller:
         return dpnp.copy(idx)
 
     def optional(self, array: Any, name: str, shape: tuple[int, ...], dtype: str | None, like: Any) -> Any:
-        """Return a 2-D argument, or an array without columns for None; -1 in the shape is any number."""
+        """Return a 2-D argument as dpnp array, or an array without columns for None; ``shape[1]`` -1 is any number."""
         import dpnp
 
         if array is None:
@@ -81,7 +81,7 @@ class Caller:
         return self.take(array, name, (shape[0], array.shape[-1]) if shape[1] < 0 else shape, dtype)
 
     def biases(self, bias: Any, shape: tuple[int, ...], dtype: str) -> list[Any]:
-        """Return the biases of a combine."""
+        """Return the biases of a combine, at most 2, as a list of dpnp arrays of a shape and dtype."""
         given = [] if bias is None else list(bias) if isinstance(bias, tuple) else [bias]
         if len(given) > 2:
             raise ValueError(f"bias has {len(given)} arrays; allowed are at most 2")
@@ -92,7 +92,7 @@ class Caller:
         return found
 
     def give(self, array: Any, like: Any = None) -> Any:
-        """Return a result in the kind of the call's arrays; a tensor has the dtype of ``like``."""
+        """Return result ``array`` in the kind of the call's arrays; a tensor has the dtype of ``like``, if not None."""
         if not self.tensors or array is None:
             return array
         import torch
@@ -105,25 +105,25 @@ class Caller:
         return tensor
 
     def give_tokens(self, x: Any, scales: Any, like: Any) -> Any:
-        """Return tokens in the form of ``like``: alone, or as a pair with their scales."""
+        """Return tokens in the form and dtypes of ``like``: alone, or as a pair with their scales."""
         if isinstance(like, tuple):
             return self.give(x, like[0]), self.give(scales, like[1])
         return self.give(x, like)
 
     def write(self, to: Any, array: Any) -> None:
-        """Write a result into an array or tensor of the program."""
+        """Write result ``array`` to an array or tensor ``to`` of the program; to CPU tensors only in `finish`."""
         if self._on_cpu:
             self._late.append((to, array))
         else:
             foreign.native(to)[...] = array
 
     def add(self, to: Any, name: str, counts: Any) -> None:
-        """Add counts to an array of the program, if it has passed one."""
+        """Add ``counts`` to ``to``, argument ``name``, an int32 array of the program, unless it is None."""
         if to is not None:
             self.write(to, self.take(to, name, tuple(counts.shape), "int32") + counts)
 
     def finish(self) -> EventOverlap:
-        """Copy results to the tensors on the CPU, and return the event of all work on the queue."""
+        """Copy results to tensors on the CPU, which blocks, and return the event of all work on the queue."""
         event = EventOverlap(EventHandle(self.queue))
         for tensor, array in self._late:
             native = foreign.native(tensor)

@@ -1,4 +1,4 @@
-"""DeepEP's V2: `ElasticBuffer`."""
+"""Interface of DeepEP's V2: `ElasticBuffer`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ QPS = 17
 class ElasticBuffer(Experimental):
     """Dispatch and combine of DeepEP's V2 over the processes of a group.
 
-    Memory on the symmetric heap is allocated when the number of tokens, hidden size and number of choices are known: by
-    the constructor or by the first dispatch, which is then blocking. All ranks make the same calls in the same order.
-    Hints for other hardware are accepted and have no effect: ``num_cpu_bytes``, ``deterministic`` (it always is),
+    The constructor allocates memory on the symmetric heap if it has the numbers of tokens, elements and choices;
+    otherwise the first dispatch allocates it and is blocking. All ranks make the same calls in the same order. Hints
+    for other hardware are accepted and have no effect: ``num_cpu_bytes``, ``deterministic`` (results always are),
     ``allow_*``, ``prefer_overlap_with_compute``, ``sl_idx``, ``num_allocated_qps``, the time-outs, ``num_sms``,
     ``num_qps``, ``allocate_on_comm_stream``, and ``use_tma_aligned_col_major_sf`` (scales are in rows).
 
     Attributes:
-        group, rank_idx, num_ranks: The group.
-        num_bytes: The most memory for a buffer, or None.
+        group, rank_idx, num_ranks: The group, the number of this rank, and the number of ranks.
+        num_bytes: Limit on the bytes of memory for one size of calls, or None.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class ElasticBuffer(Experimental):
         sl_idx: int = 3, num_allocated_qps: int = 0, num_cpu_timeout_secs: int = 300, num_gpu_timeout_secs: int = 100,
         explicitly_destroy: bool = False,
     ) -> None:  # fmt: skip
-        """Take a group, and start ishmem if the program has not; collective, blocking.
+        """Create a buffer for a group, and start ishmem if it is not running; collective, blocking.
 
         Args:
             group: A group of ``torch.distributed`` or a team of ishmem.
-            num_bytes: The most memory for a buffer: see ``get_buffer_size_hint``. By default what the calls need.
-            num_max_tokens_per_rank, hidden, num_topk: The largest sizes of a call, if they are known.
+            num_bytes: Limit on the bytes for one size of calls: see ``get_buffer_size_hint``. By default no limit.
+            num_max_tokens_per_rank, hidden, num_topk: Largest numbers of tokens, elements and choices; 0 if unknown.
             num_cpu_bytes, use_fp8_dispatch, deterministic, allow_hybrid_mode, allow_multiple_reduction,
                 prefer_overlap_with_compute, sl_idx, num_allocated_qps, num_cpu_timeout_secs, num_gpu_timeout_secs,
                 explicitly_destroy: Hints.
@@ -72,7 +72,7 @@ class ElasticBuffer(Experimental):
             self._exchange(num_max_tokens_per_rank, hidden, num_topk, False)
 
     def destroy(self) -> None:
-        """Free the memory; collective, blocking."""
+        """Free all memory of the buffer; collective, blocking."""
         exchanges, self._exchanges = self._exchanges, {}
         for each in exchanges.values():
             each.free()
@@ -83,12 +83,12 @@ class ElasticBuffer(Experimental):
         group: Any, num_max_tokens_per_rank: int, hidden: int, num_topk: int = 0, use_fp8_dispatch: bool = False,
         allow_hybrid_mode: bool = True, allow_multiple_reduction: bool = True,
     ) -> int:  # fmt: skip
-        """Return the bytes that a buffer for such calls takes; without ``num_topk``, for a choice of each rank."""
+        """Return the bytes of a buffer for calls of these sizes; ``num_topk`` 0 stands for the number of ranks."""
         ranks = ranks_of(group)
         return size_of_exchange(ranks, num_max_tokens_per_rank, hidden, num_topk or ranks)
 
     def barrier(self, use_comm_stream: bool = True, with_cpu_sync: bool = False, sequential: bool = True) -> None:
-        """Wait on the host for the work on the queue of the job, and then until all ranks have called."""
+        """Wait until all ranks have called; if torch has no XPU, first for the work on the heap's queue."""
         EventHandle().current_stream_wait()
         self._team.sync()
 
@@ -102,19 +102,19 @@ class ElasticBuffer(Experimental):
         return job.current().heap.queue
 
     def get_physical_domain_size(self) -> tuple[int, int]:
-        """Return the number of nodes, and of ranks on each."""
+        """Return the number of nodes and the number of ranks on each; 1 and all ranks if nodes have unequal numbers."""
         per_node = TEAM_NODE.n_pes() if self._team is TEAM_WORLD else self.num_ranks
         return (self.num_ranks // per_node, per_node) if self.num_ranks % per_node == 0 else (1, self.num_ranks)
 
     def get_logical_domain_size(self) -> tuple[int, int]:
-        """Return 1 and the number of ranks: tokens go straight to their ranks, also between nodes."""
+        """Return 1 and the number of ranks: tokens are sent directly to their ranks, also between nodes."""
         return 1, self.num_ranks
 
     def get_theoretical_num_sms(
         self, num_experts: int, num_topk: int, num_scaleout_topk: int = 0, rdma_gbs: float = 0, nvlink_gbs: float = 0,
         sm_read_gbs: float = 200, sm_write_gbs: float = 50,
     ) -> int:  # fmt: skip
-        """Return the compute units of the device, as the kernels use what is free."""
+        """Return the number of compute units of the device: the kernels may use all of them."""
         return int(job.current().heap.queue.sycl_device.max_compute_units)
 
     def get_theoretical_num_qps(self, num_sms: int) -> int:
@@ -130,32 +130,32 @@ class ElasticBuffer(Experimental):
         do_handle_copy: bool = True, do_cpu_sync: bool | None = None, do_expand: bool = False,
         do_zero_padding: bool = False, use_tma_aligned_col_major_sf: bool = False,
     ) -> tuple[Any, Any, Any, EPHandle, EventOverlap]:  # fmt: skip
-        """Send tokens to the ranks of their experts.
+        """Send tokens to the ranks of their experts, and receive the tokens for the experts of this rank.
 
-        Collective. It blocks with ``do_cpu_sync``, until the tokens for this rank have arrived; with a handle it does
-        not, and the tokens go where those of that dispatch went. So it is the backward pass of a combine.
+        Collective. With ``do_cpu_sync`` it blocks until the tokens for this rank have arrived. With a handle it does
+        not block and sends the tokens by the routes of that dispatch, as in the backward pass of a combine.
 
         Args:
             x: Tokens [tokens, hidden], or a pair of them and their scales [tokens, any number].
-            topk_idx: Experts [tokens, choices] of int64 or int32, of which -1 is none; None with a handle.
+            topk_idx: Experts [tokens, choices] of int64 or int32, -1 for none; None with a handle.
             topk_weights: Weights [tokens, choices] of float32, or None.
-            cumulative_local_expert_recv_stats: An array of int32 [experts of this rank], to which the numbers of the
-                tokens received are added.
+            cumulative_local_expert_recv_stats: An array of int32 [experts of this rank], to which the call adds the
+                numbers of tokens received; or None.
             num_experts: Number of experts of all ranks, a multiple of the number of ranks.
-            num_max_tokens_per_rank: Largest number of tokens of a rank; the same on all.
-            expert_alignment: Rows of an expert are padded to a multiple of it; by default 1.
-            previous_event, previous_event_before_epilogue: Events that the call starts after.
-            handle: That of an earlier dispatch.
-            do_handle_copy: Whether the handle has a copy of ``topk_idx``.
-            do_cpu_sync: Whether to wait for the numbers of tokens; by default without a handle. Else results have the
-                largest size there can be.
-            do_expand: Whether the rows received are those of each expert, one expert behind the other.
-            do_zero_padding: Whether padding is zeroed.
+            num_max_tokens_per_rank: Largest number of tokens of a rank; the same on all ranks.
+            expert_alignment: Rows of an expert are padded to a multiple of this number; by default 1.
+            previous_event, previous_event_before_epilogue: Events that must have completed before the call's kernels.
+            handle: Handle of an earlier dispatch with the same routes, or None.
+            do_handle_copy: Whether the new handle has a copy of ``topk_idx``, not the array itself.
+            do_cpu_sync: Whether to block until the numbers of tokens have arrived; by default true without a handle. If
+                false, results have the largest possible size.
+            do_expand: Whether a token received has a row for each of its experts, with the rows sorted by expert.
+            do_zero_padding: Whether to set padding rows to zero; only with ``do_expand``.
             num_sms, num_qps, async_with_compute_stream, allocate_on_comm_stream, use_tma_aligned_col_major_sf: Hints.
 
         Returns:
-            The tokens received, or a pair of them and their scales; their choices among the experts of this rank or -1,
-            None if expanded; their weights, one for each row if expanded; the handle; and an event.
+            The tokens received, or a pair of them and their scales; their choices, as numbers of this rank's experts
+            or -1, None if expanded; their weights, one for each row if expanded; the handle; and an event.
 
         Raises:
             ValueError, TypeError: Arguments that do not fit together, or arrays of another kind, dtype or shape.
@@ -189,22 +189,22 @@ class ElasticBuffer(Experimental):
         previous_event: Any = None, previous_event_before_epilogue: Any = None, async_with_compute_stream: bool = False,
         allocate_on_comm_stream: bool = False,
     ) -> tuple[Any, Any, EventOverlap]:  # fmt: skip
-        """Return a row for each token received to the token's rank, and sum the rows of each own token.
+        """Send a row for each token received back to the token's rank, and sum the rows of each own token.
 
         Sums are computed in float32, first the biases and then the ranks in the order of a token's last choice of each,
-        and rounded once. Of an expanded dispatch the rows of a token's experts on a rank are first summed there, also
-        in float32 and rounded once. Collective, not blocking. It is the backward pass of a dispatch.
+        and rounded once. After an expanded dispatch, a rank first sums the rows of a token's experts on it, also in
+        float32 and rounded once. Collective, not blocking. It is the backward pass of a dispatch.
 
         Args:
             x: An array of the shape of the tokens received, of bfloat16, float16 or float32.
-            handle: That of the dispatch.
-            topk_weights: Weights of the shape of those received, which return to their choices.
+            handle: The handle that the dispatch returned.
+            topk_weights: Weights of the shape of the weights received, to be sent back to their choices; or None.
             bias: None, or one or a pair of arrays [tokens, hidden] of the dtype of ``x``.
-            previous_event, previous_event_before_epilogue: Events that the call starts after.
+            previous_event, previous_event_before_epilogue: Events that must have completed before the call's kernels.
             num_sms, num_qps, async_with_compute_stream, allocate_on_comm_stream: Hints.
 
         Returns:
-            The sums [tokens, hidden]; the weights [tokens, choices], 0 where there is no expert, or None; an event.
+            Sums [tokens, hidden]; weights [tokens, choices], 0 without expert, None without ``topk_weights``; an event.
 
         Raises:
             ValueError, TypeError, StateError: As for ``dispatch``.
@@ -224,7 +224,7 @@ class ElasticBuffer(Experimental):
         return sums, shares, caller.finish()
 
     def _exchange(self, max_tokens: int, hidden: int, topk: int, wide: bool) -> TokenExchange:
-        """Return the memory for calls of these sizes; collective if it is new."""
+        """Return the exchange for calls of these sizes, ``wide`` for elements of 4 bytes; collective if it is new."""
         key = (max_tokens, hidden, topk, wide)
         if key not in self._exchanges:
             need = size_of_exchange(self.num_ranks, max_tokens, hidden, topk, 4 if wide else 2)
@@ -237,7 +237,7 @@ class ElasticBuffer(Experimental):
         self, experts: int | None, max_tokens: int | None, alignment: int | None, num_sms: int, expand: bool,
         cpu_sync: bool,
     ) -> DispatchOptions:  # fmt: skip
-        """Check the options of a dispatch without a handle."""
+        """Check the options of a dispatch without a handle; return them with their defaults."""
         experts, most = experts or 0, max_tokens or self.num_max_tokens_per_rank
         if experts < 1 or experts % self.num_ranks:
             raise ValueError(f"num_experts is {experts}; allowed are positive multiples of {self.num_ranks}, the ranks")
@@ -247,7 +247,7 @@ class ElasticBuffer(Experimental):
         return DispatchOptions(experts, most, alignment or 1, num_sms, expand, cpu_sync)
 
     def _route(self, caller: Caller, tokens: Any, topk_idx: Any, options: DispatchOptions) -> SentRoute:
-        """Return the PEs of tokens."""
+        """Return the exchange, choices and PEs of tokens to send; collective if the exchange is new."""
         idx = caller.choices(topk_idx, tokens.shape[0])
         wide = tokens.dtype.itemsize > 2
         exchange = self._exchange(options.num_max_tokens_per_rank, tokens.shape[1], idx.shape[1], wide)
@@ -255,7 +255,7 @@ class ElasticBuffer(Experimental):
 
 
 def _check_cached(handle: EPHandle, tokens: Any, topk_idx: Any, do_cpu_sync: Any, given: tuple[Any, ...]) -> None:
-    """Check the arguments of a dispatch with a handle."""
+    """Check that the arguments of a dispatch match the handle; ``given`` has four options, None for defaults."""
     if topk_idx is not None or do_cpu_sync:
         raise ValueError("topk_idx or do_cpu_sync is given with a handle; allowed are topk_idx=None, do_cpu_sync=False")
     kept = (handle.num_experts, handle.num_max_tokens_per_rank, handle.expert_alignment, handle.do_expand)

@@ -1,4 +1,4 @@
-"""The events of DeepEP's interface, on SYCL queues."""
+"""Events of DeepEP's interface, for SYCL queues."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ishmem.runtime import foreign, job
 
 
 class EventHandle:
-    """The work on a queue at the time that the handle is made.
+    """Event of the work on a queue before the creation of the handle.
 
     Attributes:
-        event: Its event, for SYCL queues.
+        event: The ``dpctl.SyclEvent``, which completes after that work.
     """
 
     def __init__(self, queue: dpctl.SyclQueue | None = None) -> None:
-        """Capture the work on a queue: by default torch's current stream, or the queue of the job's device."""
+        """Create the event on ``queue``, by default that of torch's current stream, or without one the heap's queue."""
         queue = queue or foreign.queue() or job.current().heap.queue
         self.event: dpctl.SyclEvent = queue.submit_barrier()
 
     def current_stream_wait(self) -> None:
-        """Make later work on torch's current stream wait for the event; without an XPU, wait on the host."""
+        """Order later work on torch's current stream after the event; without an XPU, wait for it on the host."""
         foreign.current_stream_wait(self.event)
 
 
@@ -31,8 +31,8 @@ class EventOverlap:
     """An event of a call; ``with event: ...`` waits for it at the end of the block.
 
     Attributes:
-        event: The `EventHandle`; None once it was released.
-        extra_tensors: What the program wants to live as long as this object.
+        event: The `EventHandle`; None after its release.
+        extra_tensors: Tensors that must live as long as this object, or None.
     """
 
     def __init__(self, event: EventHandle | None = None, extra_tensors: tuple[Any, ...] | None = None) -> None:
@@ -41,7 +41,7 @@ class EventOverlap:
         self._release = False
 
     def current_stream_wait(self, release_handle: bool = False) -> None:
-        """Wait for the event, then call the hook; with ``release_handle`` also drop the event."""
+        """Wait for the event as `EventHandle`, then call the hook; with ``release_handle`` set ``event`` to None."""
         if self.event is None:
             raise ValueError("event is None; this EventOverlap has no event, or has released it")
         self.event.current_stream_wait()
@@ -52,13 +52,13 @@ class EventOverlap:
             self.event = None
 
     def register_hook_after_wait(self, hook_after_wait: Callable[[], Any]) -> None:
-        """Register a function to call after the next wait."""
+        """Register a function that the next wait calls at its end."""
         if self.hook_after_wait is not None:
             raise ValueError("a hook is registered already; allowed is one for each wait")
         self.hook_after_wait = hook_after_wait
 
     def __call__(self, release_handle: bool = False) -> EventOverlap:
-        """Return the object itself, whose block is to release the event."""
+        """Return the object itself for ``with event(True): ...``: the end of the block also releases the event."""
         self._release = release_handle
         return self
 
@@ -74,7 +74,7 @@ class EventOverlap:
 
 
 def put_after(queue: dpctl.SyclQueue, *events: Any) -> None:
-    """Make later work on a queue wait for events: an `EventHandle`, `EventOverlap`, SYCL event, or None."""
+    """Order later work on ``queue`` after events: each an `EventHandle`, `EventOverlap`, SYCL event, or None."""
     for each in events:
         handle = each.event if isinstance(each, EventOverlap) else each
         event = handle.event if isinstance(handle, EventHandle) else handle

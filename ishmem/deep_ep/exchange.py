@@ -1,4 +1,4 @@
-"""The exchange of both interfaces: rows to PEs and back, by the kernels of `ishmem.moe`, without a wait of the host."""
+"""Exchange for both interfaces: kernels of `ishmem.moe` send rows to PEs and back, without blocking the host."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ishmem.runtime import job
 from ishmem.teams import TEAM_WORLD, Team
 
 KINDS = {"float32": "float32", "float16": "float16", "int16": "bfloat16", "uint16": "bfloat16"}
-"""What the elements of arrays are that are summed."""
+"""Dtype of the elements to sum, by the dtype of the array: 16-bit integers are the bits of bfloat16."""
 
 ALIGNMENT = 2 << 20
-"""Bytes of which the sizes of memory are multiples."""
+"""Sizes of memory are multiples of this number of bytes."""
 
 MARGIN = 64 << 20
-"""Bytes of the heap beside the buffer, of a job that a buffer starts."""
+"""Bytes of the heap in addition to the buffer, in a job that a buffer starts."""
 
 
 def ranks_of(group: Any) -> int:
-    """Return the number of processes of a group.
+    """Return the number of processes of a process group of torch or a team of ishmem.
 
     Raises:
         TypeError: Neither a group nor a team.
@@ -33,7 +33,7 @@ def ranks_of(group: Any) -> int:
 
 
 def team_of(group: Any, comm: Any, nbytes: int) -> Team:
-    """Return the team of a group, and start the job if there is none, with a heap for so many bytes at least.
+    """Return the team of ``group`` or ``comm``; start the job if none runs, with a heap for at least ``nbytes`` bytes.
 
     Raises:
         ValueError: Neither a group nor a communicator, or one that is not the whole job.
@@ -54,7 +54,7 @@ def team_of(group: Any, comm: Any, nbytes: int) -> Team:
 
 
 class Arrival(NamedTuple):
-    """The result of a dispatch: memory for the rows of all PEs, in their order, with the columns sent beside each."""
+    """Result of a dispatch: rows received, in order of PEs, the 2-D arrays sent with them, and a handle to combine."""
 
     rows: Any
     beside: list[Any]
@@ -62,34 +62,34 @@ class Arrival(NamedTuple):
 
 
 class TokenExchange(moe.Buffer):
-    """A `moe.Buffer` that sends rows to PEs, which count as experts."""
+    """A `moe.Buffer` that sends rows to PEs: each PE is one expert."""
 
     def __init__(self, team: Team, max_tokens: int, hidden: int, topk: int, wide: bool) -> None:
         super().__init__(max_tokens, hidden, team.n_pes(), topk, team, dtype="float32" if wide else "bfloat16")
 
     def check(self, tokens: int) -> None:
-        """Raise ``ValueError`` for more tokens than a call takes."""
+        """Raise ``ValueError`` if ``tokens``, a number, exceeds ``max_tokens``."""
         if tokens > self.max_tokens:
             raise ValueError(f"x has {tokens} tokens; allowed are at most {self.max_tokens} of a rank")
 
     def chosen(self, topk_idx: Any, experts: int) -> Any:
-        """Return the PEs of the choices, each at the last choice of its token, of ``experts`` on each PE."""
+        """Return the PEs of choices, with ``experts`` experts on a PE; -1 except at a token's last choice of a PE."""
         return self._pes_of(device_array(topk_idx // experts, "topk_idx"), last=True).array
 
     def send(self, tokens: Any, beside: list[Any], pes: Any) -> Arrival:
-        """Send tokens to PEs, with 2-D arrays of as many rows beside them; not blocking."""
+        """Send tokens, with the same rows of the 2-D arrays ``beside``, to ``pes``, -1 for none; not blocking."""
         self.check(tokens.shape[0])
         rows, joined, _, handle, _ = self._send(tokens, beside, device_array(pes, "the PEs of topk_idx"))
         return Arrival(rows, moe.parted(joined, beside), handle)
 
     def give_back(self, x: Any, handle: moe.Handle, biases: Sequence[Any] = ()) -> Any:
-        """Return rows to the PEs of their tokens, and the sums of those of the own ones; not blocking."""
+        """Send rows ``x`` back to the PEs of their tokens; return sums of rows of own tokens; not blocking."""
         if str(x.dtype) not in KINDS:
             raise ValueError(f"x has dtype {x.dtype}; allowed are float32, float16 and bfloat16")
         return self._combine_round(KINDS[str(x.dtype)], device_array(x, "x"), handle, None, None, biases)[0]
 
     def fold(self, x: Any, places: Any) -> Any:
-        """Return the sums of the rows of ``x`` at the places in each row of an array of int64, of which -1 is none."""
+        """Return an array whose row ``i`` is the sum of the rows ``places[i]`` (int64, -1 for none) of ``x``."""
         import dpnp
 
         from ishmem.kernels.moe import fold_kernel
@@ -105,7 +105,7 @@ class TokenExchange(moe.Buffer):
 
 
 def rows_of(place: Any, rows: Any) -> Any:
-    """Return the rows at places, of which negative ones are no place and give any row, or zeros if there is none."""
+    """Return the rows with numbers ``place``; for negative numbers unspecified elements, or zeros without any rows."""
     import dpnp
 
     if not rows.shape[0]:
@@ -115,7 +115,7 @@ def rows_of(place: Any, rows: Any) -> Any:
 
 
 def local_choices(chosen: Any, first: int, experts: int, count: Any) -> Any:
-    """Return choices as numbers of the experts of a PE from ``first`` on, and -1 for others and behind ``count``."""
+    """Return ``chosen`` minus ``first`` for a PE's experts; -1 for other experts and in rows from ``count`` on."""
     import dpnp
 
     local = chosen - first
@@ -124,13 +124,13 @@ def local_choices(chosen: Any, first: int, experts: int, count: Any) -> Any:
 
 
 def size_of_exchange(n_pes: int, max_tokens: int, hidden: int, topk: int, itemsize: int = 2) -> int:
-    """Return the bytes on the heap of a `TokenExchange`, in whole units of 2 MiB."""
+    """Return the size in bytes of a `TokenExchange` on the heap, rounded up to a multiple of 2 MiB."""
     row = workspace.row_bytes(hidden * itemsize, topk)
     nbytes, words, flags = workspace.sizes(n_pes, max_tokens, max_tokens * topk, row)
     return aligned(nbytes + 8 * (words + flags), ALIGNMENT)
 
 
 def aligned(nbytes: int, unit: int) -> int:
-    """Return the least multiple of ``unit`` that is not less than ``nbytes``."""
+    """Return ``nbytes`` rounded up to a multiple of ``unit``."""
     return -(-nbytes // unit) * unit
 

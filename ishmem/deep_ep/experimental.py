@@ -1,4 +1,4 @@
-"""The calls of DeepEP's V2 that it calls experimental: Engram storage, pipelines and sessions of all-gathers."""
+"""Experimental calls of DeepEP's V2: Engram storage, pipelines and sessions of all-gathers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .transfers import UNIT, Engram, GatherSessions, Pipeline, nbytes_of, same_m
 
 
 class Experimental:
-    """The experimental calls of an `ElasticBuffer`; their memory is allocated by ``engram_write`` and ``*_set_config``.
+    """Experimental calls of an `ElasticBuffer`; ``engram_write`` and ``*_set_config`` allocate their memory.
 
-    All ranks make these calls and those of sessions in the same order. Of ``pp_send`` and ``pp_recv`` those of a pair
-    of ranks match in their order.
+    All ranks make these calls and those of sessions in the same order. Between two ranks, the ``n``-th ``pp_recv``
+    receives the tensor of the ``n``-th ``pp_send``.
     """
 
     _team: Team
@@ -40,34 +40,34 @@ class Experimental:
     def get_engram_storage_size_hint(
         num_entries: int, hidden: int, num_max_tokens_per_rank: int, dtype: Any = None
     ) -> tuple[int, int]:
-        """Return the bytes of rows that are fetched and of those that are stored; ``dtype`` is bfloat16 by default."""
+        """Return the bytes for fetched rows and the bytes for stored rows; ``dtype`` is bfloat16 by default."""
         row = aligned(nbytes_of((hidden,), dtype), UNIT)
         return aligned(row * num_max_tokens_per_rank, ALIGNMENT), aligned(row * num_entries, ALIGNMENT)
 
     @staticmethod
     def get_pp_buffer_size_hint(num_max_tensor_bytes: int, num_max_inflight_tensors: int) -> int:
-        """Return the bytes of the buffers to and from both neighbours."""
+        """Return the bytes of the buffers to and from both neighbours, for tensors up to this size and number."""
         return aligned(4 * num_max_inflight_tensors * aligned(num_max_tensor_bytes, UNIT), ALIGNMENT)
 
     @staticmethod
     def get_agrs_num_max_session_bytes(group: Any, shapes: Any, dtype: Any) -> int:
-        """Return the bytes of a session that gathers tensors of one shape, or of each of a sequence of shapes."""
+        """Return the bytes of a session that gathers tensors of ``shapes``, one shape or a sequence of them."""
         ranks = ranks_of(group)
         return sum(aligned(ranks * nbytes_of(shape, dtype), UNIT) for shape in _shapes(shapes)[0])
 
     @staticmethod
     def get_agrs_buffer_size_hint(group: Any, num_max_session_bytes: int) -> int:
-        """Return the bytes of the buffer of sessions."""
+        """Return the bytes of the buffer for sessions of at most ``num_max_session_bytes`` bytes."""
         return aligned(num_max_session_bytes, ALIGNMENT)
 
     def engram_write(self, storage: Any, sf: Any = None) -> None:
-        """Store rows of this rank, which replace those of an earlier call.
+        """Store rows of this rank in place of the rows of an earlier call.
 
-        Collective, blocking. All ranks store as many rows of one dtype and length.
+        Collective, blocking. All ranks store the same number of rows, of one dtype and length.
 
         Args:
-            storage: Rows [entries, hidden]; with ``sf`` of one byte for each element.
-            sf: Scales [entries of all ranks, any number], the same on all ranks, or None.
+            storage: Rows [entries, hidden]; with ``sf`` of a dtype of one byte.
+            sf: Scales [entries of all ranks, any number], the same on all ranks; None for elements of several bytes.
 
         Raises:
             ValueError, TypeError: As for ``dispatch``.
@@ -91,18 +91,18 @@ class Experimental:
     def engram_fetch(
         self, indices: Any, num_qps: int = 0, use_tma_aligned_col_major_sf: bool = False
     ) -> Callable[[], tuple[Any, Any]]:
-        """Fetch rows of all ranks by their numbers, of which those of rank 0 are the first.
+        """Fetch rows of all ranks by their numbers, which begin with 0 for the first row of rank 0.
 
-        Not collective, not blocking: a kernel on the queue of ``indices``. An index that no rank has is an error with
+        Not collective, not blocking: a kernel on the queue of ``indices``. An index out of range is an error with
         ``ISHMEM_CHECK=1``, else undefined.
 
         Args:
-            indices: Numbers [tokens, entries of a token] of int32.
+            indices: Numbers of rows [tokens, entries of a token] of int32.
             num_qps, use_tma_aligned_col_major_sf: Hints; scales are in rows.
 
         Returns:
             A function that returns the rows [tokens, entries of a token * hidden] and their scales [tokens, entries of
-            a token * those of a row], or None; what follows on the queue runs after their arrival.
+            a token * scales of a row], or None without scales; later work on the queue runs after their arrival.
 
         Raises:
             ValueError, TypeError: Indices of another kind, shape or dtype.
@@ -125,7 +125,7 @@ class Experimental:
     def pp_set_config(self, num_max_tensor_bytes: int, num_max_inflight_tensors: int) -> None:
         """Allocate slots for tensors from both neighbours in the ring of ranks.
 
-        Collective, blocking. Tensors that are on the way must have been received.
+        Collective, blocking. All tensors sent before must have been received.
 
         Raises:
             ValueError: A number below 1.
@@ -135,12 +135,12 @@ class Experimental:
 
     @puts_on_queues
     def pp_send(self, t: Any, dst_rank_idx: int, num_sms: int = 0) -> None:
-        """Send a tensor to the next or the previous rank; with 2 ranks the other one is the next.
+        """Send tensor ``t`` to the next or the previous rank; of 2 ranks the other one is the next.
 
-        Not collective, not blocking: on the queue of ``t``, which waits until a slot is free.
+        Not collective, not blocking: on the queue of ``t``, which waits until a slot is free. ``num_sms`` is a hint.
 
         Raises:
-            ValueError: A rank that is no neighbour, or more bytes than ``pp_set_config`` was told.
+            ValueError: A rank that is not a neighbour, or a tensor larger than the slots of ``pp_set_config``.
             StateError: ``pp_set_config`` was not called.
         """
         caller = Caller(t)
@@ -149,9 +149,9 @@ class Experimental:
 
     @puts_on_queues
     def pp_recv(self, t: Any, src_rank_idx: int, num_sms: int = 0) -> None:
-        """Receive into a contiguous tensor what the next or the previous rank has sent.
+        """Receive a tensor from the next or the previous rank into the contiguous tensor ``t``.
 
-        Not collective; on the queue of ``t``, not blocking. A tensor on the CPU is filled when the call returns.
+        Not collective; not blocking: on the queue of ``t``. For a tensor on the CPU the call blocks until it is filled.
 
         Raises:
             ValueError, StateError: As for ``pp_send``.
@@ -164,7 +164,7 @@ class Experimental:
         caller.finish()
 
     def agrs_set_config(self, num_max_session_bytes: int, num_max_all_gathers_per_session: int) -> None:
-        """Allocate the buffer of sessions: see ``get_agrs_num_max_session_bytes``.
+        """Allocate the buffer for sessions up to these limits: see ``get_agrs_num_max_session_bytes``.
 
         Collective, blocking.
 
@@ -177,7 +177,7 @@ class Experimental:
         self._replace(GatherSessions, lambda: GatherSessions(self._team, *sizes))
 
     def create_agrs_session(self) -> None:
-        """Begin a session, whose tensors are valid until it ends; not blocking.
+        """Begin a session of all-gathers, whose results are valid until its end; not blocking.
 
         Raises:
             StateError: A session has begun, or ``agrs_set_config`` was not called.
@@ -186,7 +186,7 @@ class Experimental:
 
     @puts_on_queues
     def destroy_agrs_session(self) -> None:
-        """End the session: what follows on the queue runs when all ranks have ended it; not blocking.
+        """End the session; later work on the queue runs after all ranks have ended it; not blocking.
 
         Raises:
             StateError: No session has begun.
@@ -205,13 +205,13 @@ class Experimental:
                 self.destroy_agrs_session()
 
     def agrs_get_inplace_tensor(self, shapes: Any, dtype: Any) -> Any:
-        """Return a tensor that the next ``all_gather`` need not copy, or a tuple of them for a sequence of shapes.
+        """Return a tensor in the buffer, for an ``all_gather`` without a copy, or a tuple for a sequence of shapes.
 
-        A dtype of torch makes tensors: on the XPU, or else on the CPU and copied all the same; another one makes arrays
-        of dpnp. Not blocking.
+        For a dtype of torch these are tensors: on the XPU, or without one on the CPU, where ``all_gather`` copies them;
+        for other dtypes arrays of dpnp. Not blocking.
 
         Raises:
-            ValueError: More bytes or calls than ``agrs_set_config`` was told.
+            ValueError: More bytes or all-gathers than the limits of ``agrs_set_config``.
             StateError: No session has begun.
         """
         given, is_one = _shapes(shapes)
@@ -224,11 +224,11 @@ class Experimental:
         """Gather a tensor, or each of a sequence, from all ranks; not blocking.
 
         Args:
-            t: Tensors of the same shape and dtype on all ranks.
+            t: A tensor or a list of tensors, of the same shape and dtype on all ranks.
 
         Returns:
-            Tensors ``[ranks, *shape]``, valid until the session ends, and last a function that makes what follows on
-            the queue run after their arrival. Tensors on the CPU are filled by that function.
+            Tuple of tensors ``[ranks, *shape]``, valid until the session ends, and a function. Call it before using
+            them: it orders later work on the queue after their arrival, and fills tensors on the CPU.
 
         Raises:
             ValueError, StateError: As for ``agrs_get_inplace_tensor``.
@@ -253,13 +253,13 @@ class Experimental:
         return found
 
     def _part(self, kind: type, first: str) -> Any:
-        """Return the memory of a kind of calls."""
+        """Return the object of class ``kind``; raise ``StateError`` if ``first``, which creates it, was not called."""
         if kind not in self._parts:
             raise StateError(f"{first} was not called; it allocates the memory of this call")
         return self._parts[kind]
 
     def _replace(self, kind: type, make: Callable[[], Any]) -> None:
-        """Free the memory of a kind of calls, and allocate it anew."""
+        """Free the object of class ``kind``, if there is one, and store the result of ``make`` in its place."""
         if kind in self._parts:
             self._parts.pop(kind).free()
         self._parts[kind] = make()
@@ -272,20 +272,20 @@ def _positive(**numbers: int) -> None:
 
 
 def _shapes(shapes: Any) -> tuple[list[Sequence[int]], bool]:
-    """Return shapes, and whether only one was given."""
+    """Return a list of shapes, and whether ``shapes`` is a single one."""
     is_one = not shapes or not isinstance(shapes[0], (tuple, list))
     return ([shapes] if is_one else list(shapes)), is_one
 
 
 def _view(array: Any, shape: Sequence[int], dtype: Any) -> Any:
-    """Return an array of bytes as one of a shape and dtype."""
+    """Return a dpnp array of a shape and dtype on the memory of an array of bytes."""
     import dpnp
 
     return dpnp.asarray(flat(array, dtype)).reshape(tuple(shape))
 
 
 def _as_array(own: Any, shape: Sequence[int], dtype: Any) -> Any:
-    """Return a part of the buffer as an array of dpnp or a tensor; on the CPU a tensor of its own."""
+    """Return part ``own`` of the buffer as a dpnp array or a tensor; without an XPU a new CPU tensor."""
     if not type(dtype).__module__.startswith("torch"):
         return _view(own, shape, dtype)
     import torch

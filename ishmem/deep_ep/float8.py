@@ -1,14 +1,14 @@
-"""Tokens as float8 with a scale for each 128 elements, by operations of torch."""
+"""Conversion of tokens to float8 with a scale for each 128 elements, by operations of torch."""
 
 from __future__ import annotations
 
 from typing import Any
 
-LARGEST, GROUP = 448.0, 128  # the largest number of float8_e4m3fn, and elements of a scale
+LARGEST, GROUP = 448.0, 128  # the largest number of float8_e4m3fn, and the number of elements of a scale
 
 
 def to_float8(x: Any, rounded: bool, as_exponents: bool) -> tuple[Any, Any]:
-    """Return a tensor as float8_e4m3fn, and its scales: powers of 2 if ``rounded``; four exponents in an int32."""
+    """Return ``x`` as float8_e4m3fn, and its scales: powers of 2 if ``rounded``; ``as_exponents``: 4 to an int32."""
     import torch
 
     multiple = 4 * GROUP if as_exponents else GROUP

@@ -1,4 +1,4 @@
-"""The layouts of sent and received tokens of a dispatch: the device's part of `EPHandle`."""
+"""Layouts of sent and received tokens of a dispatch: `EPHandle` and the arrays in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .exchange import Arrival, TokenExchange, local_choices, rows_of
 
 
 class DispatchOptions(NamedTuple):
-    """The options of a dispatch that its handle keeps, and whether the host waits for the numbers of tokens."""
+    """Options of a dispatch without a handle; ``do_cpu_sync``: whether the host waits for the numbers of tokens."""
 
     num_experts: int
     num_max_tokens_per_rank: int
@@ -23,7 +23,7 @@ class DispatchOptions(NamedTuple):
 
 
 class SentRoute(NamedTuple):
-    """The choices of the tokens sent, and their PEs, each once for a token and else -1."""
+    """Exchange, choices of the tokens sent, and the PE of each choice, or -1 if another choice of the token has it."""
 
     exchange: TokenExchange
     topk_idx: Any
@@ -31,15 +31,15 @@ class SentRoute(NamedTuple):
 
 
 class ReceivedLayout(NamedTuple):
-    """The layout of the tokens that a dispatch has received, on the device.
+    """Layout of the tokens that a dispatch has received, as device arrays.
 
     Attributes:
-        route: Where its tokens went.
-        handle: That of the exchange.
-        mine: For each token received its choices among the experts of this PE, or -1.
-        counts: Rows of each expert.
-        places: Of an expanded dispatch, the row of each choice in ``mine``, or -1; else None.
-        source: The inverse: for each row the place in ``mine`` as one array, or -1.
+        route: The route of the tokens sent.
+        handle: The handle of the exchange.
+        recv_topk: Choices of each token received, as numbers of this PE's experts from 0, or -1.
+        counts: Number of rows of each expert, without padding.
+        places: After an expanded dispatch, the row of each choice in ``recv_topk``, or -1; else None.
+        source: The inverse of ``places``: for each row the number of its choice in ``recv_topk``, or -1; or None.
     """
 
     route: SentRoute
@@ -51,7 +51,7 @@ class ReceivedLayout(NamedTuple):
 
 
 class ReceivedTokens(NamedTuple):
-    """Tokens, their scales, their choices and weights, as a dispatch returns them."""
+    """Tokens received, their scales, choices (None if expanded) and weights, as dpnp arrays."""
 
     x: Any
     scales: Any
@@ -61,25 +61,25 @@ class ReceivedTokens(NamedTuple):
 
 @dataclass
 class EPHandle:
-    """The handle of a dispatch, for its combines and for further dispatches to the same experts.
+    """Handle of a dispatch, for its combines and for further dispatches to the same experts.
 
     Attributes:
         do_expand: Whether each token received has a row for each of its experts.
-        num_experts, expert_alignment, num_max_tokens_per_rank, num_sms: As given.
+        num_experts, expert_alignment, num_max_tokens_per_rank, num_sms: Arguments of the dispatch.
         topk_idx: The experts of the tokens sent: a copy, unless ``do_handle_copy`` was false.
-        num_recv_tokens: Tokens received: exactly with ``do_cpu_sync``, else the most there can be.
-        num_expanded_tokens: Rows of the experts with their padding, in the same way.
-        num_recv_tokens_per_expert_list: Rows of each expert of this rank with its padding; empty without
+        num_recv_tokens: Number of tokens received: exact with ``do_cpu_sync``, else the largest possible number.
+        num_expanded_tokens: Number of rows of all experts with padding: exact or largest possible in the same way.
+        num_recv_tokens_per_expert_list: Number of rows of each expert of this rank with padding; empty without
             ``do_cpu_sync``.
-        psum_num_recv_tokens_per_scaleup_rank: Tokens received from each rank and those before it.
-        psum_num_recv_tokens_per_expert: Padded rows of each expert and those before it; of an expanded dispatch the end
-            of its rows without their padding.
-        num_unaligned_recv_tokens_per_expert: Rows of each expert without padding.
-        recv_src_metadata: For each token received ``rank * num_max_tokens_per_rank + token``, its choice, and of an
-            expanded dispatch the row of each choice or -1, else -1: an array of int32.
-        dst_buffer_slot_idx: The rank that each choice was sent to, or -1 if another choice of the token goes there.
+        psum_num_recv_tokens_per_scaleup_rank: Number of tokens received from ranks 0 to ``i``, for each ``i``.
+        psum_num_recv_tokens_per_expert: Number of padded rows of experts 0 to ``i``; after an expanded dispatch the end
+            of the rows of expert ``i`` without padding.
+        num_unaligned_recv_tokens_per_expert: Number of rows of each expert without padding.
+        recv_src_metadata: For each token received ``rank * num_max_tokens_per_rank + token``, its choice there, and the
+            row of each of its choices after an expanded dispatch, else -1: an array of int32.
+        dst_buffer_slot_idx: The rank of each choice of the tokens sent, or -1 if another choice of a token has it.
         token_metadata_at_forward, channel_linked_list: None.
-        layout: The device's part.
+        layout: Layout of the tokens on the device.
     """
 
     do_expand: bool
@@ -103,7 +103,7 @@ class EPHandle:
 
 
 class _Numbers(NamedTuple):
-    """Numbers of rows, on the device: of each rank and those before it; of each expert, padded, and where it begins."""
+    """Device arrays: rows of ranks 0 to ``i``; rows of each expert, these padded, and the first row of each expert."""
 
     ranks: Any
     counts: Any
@@ -112,7 +112,7 @@ class _Numbers(NamedTuple):
 
 
 def new_handle(caller: Caller, route: SentRoute, arrival: Arrival, options: DispatchOptions, topk_idx: Any) -> EPHandle:
-    """Return the handle of a dispatch; the host waits for the numbers of tokens only if the options say so."""
+    """Return the handle of a dispatch; blocks until the numbers of tokens have arrived if ``options.do_cpu_sync``."""
     import dpnp
 
     exchange, alignment = route.exchange, options.expert_alignment
@@ -143,7 +143,7 @@ def new_handle(caller: Caller, route: SentRoute, arrival: Arrival, options: Disp
 def _sizes(
     numbers: _Numbers, options: DispatchOptions, exchange: TokenExchange, topk: int
 ) -> tuple[int, int, list[int]]:
-    """Return the tokens received, the rows of all experts and of each; without a wait the most there can be."""
+    """Return numbers of tokens received, rows, and rows by expert; without ``do_cpu_sync`` upper limits, empty list."""
     import dpnp
 
     if options.do_cpu_sync:
@@ -156,7 +156,7 @@ def _sizes(
 
 
 def _places(recv_topk: Any, hits: Any, starts: Any) -> Any:
-    """Return the row of each choice of a token, -1 for none; the rows of an expert keep the order of the tokens."""
+    """Return the row of each choice of a token, -1 for none; the rows of an expert are in the order of the tokens."""
     import dpnp
 
     if not recv_topk.size:
@@ -166,7 +166,7 @@ def _places(recv_topk: Any, hits: Any, starts: Any) -> Any:
 
 
 def _metadata(layout: ReceivedLayout, options: DispatchOptions, ranks: Any) -> Any:
-    """Return ``recv_src_metadata`` of a handle."""
+    """Return the array `EPHandle.recv_src_metadata`; ``ranks`` has the number of rows of ranks 0 to ``i``."""
     import dpnp
 
     tokens, topk = layout.recv_topk.shape
@@ -180,7 +180,7 @@ def _metadata(layout: ReceivedLayout, options: DispatchOptions, ranks: Any) -> A
 
 
 def received(handle: EPHandle, arrival: Arrival, zeroed: bool) -> ReceivedTokens:
-    """Return the tokens that a dispatch with this handle has received; with ``zeroed`` padding is zero."""
+    """Return the tokens of ``arrival`` in the layout of ``handle``; if ``zeroed``, padding rows are zero."""
     import dpnp
 
     layout, tokens = handle.layout, handle.num_recv_tokens
@@ -197,7 +197,7 @@ def received(handle: EPHandle, arrival: Arrival, zeroed: bool) -> ReceivedTokens
 
 
 def weights_of(layout: ReceivedLayout, weights: Any) -> Any:
-    """Return the weights of the choices of each token received, from those of the rows of a dispatch; 0 for others."""
+    """Return the weight of each choice in ``layout.recv_topk``, 0 for -1; ``weights`` has one per row if expanded."""
     import dpnp
 
     taken = weights if layout.places is None else rows_of(layout.places, weights)

@@ -1,4 +1,4 @@
-"""DeepEP's V1: `Buffer`, with the normal and the low-latency calls."""
+"""Interface of DeepEP's V1: `Buffer`, with the normal and the low-latency calls."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .exchange import KINDS, TokenExchange, local_choices, size_of_exchange, tea
 from .float8 import to_float8
 
 HINTED_TOKENS, HINTED_TOPK = 4096, 8
-"""Tokens of a rank, and choices of a token, that the sizes without them are for."""
+"""Numbers of tokens of a rank and of choices of a token in size hints of functions without these arguments."""
 
 
 @dataclass
 class Config:
-    """Sizes by which other hardware is tuned; hints without effect here."""
+    """Sizes for tuning on other hardware; hints without effect here."""
 
     num_sms: int = 20
     num_max_nvl_chunked_send_tokens: int = 6
@@ -33,23 +33,23 @@ class Config:
     num_max_rdma_chunked_recv_tokens: int = 256
 
     def get_nvl_buffer_size_hint(self, hidden_bytes: int, num_ranks: int) -> int:
-        """Return the bytes on the heap of a buffer for 4096 tokens of each rank."""
+        """Return the bytes on the heap of a buffer for 4096 tokens of ``hidden_bytes`` bytes of each rank."""
         return size_of_exchange(num_ranks, HINTED_TOKENS, hidden_bytes, max(num_ranks, HINTED_TOPK), 1)
 
     def get_rdma_buffer_size_hint(self, hidden_bytes: int, num_ranks: int) -> int:
-        """Return 0: other nodes need no memory of their own."""
+        """Return 0: there is no separate memory for other nodes."""
         return 0
 
 
 class Handle(NamedTuple):
-    """The handle of a normal dispatch.
+    """Handle of a normal dispatch.
 
     Attributes:
-        rank_prefix_matrix: ``[i, j]`` is the number of tokens that rank ``j`` got from rank ``i`` and those before it;
-            a dispatch with ``num_worst_tokens`` knows its own column only, and the others are -1.
+        rank_prefix_matrix: ``[i, j]`` is the number of tokens that rank ``j`` received from ranks 0 to ``i``; after a
+            dispatch with ``num_worst_tokens`` it is -1 except in the column of this rank.
         channel_prefix_matrix, recv_channel_prefix_matrix: None.
-        recv_src_idx: The token that each row was on its rank.
-        is_token_in_rank: As given.
+        recv_src_idx: The number of each token received on the rank that sent it.
+        is_token_in_rank: Argument of the dispatch.
         send_head: None.
     """
 
@@ -62,7 +62,7 @@ class Handle(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """The part of a handle that stays on the device: the exchange with its handle, the ranks, and the length."""
+    """Data for a combine: the exchange, its handle, the rank of each choice or -1, and the number of rows received."""
 
     exchange: TokenExchange
     handle: moe.Handle
@@ -71,13 +71,13 @@ class _Plan(NamedTuple):
 
 
 class NormalHandle(Handle):
-    """A `Handle` with its plan."""
+    """A `Handle` with ``plan``, the data for its combine."""
 
     plan: _Plan
 
 
 class LowLatencyHandle(tuple):  # type: ignore[type-arg]
-    """The token of each row, begin and number of the rows of each rank, and three sizes of the call."""
+    """Token of each row, ``first row << 32 | number of rows`` by expert and rank, and three sizes of the call."""
 
     plan: tuple[moe.Buffer, moe.Handle]
 
@@ -85,14 +85,14 @@ class LowLatencyHandle(tuple):  # type: ignore[type-arg]
 class Buffer:
     """Dispatch and combine of DeepEP's V1 over the processes of a group.
 
-    Memory on the symmetric heap is allocated by the first call of a size, which is then blocking and collective. All
-    ranks make the same calls in the same order. Hints for other hardware are accepted and have no effect: the sizes
-    (but a job that a buffer starts gets a heap of this size at least), ``low_latency_mode``, QPs, ``allow_*``, SMs,
+    The first call of a size allocates memory on the symmetric heap, so it is blocking and collective. All ranks make
+    the same calls in the same order. Hints for other hardware are accepted and have no effect: the sizes (except that
+    the heap of a job started by a buffer has at least their sum), ``low_latency_mode``, QPs, ``allow_*``, SMs,
     ``config``, ``async_finish``, ``allocate_on_comm_stream`` and ``use_logfmt``.
 
     Attributes:
-        rank, group_size, group: The group.
-        num_nvl_bytes, num_rdma_bytes, low_latency_mode, explicitly_destroy, enable_shrink: As given.
+        rank, group_size, group: The number of this rank, the number of ranks, and the group or communicator.
+        num_nvl_bytes, num_rdma_bytes, low_latency_mode, explicitly_destroy, enable_shrink: Arguments of the creation.
     """
 
     num_sms: int = 20
@@ -102,7 +102,7 @@ class Buffer:
         num_qps_per_rank: int = 24, allow_nvlink_for_low_latency_mode: bool = True, allow_mnnvl: bool = False,
         explicitly_destroy: bool = False, enable_shrink: bool = False, comm: Any = None,
     ) -> None:  # fmt: skip
-        """Take a group, or a communicator of mpi4py as ``comm``, and start ishmem if the program has not.
+        """Create a buffer for a group, or for ``comm``, a communicator of mpi4py; start ishmem if it is not running.
 
         Raises:
             ValueError: A group that is not the whole job.
@@ -121,7 +121,7 @@ class Buffer:
         self._half = 0
 
     def destroy(self) -> None:
-        """Free the memory; collective, blocking."""
+        """Free all memory of the buffer; collective, blocking."""
         for each in (*self._exchanges.values(), *self._buffers.values()):
             each.free()
         for array in (each for pair in self._counts.values() for each in pair):
@@ -130,7 +130,7 @@ class Buffer:
 
     @staticmethod
     def is_sm90_compiled() -> bool:
-        """Return True: tokens may be float8."""
+        """Return True, by which programs choose float8 tokens."""
         return True
 
     @staticmethod
@@ -149,12 +149,12 @@ class Buffer:
     def get_low_latency_rdma_size_hint(
         num_max_dispatch_tokens_per_rank: int, hidden: int, num_ranks: int, num_experts: int
     ) -> int:
-        """Return the bytes on the heap for low-latency calls with up to 8 choices of a token."""
+        """Return the bytes on the heap for low-latency calls of these sizes with up to 8 choices of a token."""
         return size_of_exchange(num_experts, num_max_dispatch_tokens_per_rank, hidden, HINTED_TOPK)
 
     @staticmethod
     def get_dispatch_config(num_ranks: int) -> Config:
-        """Return the default `Config`, of hints without effect here."""
+        """Return a `Config` with ``Buffer.num_sms`` and defaults; it has no effect here."""
         return Config(Buffer.num_sms)
 
     get_combine_config = get_dispatch_config
@@ -168,10 +168,11 @@ class Buffer:
         self, topk_idx: Any, num_experts: int, previous_event: Any = None, async_finish: bool = False,
         allocate_on_comm_stream: bool = False,
     ) -> tuple[Any, None, Any, Any, EventOverlap]:  # fmt: skip
-        """Count the tokens for each rank and each expert, and mark which go to each rank; not collective.
+        """Count the tokens for each rank and each expert, and mark the tokens for each rank; not collective.
 
         Returns:
-            Arrays of int32 [ranks]; None; int32 [experts]; bool [tokens, ranks]; and an event.
+            Tokens for each rank, int32 [ranks]; None; tokens for each expert, int32 [experts]; whether a token is for a
+            rank, bool [tokens, ranks]; and an event.
         """
         caller = Caller(topk_idx, previous_event)
         self._local(num_experts)
@@ -186,23 +187,25 @@ class Buffer:
         expert_alignment: int = 1, num_worst_tokens: int = 0, config: Any = None, previous_event: Any = None,
         async_finish: bool = False, allocate_on_comm_stream: bool = False,
     ) -> tuple[Any, Any, Any, Any, Any, EventOverlap]:  # fmt: skip
-        """Send tokens to the ranks of their experts, by what ``get_dispatch_layout`` told or where a handle's went.
+        """Send tokens to the ranks of their experts, by the results of ``get_dispatch_layout`` or by a handle.
 
-        Collective. Without a handle and ``num_worst_tokens`` it blocks, until all ranks have told their numbers.
+        Collective. Without a handle and ``num_worst_tokens`` it blocks, until all ranks have sent their token counts.
 
         Args:
             x: Tokens [tokens, hidden], or a pair of them and their scales [tokens, any number].
-            handle: That of an earlier dispatch; then the four arrays of the layout and ``topk_*`` are None.
-            topk_idx, topk_weights: Experts [tokens, choices] and weights of float32, which go with the tokens.
-            expert_alignment: The numbers of tokens of experts are padded to a multiple of it.
-            num_worst_tokens: The length of the results, without a wait; a rank has at most its part of it as tokens.
-            previous_event: An event that the call starts after.
+            handle: Handle of an earlier dispatch with the same routes, without layout and ``topk_*``; by default None.
+            num_tokens_per_rank, is_token_in_rank, num_tokens_per_expert: Results of ``get_dispatch_layout``.
+            topk_idx, topk_weights: Experts [tokens, choices] and weights of float32 to send with the tokens, or None.
+            expert_alignment: The returned token numbers of experts are padded to a multiple of this number.
+            num_worst_tokens: Length of the results of a call that does not block, 0 for others; a rank sends at most
+                this number of tokens, divided by the number of ranks.
+            previous_event: An event that must have completed before the call's kernels start.
             num_tokens_per_rdma_rank, config, async_finish, allocate_on_comm_stream: Hints.
 
         Returns:
-            The tokens received, or a pair of them and their scales; their choices among the experts of this rank or
-            -1; their weights, 0 for others; the numbers of tokens of the experts, a list; a handle; and an event. With
-            a handle all but the first and the last are None.
+            The tokens received, or a pair of them and their scales; their choices, as numbers of this rank's experts or
+            -1; their weights, 0 for other experts; a list of the numbers of tokens of the experts, empty with
+            ``num_worst_tokens``; a handle; and an event. With a handle all but the first and the last are None.
 
         Raises:
             ValueError, TypeError: Arguments that do not fit together, or arrays of another kind, dtype or shape.
@@ -246,7 +249,7 @@ class Buffer:
         self, x: Any, handle: Any, topk_weights: Any = None, bias: Any = None, config: Any = None,
         previous_event: Any = None, async_finish: bool = False, allocate_on_comm_stream: bool = False,
     ) -> tuple[Any, Any, EventOverlap]:  # fmt: skip
-        """Return a row for each token received to the token's rank, and sum the rows of each own token.
+        """Send a row for each token received back to the token's rank, and sum the rows of each own token.
 
         Sums are computed in float32, first the biases and then the ranks in their order, and rounded once. Collective,
         not blocking. Arguments and results are those of DeepEP.
@@ -264,7 +267,7 @@ class Buffer:
         return sums, shares, caller.finish()
 
     def clean_low_latency_buffer(self, num_max_dispatch_tokens_per_rank: int, hidden: int, num_experts: int) -> None:
-        """Do nothing: the calls need no clean memory."""
+        """Do nothing: the calls do not require zeroed memory."""
 
     @puts_on_queues
     def low_latency_dispatch(
@@ -274,8 +277,8 @@ class Buffer:
     ) -> tuple[Any, Any, LowLatencyHandle, EventOverlap, Callable[[], None] | None]:  # fmt: skip
         """Send each token to each of its experts; collective, not blocking.
 
-        Arguments and results are those of DeepEP, and tokens and outputs may also be float16 and float32. ``use_fp8``
-        takes tensors of bfloat16. ``dispatch_wait_recv_cost_stats`` is None, as times are not measured.
+        Arguments and results are those of DeepEP, and tokens and outputs may also be float16 and float32. With
+        ``use_fp8``, ``x`` is a tensor of bfloat16. ``dispatch_wait_recv_cost_stats`` is None: times are not measured.
 
         Raises:
             ValueError, TypeError, StateError: As for ``ishmem.moe.Buffer.low_latency_dispatch``.
@@ -312,7 +315,7 @@ class Buffer:
         zero_copy: bool = False, async_finish: bool = False, return_recv_hook: bool = False, out: Any = None,
         combine_wait_recv_cost_stats: Any = None,
     ) -> tuple[Any, EventOverlap, Callable[[], None] | None]:  # fmt: skip
-        """Return the outputs of this rank's experts, and sum those of each own token with its weights, in float32.
+        """Send the outputs of this rank's experts back, and return the weighted sum for each own token, in float32.
 
         Arguments and results are those of DeepEP; ``combine_wait_recv_cost_stats`` is None, as times are not measured.
 
@@ -341,7 +344,7 @@ class Buffer:
         return result, event, _without_result(receive) if return_recv_hook else None
 
     def get_next_low_latency_combine_buffer(self, handle: LowLatencyHandle) -> Any:
-        """Return an array for the outputs of the next combine with ``zero_copy``."""
+        """Return a new array of zeros for the expert outputs, which the next combine with ``zero_copy`` reads."""
         buffer, own = handle.plan
         shape = (*own.origins.shape, buffer.hidden)
         if not isinstance(handle[0], type(own.origins)):
@@ -353,10 +356,10 @@ class Buffer:
         return self._outputs
 
     def low_latency_update_mask_buffer(self, rank_to_mask: int, mask: bool = False) -> None:
-        """Mask a rank that is lost: tokens for its experts are dropped, and low-latency calls do not need it any more.
+        """Mask a lost rank: tokens for its experts are dropped, and low-latency calls exclude it.
 
-        Collective over the ranks that are left, blocking, in a job that goes on after a loss. It masks all ranks that
-        are lost. Handles of earlier dispatches cannot be combined any more.
+        Collective over the remaining ranks, blocking, in a job that continues after a loss. It masks all lost ranks.
+        Handles of earlier dispatches become invalid.
 
         Raises:
             StateError: The job ends with the first loss.
@@ -373,13 +376,13 @@ class Buffer:
                 raise IshmemError(f"rank {rank_to_mask} is not lost; lost are {sorted(self._masked)}")
 
     def low_latency_query_mask_buffer(self, mask_status: Any) -> None:
-        """Write into an array of int32 [ranks] 1 for each rank that is masked, and 0 for the others."""
+        """Set the elements of ``mask_status``, int32 [ranks], to 1 for masked ranks and to 0 for others."""
         mask_status[:] = 0
         for rank in self._masked:
             mask_status[rank] = 1
 
     def low_latency_clean_mask_buffer(self) -> None:
-        """Unmask all ranks; lost ones stay masked.
+        """Unmask all ranks, which is impossible for lost ones: do nothing, or raise if ranks are masked.
 
         Raises:
             IshmemError: Ranks are masked.
@@ -388,13 +391,13 @@ class Buffer:
             self.low_latency_update_mask_buffer(rank)
 
     def _local(self, num_experts: int) -> int:
-        """Return the experts of each rank."""
+        """Return the number of experts of each rank, after checking ``num_experts``."""
         if num_experts < 1 or num_experts % self.group_size:
             raise ValueError(f"num_experts is {num_experts}; allowed are positive multiples of {self.group_size}")
         return num_experts // self.group_size
 
     def _gather_counts(self, tokens: int, per_rank: Any, per_expert: Any) -> np.ndarray[Any, Any]:
-        """Return each rank's number of tokens, of those for each rank, and of those for each expert."""
+        """Return an array with a row for each rank: its number of tokens, tokens for each rank and for each expert."""
         own = np.concatenate(([tokens], per_rank.asnumpy(), per_expert.asnumpy()))
         if own.size not in self._counts:
             halves = memory.zeros((2, self.group_size, own.size), dtype="int64")
@@ -408,7 +411,7 @@ class Buffer:
     def _lengths(
         self, handle: moe.Handle, rank_counts: Any, worst: int, local: int, alignment: int
     ) -> tuple[int, list[int], Any]:
-        """Return the length of the results, those of experts, and the prefix matrix."""
+        """Return the number of rows received, padded token numbers of experts (or an empty list), and prefix matrix."""
         n, queue = self.group_size, handle.layout.sycl_queue
         if rank_counts is None:
             prefix = dpnp.full((n, n), -1, dtype="int32", sycl_queue=queue)
@@ -419,14 +422,14 @@ class Buffer:
         return int(sums[-1, self.rank]), padded.tolist(), dpnp.asarray(sums.astype("int32"), sycl_queue=queue)
 
     def _exchange(self, tokens: int, hidden: int, topk: int, wide: bool) -> TokenExchange:
-        """Return memory for normal calls of these sizes; collective if it is new."""
+        """Return the exchange for normal calls of these sizes; collective if it is new."""
         key = (1 << (tokens - 1).bit_length(), hidden, max(topk, self.group_size), wide)
         if key not in self._exchanges:
             self._exchanges[key] = TokenExchange(self._team, *key)
         return self._exchanges[key]
 
     def _low_latency(self, tokens: int, hidden: int, experts: int, topk: int, wide: bool) -> moe.Buffer:
-        """Return memory for low-latency calls of these sizes; collective if it is new."""
+        """Return the buffer for low-latency calls of these sizes; collective if it is new."""
         key = (tokens, hidden, experts, topk, wide)
         if key not in self._buffers:
             self._buffers[key] = moe.Buffer(*key[:4], self._team, dtype="float32" if wide else "bfloat16")
@@ -439,7 +442,7 @@ def _refuse(stats: Any, name: str) -> None:
 
 
 def _without_result(call: Callable[[], Any]) -> Callable[[], None]:
-    """Return a function without result."""
+    """Return a function that calls ``call`` and returns None."""
 
     def hook() -> None:
         call()

@@ -1,6 +1,6 @@
-"""Rows of other ranks, sends between neighbours, and sessions of all-gathers.
+"""Transfers for the experimental calls: rows of other ranks, sends between neighbours, and sessions of all-gathers.
 
-The work is on the queue of the caller's arrays, behind the operations of dpnp there and before those that follow.
+The work is on the queue of the caller's arrays, after earlier operations of dpnp there and before later ones.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ishmem.teams import Team
 from .exchange import aligned
 
 UNIT = 32
-"""Bytes of which rows and the parts of buffers are multiples."""
+"""Sizes of rows and of the parts of buffers are multiples of this number of bytes."""
 
 WORK_ITEMS = 64
 
 
 def nbytes_of(shape: Sequence[int], dtype: Any) -> int:
-    """Return the bytes of an array; ``dtype`` is one of torch or of numpy, or its name, and None is bfloat16."""
+    """Return the size in bytes of an array; ``dtype`` is of torch or numpy, or a name of numpy; None is bfloat16."""
     import numpy as np
 
     size = 2 if dtype is None else getattr(dtype, "itemsize", None)
@@ -35,42 +35,42 @@ def nbytes_of(shape: Sequence[int], dtype: Any) -> int:
 
 
 class _OnQueue:
-    """On-queue calls of ishmem on a queue, one behind the other and between the operations of dpnp."""
+    """Sequence of on-queue calls of ishmem on a queue, ordered after earlier and before later operations of dpnp."""
 
     def __init__(self, queue: dpctl.SyclQueue) -> None:
         self.queue = queue
         self.after: list[dpctl.SyclEvent] = unfinished_work.before(queue)
 
     def call(self, form: Callable[..., dpctl.SyclEvent], *arguments: Any, **named: Any) -> None:
-        """Submit a call that follows all others."""
+        """Submit the call of on-queue function ``form``, after all earlier calls of this object."""
         self.after = [form(*arguments, sycl_queue=self.queue, depends=self.after, **named)]
 
     def wait_for(self, signal: Any, value: int, index: int) -> None:
-        """Submit a wait until an element of a signal array is at least ``value``."""
+        """Submit a wait until element ``index`` of the signal array ``signal`` is at least ``value``."""
         import dpnp
 
         found = dpnp.empty(1, dtype="int64", sycl_queue=self.queue)
         self.call(on_queue.signal_wait_until_on_queue, signal, CMP_GE, value, found, index=index)
 
     def finish(self) -> None:
-        """Let what follows on the queue run after the calls."""
+        """Order later work on the queue after the calls."""
         for event in self.after:
             unfinished_work.put_before_dpnp(self.queue, event)
 
 
 class Engram(KernelCalls):
-    """Rows that each rank stores, and any rank fetches by number: those of rank 0 first."""
+    """Rows on all ranks, which any rank can fetch by their numbers; those of rank 0 have the first numbers."""
 
     _KIND = "Engram storage"
 
     def __init__(self, team: Team, rows: Any, scales: Any) -> None:
-        """Copy the rows of this rank; collective, blocking."""
+        """Copy the rows of this rank to the symmetric heap; ``scales`` has those of all ranks; collective, blocking."""
         self._left, self._scales, self._results = team, scales, Results()
         self.entries, self.hidden, self.dtype = rows.shape[0], rows.shape[1], rows.dtype
         super().__init__([memory.array(flat(rows, "uint8"))])
 
     def fetch(self, indices: Any) -> tuple[Any, Any]:
-        """Return the rows of ``[tokens, any number]`` indices, those of a token in one row, and their scales."""
+        """Return rows and scales (or None) for indices [tokens, any number]: those of a token are joined in one row."""
         import dpnp
 
         from ishmem.kernels.moe import fetch_kernel
@@ -87,13 +87,13 @@ class Engram(KernelCalls):
 
 
 class Pipeline:
-    """Buffers for tensors on the way between neighbours of the ring of ranks.
+    """Buffers for tensors in transfer between neighbours of the ring of ranks.
 
-    Direction 0 is to the next rank, and 1 to the previous one. The slots of a rank are for what it receives.
+    Direction 0 is to the next rank, and 1 to the previous one. The slots of a rank are for tensors that it receives.
     """
 
     def __init__(self, team: Team, nbytes: int, most: int) -> None:
-        """Allocate slots for ``most`` tensors of ``nbytes`` of each direction; collective, blocking."""
+        """Allocate slots for ``most`` tensors of at most ``nbytes`` bytes for each direction; collective, blocking."""
         self._pes, self._rank, self.nbytes, self._most = list(team.shape), team.my_pe(), nbytes, most
         self._size = aligned(nbytes, UNIT)
         self._slots = memory.empty(2 * most * self._size, dtype="uint8")
@@ -106,7 +106,7 @@ class Pipeline:
             memory.free(each)
 
     def send(self, data: Any, rank: int) -> None:
-        """Send the bytes of an array to a neighbour, once a slot there is free."""
+        """Submit the send of the array of bytes ``data`` to a neighbour, after a wait for a free slot there."""
         towards = self._direction("dst_rank_idx", rank, self._rank, rank)
         count, pe, work = self._sent[towards], self._pes[rank], _OnQueue(data.sycl_queue)
         slot = self._slot(towards, count, data.size)
@@ -117,7 +117,7 @@ class Pipeline:
         work.finish()
 
     def receive(self, data: Any, rank: int) -> None:
-        """Fill an array of bytes with what a neighbour has sent, and free its slot."""
+        """Submit the copy of the next array from a neighbour to ``data``, an array of bytes, and free its slot."""
         towards = self._direction("src_rank_idx", rank, rank, self._rank)
         count, me, work = self._received[towards], self._pes[self._rank], _OnQueue(data.sycl_queue)
         slot = self._slot(towards, count, data.size)
@@ -128,14 +128,14 @@ class Pipeline:
         work.finish()
 
     def _slot(self, towards: int, count: int, nbytes: int) -> Any:
-        """Return the part of the buffer for a tensor."""
+        """Return the part of the buffer for tensor ``count`` of ``nbytes`` bytes in direction ``towards``."""
         if nbytes > self.nbytes:
             raise ValueError(f"the tensor has {nbytes} bytes; allowed are at most {self.nbytes}, as pp_set_config told")
         start = (towards * self._most + count % self._most) * self._size
         return self._slots[start : start + nbytes]
 
     def _direction(self, name: str, rank: int, source: int, target: int) -> int:
-        """Return the direction from one rank to another."""
+        """Return the direction from rank ``source`` to ``target``, after checking that ``rank`` is a neighbour."""
         n = len(self._pes)
         neighbours = [(self._rank + 1) % n, (self._rank - 1) % n]
         if rank not in neighbours:
@@ -144,17 +144,17 @@ class Pipeline:
 
 
 class _Gather(NamedTuple):
-    """An array of the bytes of all ranks in the buffer, and the part of this rank."""
+    """Part of the buffer for one gathered array, as bytes: of all ranks, and of this rank."""
 
     all: Any
     own: Any
 
 
 class GatherSessions:
-    """A buffer for gathered tensors, which every session uses anew, and a signal for each all-gather of a session."""
+    """Buffer for the gathered tensors of one session at a time, and a signal for each all-gather of a session."""
 
     def __init__(self, team: Team, nbytes: int, most: int) -> None:
-        """Allocate the memory; collective, blocking."""
+        """Allocate ``nbytes`` bytes and signals for ``most`` all-gathers of a session; collective, blocking."""
         self._team, self._pes, self._rank = team, list(team.shape), team.my_pe()
         self._nbytes, self._most = aligned(nbytes, UNIT), most
         self._buffer, self._arrived = memory.empty(self._nbytes, dtype="uint8"), memory.zeros(most, dtype="uint64")
@@ -168,14 +168,14 @@ class GatherSessions:
             memory.free(each)
 
     def begin(self) -> None:
-        """Begin a session."""
+        """Begin a session; ``StateError`` if one has begun."""
         if self._active:
             raise StateError("a session has begun; destroy_agrs_session ends it")
         self._active, self._start, self._count = True, 0, 0
         self._session += 1
 
     def end(self) -> None:
-        """End a session: what follows on the queue runs once all ranks have ended it."""
+        """End a session; later work on the queue runs after all ranks have ended it."""
         self._check_active()
         self._active = False
         work = _OnQueue(self._queue)
@@ -183,7 +183,7 @@ class GatherSessions:
         work.finish()
 
     def places(self, sizes: Sequence[int]) -> list[_Gather]:
-        """Return where the next all-gather of arrays of so many bytes puts them."""
+        """Return the parts of the buffer for the next all-gather of arrays of ``sizes`` bytes."""
         import dpnp
 
         self._check_active()
@@ -199,7 +199,7 @@ class GatherSessions:
         return found
 
     def gather(self, queue: dpctl.SyclQueue, arrays: Sequence[Any]) -> tuple[list[Any], Callable[[], None]]:
-        """Put arrays of bytes to all ranks; return those of all, and a function that makes the queue wait for them."""
+        """Put arrays of bytes to all ranks; return the gathered arrays, and a function that makes ``queue`` wait."""
         places = self.places([each.size for each in arrays])
         slot, work, self._queue = self._count, _OnQueue(queue), queue
         self._start += sum(aligned(each.all.size, UNIT) for each in places)
@@ -229,6 +229,6 @@ class GatherSessions:
 
 
 def same_memory(array: Any, other: Any) -> bool:
-    """Return whether an array is at the address of another."""
+    """Return whether two arrays have the same address."""
     first, second = (facts and facts[0] for facts in map(_core.describe, (array, other)))
     return first == second

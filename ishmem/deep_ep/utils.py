@@ -1,4 +1,4 @@
-"""``deep_ep.utils``: the names that programs import from there."""
+"""Names that programs import from ``deep_ep.utils``."""
 
 from ishmem.deep_ep.events import EventHandle, EventOverlap
 

@@ -1,5 +1,5 @@
 """Collectives of the host beyond the core: checks of arguments, error texts, and the algorithms of the device.
 
-The public chapters import it; it imports ``ishmem.runtime`` and what that imports. The fast path is C++:
-``ishmem/core/bind_collectives.cpp``.
+The public modules of collectives import it; it imports ``ishmem.runtime`` and the modules below it. The fast path is in
+C++: ``ishmem/core/bind_collectives.cpp``.
 """

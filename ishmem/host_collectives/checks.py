@@ -1,6 +1,6 @@
-"""Checks of the arguments of the host's collectives, for those that ``ishmem/core/bind_collectives.cpp`` declines.
+"""Checks of the arguments of collective calls that ``ishmem/core/bind_collectives.cpp`` declines.
 
-A PE with wrong arguments takes part in the call with a refusal, so that the other PEs raise too.
+A PE with wrong arguments takes part in the call with a refusal, the text of its error, so that the other PEs raise too.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def raise_failed(verdict: int, number: int, team: int) -> NoReturn:
     """Raise the error of a call that has failed on all PEs.
 
     Args:
-        verdict: One of the core's.
-        number: That of the routine in `ROUTINES`.
+        verdict: A `Verdict`: reason of the failure, from the core.
+        number: Number of the routine in `ROUTINES`.
         team: The handle of the team.
     """
     routine, this = list(COLLECTIVES)[number], job.current()
@@ -42,7 +42,7 @@ def raise_failed(verdict: int, number: int, team: int) -> NoReturn:
 
 
 def dissent(routine: str, shape: Shape, requests: list[Asked]) -> str:
-    """Return the error message for members whose arguments differ."""
+    """Return the error message for members, the PEs of ``shape``, whose arguments ``requests`` do not match."""
     calls = {pe: str(request) for pe, request in zip(shape, requests)}
     algorithms = {pe: request.algorithm for pe, request in zip(shape, requests)}
     if len(set(calls.values())) > 1:
@@ -60,7 +60,7 @@ def dissent(routine: str, shape: Shape, requests: list[Asked]) -> str:
 
 
 def refuse(routine: str, dest: Any, source: Any, team: Members, given: Given) -> NoReturn:
-    """Raise the error of this PE's arguments, and make the other PEs raise."""
+    """Raise the error of this PE's arguments, which the core declined, and make the other members raise."""
     _check_first(routine, dest, source, team, given)
     error = ValueError(f"{routine}: these arguments are not supported: {dest!r}, {source!r}")
     tell_refusal(routine, team, error)
@@ -68,7 +68,7 @@ def refuse(routine: str, dest: Any, source: Any, team: Members, given: Given) ->
 
 
 def _check_first(routine: str, dest: Any, source: Any, team: Members, given: Given) -> CheckedCall:
-    """Check the arguments of a call; the other PEs raise too if they are wrong."""
+    """Return the checked arguments of a call; if they are invalid, make the other members raise, too."""
     team.shape  # noqa: B018 - raises where this PE is not a member: no PE waits for it
     try:
         return checked(routine, team, dest, source, given)
@@ -78,7 +78,7 @@ def _check_first(routine: str, dest: Any, source: Any, team: Members, given: Giv
 
 
 def tell_refusal(routine: str, team: Members, error: Exception) -> None:
-    """Take part in a call with this PE's error, so that the other PEs raise too."""
+    """Take part in a call with this PE's error as refusal, so that the other members raise, with its text."""
     text = f"refused: {type(error).__name__}: {error}".encode(errors="backslashreplace")
     _core.refuse_collective(ROUTINES[routine], team, text)
 
@@ -100,7 +100,7 @@ def with_counts(routine: str, dest: Any, source: Any, team: Members, lists: tupl
 
 
 def arrays_of(routine: str, dest: Any, source: Any, dtype: Any) -> tuple[check.View, check.View]:
-    """Check the dtypes of the arrays of a call, and that ``dest`` is writable."""
+    """Return views of the arrays of a call, after checking their dtypes and that ``dest`` is writable."""
     types = COLLECTIVES[routine].types if dtype is None else check.stored_types(dtype, ("bfloat16",))
     to, origin = (check.view(array, name, types, routine) for array, name in ((dest, "dest"), (source, "source")))
     check.same_dtype(to, origin)
@@ -109,7 +109,7 @@ def arrays_of(routine: str, dest: Any, source: Any, dtype: Any) -> tuple[check.V
 
 
 def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -> CheckedCall:
-    """Check the arguments of a call.
+    """Check the arguments of a call on contiguous arrays; return them in the form for the core.
 
     Raises:
         SymmetryError, TypeError, ValueError, IndexError: As documented at the routines.
@@ -137,7 +137,7 @@ def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -
 
 
 def _in_place(traits: Collective, own: int) -> int | None:
-    """Return the offset in bytes of ``source`` in ``dest`` when in place; ``None`` if they must not overlap."""
+    """Return the bytes from ``dest`` to ``source`` of a call in place, ``own`` to this PE's block; None if barred."""
     if traits.in_place is InPlace.OWN_BLOCK:
         return -own if traits.source_blocks else own
     return 0 if traits.in_place is InPlace.SAME else None

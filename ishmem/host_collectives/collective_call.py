@@ -1,4 +1,4 @@
-"""A collective call of the host: this PE's checked arguments, and the arguments that each member published."""
+"""Data of a collective call on the host: this PE's checked arguments, and the arguments published by each member."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
 
 
 class Members(Protocol):
-    """What a collective needs to know of its team: see ``ishmem.Team``."""
+    """Part of the interface of a team that collectives use: see ``ishmem.Team``."""
 
     handle: int
 
     @property
     def shape(self) -> Shape:
-        """The members, by their numbers in the world."""
+        """First PE, stride and number of the members, as PE numbers in TEAM_WORLD."""
 
     def my_pe(self) -> int:
         """Return the number of this PE in the team."""
 
     def world_pe(self, pe: Any, name: str = "pe") -> int:
-        """Return the number in the world of a PE of the team."""
+        """Return the number in TEAM_WORLD of PE ``pe`` of the team; ``name`` is its argument name in errors."""
 
 
 @dataclass(frozen=True)
 class CheckedCall:
-    """What the core takes of a call, checked.
+    """Checked arguments of a call, in the form for the core.
 
     Attributes:
-        count: Elements of a block; -1 of tiles.
-        steps: The strides ``dst`` and ``sst``.
-        lists: Counts and displacements of the blocks of ``dest``, then of ``source``, for routines that take them.
+        count: Number of elements of a block; -1 for tiles.
+        steps: The strides ``dst`` and ``sst``, in elements.
+        lists: Counts and displacements in ``dest``, then those in ``source``, for routines with counts; else empty.
     """
 
     count: int
@@ -47,7 +47,7 @@ class CheckedCall:
 
 
 class Given(NamedTuple):
-    """What a call passes beside its arrays and its team; ``lists`` are those of a routine with counts."""
+    """Unchecked arguments of a call other than arrays and team; ``lists``: counts and displacements, if it has them."""
 
     nelems: Any = None
     root: Any = None
@@ -58,7 +58,7 @@ class Given(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The arguments that a member published in the team's last call."""
+    """Arguments that a member published in the team's last call, with an error text in ``refusal``, if it refused."""
 
     routine: str
     dtype: str
@@ -72,7 +72,7 @@ class Asked(NamedTuple):
     numbers: bytes
 
     def __str__(self) -> str:
-        """Describe the arguments that must be equal on all PEs, or why the member refused its arguments."""
+        """Return a text of the arguments that must be equal on all PEs, or of the member's error if it refused."""
         if self.algorithm == Algorithm.REFUSAL:
             return f"{self.routine} {self.refusal}"
         traits = COLLECTIVES[self.routine]
@@ -85,7 +85,7 @@ class Asked(NamedTuple):
 
 
 def asked(team: int) -> list[Asked]:
-    """Return the arguments that each member published in the team's last call."""
+    """Return the arguments that each member published in the last call of the team with handle ``team``, in order."""
     routines, result = list(COLLECTIVES), []
     for fields in _core.asked_collective(team):
         fields["routine"] = routines[fields["routine"]]

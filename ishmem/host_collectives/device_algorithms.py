@@ -1,7 +1,7 @@
-"""Collectives by the copy engine and reductions by device kernels, for memory that the host reaches slowly.
+"""Collectives by the copy engine and reductions by device kernels, for memory that the host accesses slowly.
 
-The core calls `move_by_device` between entry and exit of a call, at which it synchronises the PEs. A PE pulls its data
-from the others, so nothing is written to a PE that has not called.
+The core calls `move_by_device` after all PEs have entered a call, and then synchronises them before the return. A PE
+copies its data from the others, so nothing is written to a PE that has not called.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ishmem.runtime.heap import UsmRange
 
 _UNIT = 64
 _TRAITS = tuple(COLLECTIVES.values())
-_HEAP = 2**48  # published offsets below are in the heap, others in static objects
+_HEAP = 2**48  # published offsets below it are in the heap, others in static objects
 _OPERATIONS = {
     "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "max": "maximum", "min": "minimum",
     "sum": "add", "prod": "multiply",
@@ -33,7 +33,7 @@ _OPERATIONS = {
 
 
 class Pull(NamedTuple):
-    """A copy from a member's ``source`` into this PE's ``dest``, in bytes."""
+    """A copy of ``nbytes`` bytes from byte ``origin`` of a member's ``source`` to byte ``to`` of this PE's ``dest``."""
 
     to: int
     member: int
@@ -42,7 +42,7 @@ class Pull(NamedTuple):
 
 
 def move_by_device(call: CollectiveCall) -> None:
-    """Move or reduce the data of a call that all members have entered, until this PE's share is complete."""
+    """Copy or reduce this PE's share of the data of a call that all members have entered; return on completion."""
     engine, requests = job.current().engine, asked(call.handle)
     try:
         run = {Combines.NOTHING: _copy, Combines.SCAN: _scan, Combines.REDUCTION: _reduce}[_traits(call).combines]
@@ -60,7 +60,7 @@ def _dtype(call: CollectiveCall) -> str:
 
 
 def _address(offset: int, pe: int) -> int:
-    """Translate a published offset into an address on PE ``pe``."""
+    """Return the address of this PE's mapping of a published offset on PE ``pe``, in its heap or static objects."""
     return job.current().heap.peers[pe] + offset if offset < _HEAP else int(_core.static_at(offset, pe))
 
 
@@ -115,12 +115,12 @@ def _operation(call: CollectiveCall, module: Any) -> Callable[..., Any]:
 
 
 def _storage(call: CollectiveCall) -> str:
-    """Return the dtype of numpy that holds the elements."""
+    """Return the name of the numpy dtype that stores the elements of a call."""
     return OPAQUE.get(_dtype(call), _dtype(call))
 
 
 def _seen_as(array: Any, dtype: str) -> Any:
-    """Return a whole array of numpy or dpnp as one of a dtype on the same memory."""
+    """Return a view of a whole numpy or dpnp array with its bytes as elements of ``dtype``, 1-D for dpnp."""
     if isinstance(array, np.ndarray):
         return array.view(dtype)
     count, memory = array.nbytes // np.dtype(dtype).itemsize, arrays.usm_array(array).usm_data
@@ -128,14 +128,14 @@ def _seen_as(array: Any, dtype: str) -> Any:
 
 
 def _numbers(call: CollectiveCall, stored: Any) -> Any:
-    """Return stored elements as they are combined: floats of 16 bits as float32."""
+    """Return the elements ``stored`` in the dtype for combining: float16 and bfloat16 as float32, others unchanged."""
     if _dtype(call) != "bfloat16":
         return stored.astype("float32") if _dtype(call) in HALVES else stored
     return _seen_as(_seen_as(stored, "uint16").astype("uint32") << 16, "float32")
 
 
 def _rounded(call: CollectiveCall, module: Any, numbers: Any) -> Any:
-    """Return what is stored of results of `_numbers`."""
+    """Return results of `_numbers` as stored elements of the call's dtype; ``module`` is numpy or dpnp."""
     if _dtype(call) != "bfloat16":
         return numbers.astype(_storage(call), copy=False)
     bits = _seen_as(numbers, "uint32")
@@ -152,7 +152,7 @@ def _share(call: CollectiveCall) -> tuple[int, int]:
 
 
 def _reduce(call: CollectiveCall, requests: list[Asked], engine: CopyEngine) -> None:
-    """Reduce this PE's share of the elements and copy the result to all members."""
+    """Reduce this PE's share of the elements and copy the result to ``dest`` of all members."""
     first, last = _share(call)
     if first == last:
         return
@@ -175,7 +175,7 @@ def _combine_on_device(call: CollectiveCall, sources: list[int], count: int, eng
     for part in parts[1:]:
         total = combine(total, _numbers(call, part))
     total = _rounded(call, dpnp, total)
-    total.sycl_queue.wait()  # of the library: the program's may have operations that wait for this one
+    total.sycl_queue.wait()  # the library's queue: the program's queue may have operations that wait for this call
     return total, int(total.get_array()._pointer)
 
 
@@ -203,7 +203,7 @@ def _fetch(sources: list[int], count: int, dtype: str, engine: CopyEngine) -> An
 
 
 def _scan(call: CollectiveCall, requests: list[Asked], engine: CopyEngine) -> None:
-    """Compute this PE's share of the prefix sums of all members and copy it to them."""
+    """Compute the prefix sums of all members for this PE's share of the elements and copy them to the members."""
     first, last = _share(call)
     if first == last:
         return

@@ -1,4 +1,4 @@
-"""``deep_ep`` where no other package has this name: see ``ishmem.deep_ep``, whose modules are those of this one."""
+"""Package ``deep_ep`` with the names and modules of `ishmem.deep_ep`, for import if DeepEP itself is not installed."""
 
 import ishmem.deep_ep as _ours
 from ishmem.deep_ep import *  # noqa: F403
