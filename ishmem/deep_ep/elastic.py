@@ -88,8 +88,8 @@ class ElasticBuffer(Experimental):
         return size_of_exchange(ranks, num_max_tokens_per_rank, hidden, num_topk or ranks)
 
     def barrier(self, use_comm_stream: bool = True, with_cpu_sync: bool = False, sequential: bool = True) -> None:
-        """Wait until all ranks have called; if torch has no XPU, first for the work on the heap's queue."""
-        EventHandle().current_stream_wait()
+        """Wait on the host for the work on torch's stream, or the heap's queue, then until all ranks have called."""
+        EventHandle().event.wait()
         self._team.sync()
 
     @staticmethod

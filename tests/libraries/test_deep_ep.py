@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
+import dpctl
 import numpy as np
 import pytest
 from common import dpnp
@@ -16,7 +18,7 @@ from test_process_group import torchrun
 
 import ishmem
 from ishmem import deep_ep
-from ishmem.runtime import unfinished_work
+from ishmem.runtime import foreign, unfinished_work
 
 MOST, HIDDEN, TOPK, PER_PE = 8, 64, 3, 4
 
@@ -173,6 +175,19 @@ def test_tokens_of_the_sizes_of_deep_ep() -> None:
     shape = {"most": 32, "hidden": 7168, "topk": 6, "per_pe": 256 // n}
     for expand in (False, True):
         check_elastic(buffer, "bfloat16", 128, 1, expand=expand, **shape)
+    buffer.destroy()
+
+
+@pytest.mark.ishmem([2])
+def test_a_barrier_waits_for_the_work_on_the_stream_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    flag, buffer = ishmem.zeros(1, dtype="u8"), deep_ep.ElasticBuffer(ishmem.TEAM_WORLD)
+    monkeypatch.setattr(foreign, "queue", lambda: flag.sycl_queue)  # as with an XPU
+    event = ishmem.signal_wait_until_on_queue(flag, ishmem.CMP_EQ, 1, dpnp.zeros(1, dtype="u8"), flag.sycl_queue)
+    later = threading.Timer(0.2, ishmem.atomic_set, (flag, 1, ishmem.my_pe()))
+    later.start()
+    buffer.barrier()
+    assert event.execution_status == dpctl.event_status_type.complete
+    later.join()
     buffer.destroy()
 
 
