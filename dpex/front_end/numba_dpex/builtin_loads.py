@@ -1,4 +1,4 @@
-"""Rewrite loads of built-in variables, such as work-item ids, into a form that every Intel GPU compiler accepts.
+"""Rewrites loads of built-in variables, such as work-item ids, into a form that every Intel GPU compiler accepts.
 
 LLVM reads a component of a built-in vector by a load from the component's address. Intel's compiler in Debian 12 (IGC
 1.0.12504) crashes on such a load; newer versions accept it. This module replaces it by a load of the whole vector and
