@@ -145,7 +145,7 @@ def case(
     name: str, side: str, *, size: bool | tuple[int, ...] = False, pes: tuple[int, ...] = (2,), limit: str = "",
     **axes: Axis,
 ) -> Callable[[Body], Case]:  # fmt: skip
-    """Register a case; the decorated function is its body for ishmem. See the package's docstring."""
+    """Return a decorator that registers a case with the function as body for ishmem. See the package's docstring."""
     if side not in SIDES:
         raise ValueError(f"side is {side!r}; allowed are {', '.join(SIDES)}")
     every: dict[str, Axis | None] = {} if size is False else {"size": None if size is True else size}

@@ -19,7 +19,7 @@ from ishmem.benchmarks.worlds import Ishmem, Mpi
 Array = np.ndarray[Any, Any]
 ROOT = 0
 GROUPS = (64, 256)
-"""Work-items of the groups that call collectives."""
+"""Numbers of work-items in the work-groups that call collectives."""
 STRIDE = 2
 SIZES = (8, 512, 4096, 65536, 1 << 20, 32 << 20)
 SIZES_IN_KERNELS = (8, 65536, 4 << 20)
@@ -138,7 +138,7 @@ COLLECTIVES = {
     "sum_inscan": Collective(_scanned(0), "comm.Scan(source, dest, MPI.SUM)"),
     "sum_exscan": Collective(_scanned(1), "comm.Exscan(source, dest, MPI.SUM)"),
 }
-"""The routines that move or combine data."""
+"""The measured routines that move or combine data, by name."""
 
 
 class Arrays:
@@ -166,7 +166,7 @@ def plan_of_ishmem(w: Ishmem, name: str, size: int) -> Plan:
 
 
 def plan_of_mpi4py(w: Mpi, name: str, size: int) -> Plan:
-    """Return the plan of the same collective of mpi4py, on numpy arrays."""
+    """Return the plan of the equivalent of a collective in mpi4py, on numpy arrays, with blocks of ``size`` bytes."""
     routine = COLLECTIVES[name]
     arrays = Arrays(routine, w, size)
     source, dest = values(arrays.source_bytes, w.pe), np.zeros_like(values(arrays.dest_bytes, 0))

@@ -178,7 +178,7 @@ def elements(size: int) -> int:
 
 
 def in_steps(w: Any, dest: Any, size: int, put: bool) -> Any:
-    """Return the check of a copy of every 4th element by PE 0."""
+    """Return the check of a copy of every 4th element by PE 0: a put if ``put``, else a get."""
     wanted = np.zeros(STRIDE * size // 8, "i8")
     if w.received((0,)) if put else w.sent((0,)):
         wanted[::STRIDE] = values(STRIDE * size, w.left if put else w.right)[::STRIDE]

@@ -196,7 +196,7 @@ def points(cases: list[Case], options: Options) -> list[tuple[Case, int, Point]]
 
 
 class Runner:
-    """Runs cases; as a context manager it terminates the groups at the end."""
+    """Measures points; as a context manager, it stops the groups at the end."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -284,7 +284,7 @@ class Runner:
                 contestant.finish()
 
     def _leave(self, entry: _Entry) -> None:
-        """Check the data at the end, and free the buffers of the plan."""
+        """Check the data after the measurement, and free the buffers of the plan; record failures in the row."""
         if entry.group is None or not entry.group.running:
             return
         with _noted(entry.row):

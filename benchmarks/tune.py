@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ishmem.benchmarks.runner import Row
 
 Times = Mapping[str, Mapping[int, float]]
-"""Seconds by algorithm and size."""
+"""The time in seconds by algorithm and size."""
 
 SIZES = "8,32:8M:4"
 COLUMNS = 4
@@ -145,7 +145,7 @@ def show(tables: Mapping[str, Table], measured: Mapping[int, Mapping[str, Times]
 
 
 def draw(path: Path, measured: Mapping[int, Mapping[str, Times]], device: str) -> None:
-    """Write a picture of time against size: panels by routine, lines by algorithm, dashes where the best one changes."""
+    """Write a picture of time against size: panels by routine, lines by algorithm, dashes where the best changes."""
     from ishmem.benchmarks import plot
 
     panels = [(f"{routine}, {n} PEs", times[routine]) for n, times in measured.items() for routine in times]

@@ -100,7 +100,7 @@ def answer(worker: Worker, request: tuple[Any, ...]) -> tuple[str, Any]:
 
 
 def serve(connection: Connection, world: World) -> None:
-    """Execute requests until the runner closes the connection."""
+    """Send the runner PE, number of PEs and device, then execute its requests until it closes the connection."""
     connection.send((world.pe, world.n_pes, getattr(world, "device_of", lambda pe: "")(world.right)))
     worker = Worker(world)
     while True:

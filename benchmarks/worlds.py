@@ -164,4 +164,4 @@ class Local(World):
 
 
 WORLDS: dict[str, Any] = {world.library: world for world in (Ishmem, Mpi)}
-"""The class of each library."""
+"""The class of each library, by its name."""

@@ -12,7 +12,7 @@ from typing import Any
 from .front_end import COMPILER
 
 HAS_NUMBA_DPEX = not COMPILER.is_own
-"""Whether the names here are those of numba-dpex; for programs and tests. The library asks `front_end.COMPILER`."""
+"""Whether the names here are those of numba-dpex; for programs and tests. The library reads `front_end.COMPILER`."""
 
 _MODULES = {
     "device_func": "decorators", "kernel": "decorators", "LocalAccessor": "kernel_api", "NdRange": "kernel_api",

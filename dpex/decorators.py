@@ -61,7 +61,7 @@ class DeviceFunction:
 
     @property
     def _numba_type_(self) -> Any:
-        """The type of the function in a kernel, for numba."""
+        """The numba type of the function in kernels."""
         return self.dispatcher._numba_type_
 
     @property

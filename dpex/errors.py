@@ -51,7 +51,7 @@ class ExecutionQueueInferenceError(Exception):
 
 
 class UnsupportedKernelArgumentError(_FromText):
-    """A kernel argument is of a type that kernels do not take."""
+    """A kernel argument has a type that kernels do not support."""
 
     def __init__(self, value: Any, advice: str = ""):
         super().__init__(
@@ -80,18 +80,18 @@ class InvalidKernelSpecializationError(_FromText):
 
 
 class MissingSpecializationError(_FromText):
-    """A kernel compiled for given signatures is launched with arguments of other types."""
+    """A kernel that is compiled only for the decorator's signatures is launched with arguments of other types."""
 
     def __init__(self, kernel_name: str, argtypes: Any):
         super().__init__(f"kernel {kernel_name} was compiled for given signatures only, not for {argtypes}")
 
 
 class KernelBuildError(Exception):
-    """The device's compiler, or LLVM before it, rejects a kernel."""
+    """The device's compiler rejects a kernel, or LLVM fails to translate it to SPIR-V."""
 
 
 class DeviceLostError(_FromText):
-    """A kernel or copy has failed or does not end, so the driver has reset the device."""
+    """A kernel or copy has failed or does not end, so the device is lost to this process."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -184,7 +184,7 @@ class Extension:
         """
 
     def raise_problems(self) -> None:
-        """Raise the error behind a failed submission or command, if the library has recorded one."""
+        """Raise the library's error if the device is lost; called after a submission or command has failed."""
 
     def submitted(self, name: str, event: Any) -> None:
         """Record the name and the event of a kernel that has been submitted."""

@@ -12,7 +12,7 @@ DECORATE, CONSTANT, SPEC_CONSTANT, FUNCTION = 71, 43, 50, 54  # instructions
 SPEC_ID = 1  # decoration
 
 Instruction = tuple[int, tuple[int, ...]]
-"""Opcode and operands."""
+"""Opcode and operands of an instruction."""
 
 
 def patched(code: bytes, values: dict[int, int]) -> bytes:
@@ -33,7 +33,7 @@ def patched(code: bytes, values: dict[int, int]) -> bytes:
 
 
 def has_constant(code: bytes, low: int, high: int) -> bool:
-    """Return whether an ordinary 64-bit constant lies in the half-open range from ``low`` to ``high``."""
+    """Return whether a module has a 64-bit constant, not a specialisation one, from ``low`` to below ``high``."""
     wide = (operands for _at, op, operands in _declarations(code) if op == CONSTANT and len(operands) == 4)
     return any(low <= operands[2] + (operands[3] << 32) < high for operands in wide)
 

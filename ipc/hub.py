@@ -116,17 +116,17 @@ class Hub:
 
     @property
     def has_begun(self) -> bool:
-        """Whether all PEs have completed ``init``, in a job on several nodes that goes on after a loss."""
+        """Whether all PEs have completed ``init``, in a job on several nodes that continues after a loss."""
         return min(self._session.latest.values()) >= _INIT
 
     @property
     def lost(self) -> set[int]:
-        """The PEs that are lost."""
+        """The numbers of the lost PEs."""
         return set(self._session.lost)
 
     @property
     def left(self) -> set[int]:
-        """The PEs that have left."""
+        """The numbers of the PEs that have left."""
         return set(self._session.left)
 
     def wait(self) -> None:
@@ -148,7 +148,7 @@ class Hub:
     # ---- the thread
 
     def run(self) -> None:
-        """Serve the PEs until the hub is closed."""
+        """Handle connections, messages and reports until the hub is closed."""
         if threading.current_thread() is self._thread:
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the other threads
         try:

@@ -476,7 +476,7 @@ class Links:
         _alive.add(self)
 
     def _join(self, timeout: float, deadline: float, start_hub: StartHub) -> socket.socket:
-        """Return the connection to the hub, which may start later than this PE."""
+        """Return the connection to the hub; repeat attempts until the deadline, as the hub may start later."""
         while True:
             if self.place == 0:
                 start_hub()

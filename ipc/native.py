@@ -45,7 +45,7 @@ def _native(symbol: str, thing: Any) -> int:
 
 
 def context(sycl_context: dpctl.SyclContext) -> int:
-    """Return the ``ze_context_handle_t`` of a context.
+    """Return the ``ze_context_handle_t`` of a dpctl context.
 
     Raises:
         TypeError: Not a ``dpctl.SyclContext``.
@@ -57,7 +57,7 @@ def context(sycl_context: dpctl.SyclContext) -> int:
 
 
 def device(sycl_device: dpctl.SyclDevice) -> int:
-    """Return the ``ze_device_handle_t`` of a device.
+    """Return the ``ze_device_handle_t`` of a dpctl device.
 
     Raises:
         TypeError: Not a ``dpctl.SyclDevice``.

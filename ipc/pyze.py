@@ -72,7 +72,7 @@ class Tagged(Structure):
     _fields_ = [("stype", U32), ("pNext", c_void_p)]
 
     def __init__(self, **fields: Any) -> None:
-        """Set the given fields; the others are zero."""
+        """Set the given fields; other fields are zero."""
         super().__init__(stype=self.STYPE, **fields)
 
 
@@ -146,7 +146,7 @@ def _find(name: str) -> Any:
 
 
 def function_address(name: str) -> int:
-    """Return the address of a function of the driver; 0 if it has none of this name."""
+    """Return the address of a function of the loader or driver, or 0 if there is none of this name."""
     return ctypes.cast(_find(name), c_void_p).value or 0 if _find(name) else 0
 
 
@@ -344,7 +344,7 @@ def xe_cores(device: int) -> int:
 
 
 def memory_properties(device: int) -> list[Structure]:
-    """Return the properties of each memory of a device."""
+    """Return the ``ze_device_memory_properties_t`` of each memory of a device."""
     return _property_list("zeDeviceGetMemoryProperties", "ze_device_memory_properties_t", device)
 
 
@@ -354,7 +354,7 @@ def memory_access_properties(device: int) -> Structure:
 
 
 def queue_groups(device: int) -> list[Structure]:
-    """Return the properties of each group of command queues; the index is the ordinal."""
+    """Return the properties of each queue group of a device; the index in the list is the group's ordinal."""
     return _property_list("zeDeviceGetCommandQueueGroupProperties", "ze_command_queue_group_properties_t", device)
 
 
@@ -385,7 +385,7 @@ def can_access_peer(device: int, peer: int) -> bool:
 
 
 def alloc_host(context: int, size: int, alignment: int = 64) -> int:
-    """Return the address of new host memory that devices can access; free it with ``zeMemFree``."""
+    """Return the address of ``size`` bytes of new host memory that devices can access; free it with ``zeMemFree``."""
     return _handle("zeMemAllocHost", context, _desc("host_mem_alloc"), size, alignment)
 
 
@@ -448,12 +448,12 @@ def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int
 
 
 def create_queue(context: int, device: int, ordinal: int = 0, mode: int = MODE_DEFAULT) -> int:
-    """Return a new command queue; destroy it with ``zeCommandQueueDestroy``."""
+    """Return a new command queue of the group ``ordinal``; destroy it with ``zeCommandQueueDestroy``."""
     return _handle("zeCommandQueueCreate", context, device, _desc("command_queue", ordinal=ordinal, mode=mode))
 
 
 def create_list(context: int, device: int, ordinal: int = 0) -> int:
-    """Return a new regular command list; destroy it with ``zeCommandListDestroy``."""
+    """Return a new regular command list for the group ``ordinal``; destroy it with ``zeCommandListDestroy``."""
     return _handle("zeCommandListCreate", context, device, _desc("command_list", commandQueueGroupOrdinal=ordinal))
 
 
@@ -517,7 +517,7 @@ def build_log(log: int) -> str:
 
 
 def create_module(context: int, device: int, spirv: bytes, flags: str = "") -> int:
-    """Return a module built from SPIR-V; destroy it with ``zeModuleDestroy``.
+    """Return a module built from SPIR-V with compiler options ``flags``; destroy it with ``zeModuleDestroy``.
 
     Raises:
         LevelZeroError: The build failed; the message ends with the build log.
@@ -538,7 +538,7 @@ def create_module(context: int, device: int, spirv: bytes, flags: str = "") -> i
 
 
 def create_kernel(module: int, name: str) -> int:
-    """Return a kernel of a module; destroy it with ``zeKernelDestroy``."""
+    """Return a new kernel of a module by its name; destroy it with ``zeKernelDestroy``."""
     return _handle("zeKernelCreate", module, _desc("kernel", pKernelName=name.encode()))
 
 

@@ -63,7 +63,7 @@ class Census(NamedTuple):
     pes: tuple[int, ...]
 
     def pack(self) -> bytes:
-        """Return the payload of a message."""
+        """Return the census as the payload of a message."""
         return struct.pack(f"<QQQ{len(self.pes)}I", self.free, self.highest, self.heap, *self.pes)
 
     @classmethod
@@ -83,7 +83,7 @@ def parse(data: bytes, n_fds: int = 0) -> Message:
     """Return the message in ``data``, which arrived with ``n_fds`` file descriptors.
 
     Raises:
-        MessageError: The message is malformed; the text says in what way.
+        MessageError: The message is malformed; the text describes the fault.
     """
     if len(data) < _HEADER.size:
         raise MessageError(f"a message of {len(data)} bytes is shorter than its header")
@@ -157,7 +157,7 @@ class Place(NamedTuple):
 
 
 def listen(job: str) -> socket.socket:
-    """Return a socket that listens for the PEs of a job; raises ``OSError`` if that is not possible."""
+    """Return a socket that listens at the address of a job; raises ``OSError`` if that is not possible."""
     place = Place.of(job)
     if place:
         return listen_tcp(place.port)
@@ -192,7 +192,7 @@ def connect(job: str) -> socket.socket:
 
 
 def address(job: str) -> str:
-    """Return the abstract socket address of a job, from which the job's name cannot be derived."""
+    """Return the abstract socket address of a job: a digest that does not reveal the job's name."""
     return "\0ishmem-" + _digest("address", job).hex()[:32]
 
 

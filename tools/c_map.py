@@ -81,7 +81,7 @@ def render() -> str:
 
 
 def parameters(function: Any) -> str:
-    """Return the parameters of a function as in a call, without annotations."""
+    """Return the parameters of a function as text in parentheses, with defaults and without annotations."""
     signature = inspect.signature(function)
     plain = [
         each.replace(annotation=inspect.Parameter.empty)

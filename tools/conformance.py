@@ -45,7 +45,7 @@ def standard(c_name: str) -> bool:
 
 
 def routines(chapter: Chapter) -> Iterator[c_map.Row]:
-    """Return the routines of OpenSHMEM 1.6 in a chapter of the map."""
+    """Return an iterator over the rows of the routines of OpenSHMEM 1.6 in a chapter of the map."""
     return (row for row in c_map.rows(chapter) if standard(row.c_name))
 
 

@@ -24,7 +24,7 @@ PATIENCE = 600.0
 """The time-out of one run in seconds."""
 
 Times = dict[str, list[float]]
-"""Seconds of each launch, per hop or barrier, by operation."""
+"""By operation: the seconds of each launch, divided by the number of hops or barriers."""
 
 
 def measure(launches: int, count: int) -> Times:

@@ -108,7 +108,7 @@ def _is_derived(value: Any) -> bool:
 
 
 def derived() -> dict[str, list[Any]]:
-    """Return the derived routines of each module."""
+    """Return the routines with derived signatures, by module."""
     return {module: [value for value in names.values() if _is_derived(value)] for module, names in _public().items()}
 
 

@@ -29,7 +29,7 @@ class Code(NamedTuple):
 
 
 Make = Callable[[tuple[Any, ...]], Code]
-"""Compiles a kernel for the kinds of its arguments."""
+"""Compiles a kernel for argument kinds, and returns its code."""
 
 
 def code_of(kernel: Any, kinds: tuple[Any, ...], make: Make, is_kept: bool = True) -> Code:

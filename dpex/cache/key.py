@@ -71,7 +71,7 @@ class Language:
         ]
 
     def arguments(self, kinds: tuple[Any, ...]) -> Any:
-        """Return the kinds of a kernel's arguments as plain values.
+        """Return the kinds of a kernel's arguments, which may contain numba types, as plain values.
 
         Raises:
             NoKeyError: A kind is not covered.
@@ -111,7 +111,7 @@ def kernel_key(kernel: Any, kinds: tuple[Any, ...]) -> str:
     """Return the key of a kernel for arguments of these kinds.
 
     Raises:
-        NoKeyError: The kernel has no key; the message gives the reason.
+        NoKeyError: The kernel has no key; the message is the reason.
     """
     extension = installed()
     walk = KeyWalk(extension)
@@ -129,7 +129,7 @@ def key_parts() -> tuple[Any, ...]:
 
 @functools.cache
 def _versions(packages: tuple[str, ...]) -> tuple[Any, ...]:
-    """Return the versions of Python and of packages, and the architecture of the host."""
+    """Return the version of Python, the architecture of the host, and the versions of packages."""
     found = tuple(importlib.metadata.version(package) for package in packages)
     return sys.version, platform.machine(), found
 

@@ -17,8 +17,8 @@ LIMIT = 1 << 28  # bytes that a folder holds by default
 POLL = 0.005, 0.05  # seconds, at first and after a long wait
 KEPT = 0.75  # fraction of the limit that remains after old files are removed
 HEAD_START = 0.3
-"""Seconds by which one process precedes others that have made no value, when all need the same one. It then makes all
-kernels of a program and reuses the device functions that they share."""
+"""Seconds by which the first process begins before others that have computed no value yet, if all need the same one. So
+it compiles all kernels of a program, and reuses the device functions that they share."""
 
 
 class Store:
@@ -56,7 +56,7 @@ class Store:
         return data
 
     def has(self, key: str) -> bool:
-        """Return whether there is a file for a key, which may be damaged."""
+        """Return whether there is a file for a key; it may be damaged."""
         return self._path(key).exists()
 
     def put(self, key: str, value: bytes) -> None:
@@ -80,7 +80,7 @@ class Store:
                 self._room = self._shrink() // 8
 
     def get_or_make(self, key: str, make: Callable[[], bytes | None], is_first: bool = True) -> bytes | None:
-        """Return the value of a key; if there is none, make and store it while other processes that need it wait.
+        """Return the value of a key; if there is none, compute and store it, while other processes that need it wait.
 
         Args:
             key: The key.

@@ -60,7 +60,7 @@ class DeviceLibrary(CodeLibrary):  # type: ignore[misc]
         self.modules.append(module)
 
     def add_linking_library(self, library: DeviceLibrary) -> None:
-        """Add the library of a function that this one calls."""
+        """Add the library of a called function, unless it was added before."""
         if library not in self.callees:
             self.callees.append(library)
 

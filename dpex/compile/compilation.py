@@ -1,4 +1,4 @@
-"""Compiles a kernel for the kinds of its arguments."""
+"""Compiles kernels for the kinds of their arguments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .types import IndexSpaceType, USMNdArray, numba_type, register_arrays
 
 @global_compiler_lock  # type: ignore[untyped-decorator, unused-ignore]
 def compiled(kernel: Any, kinds: tuple[Any, ...]) -> Code:
-    """Return the code of a kernel for arguments of these kinds.
+    """Compile a kernel for arguments of these kinds and return its code.
 
     Raises:
         KernelCompileError: The kernel does not compile.

@@ -60,7 +60,7 @@ class KernelCompileError(TypingError):  # type: ignore[misc]
     """A kernel does not compile; the message ends with the line of the program and the cause."""
 
     def add_context(self, _message: str) -> KernelCompileError:
-        """Return the error without the context, which is about numba's inside."""
+        """Return the error unchanged; the context of numba would not explain it."""
         return self
 
 

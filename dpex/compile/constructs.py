@@ -18,7 +18,7 @@ STRINGS = "kernels have no operations on strings: choose by numbers, such as the
 """The message for all operations on strings."""
 
 NAMELESS = "<string>", "<stdin>"
-"""Names of files for which linecache may have the source of something else, such as that of ``python -c``."""
+"""File names without a file, for which linecache may have an unrelated source, such as that of ``python -c``."""
 _COLLECTION = "a tuple or a kernel_api.PrivateArray may serve"
 _ASYNC = "async: submit the kernel by dpex.call_kernel_async; in it, ishmem.wait_until waits"
 _LOOP = "write a for loop"

@@ -47,7 +47,7 @@ class _Passes(PassManager):  # type: ignore[misc]
 
 
 def _has_closures(code: CodeType) -> bool:
-    """Return whether code may contain what numba's closure pass inlines: functions, lists, `functools.reduce`."""
+    """Return whether code may contain constructs that numba inlines: functions, lists, `functools.reduce`."""
     has_functions = any(isinstance(each, CodeType) for each in code.co_consts)
     has_lists = any(each.opname in ("BUILD_LIST", "LIST_APPEND") for each in dis.get_instructions(code))
     return has_functions or has_lists or "reduce" in code.co_names + code.co_freevars
@@ -79,7 +79,7 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
 
 
 class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
-    """Compiles a function for combinations of argument types."""
+    """numba's dispatcher for the device: compiles a function for each combination of argument types."""
 
     targetdescr = target
 

@@ -18,7 +18,7 @@ from numba.core.untyped_passes import ExtractByteCode
 _RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
 _JUMPS = {*dis.hasjrel, *dis.hasjabs}
 _UNIT = 2
-"""Bytes of an instruction, without its inline caches."""
+"""The size of an instruction in bytes, without its inline caches."""
 
 
 def share_ends(state: Any) -> None:

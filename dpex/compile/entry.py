@@ -20,7 +20,7 @@ _ELEMENTS = {
     "char": ir.IntType(8), "short": ir.IntType(16), "int": ir.IntType(32), "long": ir.IntType(64),
     "half": ir.HalfType(), "float": ir.FloatType(), "double": ir.DoubleType(),
 }  # fmt: skip
-"""The types of OpenCL C whose vectors have names such as ``int4``."""
+"""Element types of OpenCL C's vector types, such as ``int4``."""
 
 
 def entry_module(name: str, result: Any, hint: str) -> Any:

@@ -46,9 +46,9 @@ class EmptyBlocks(FunctionPass):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class ConstantAttributes(FunctionPass):  # type: ignore[misc]
-    """Replaces ``getattr(x, "name")`` with a constant name by the attribute itself, which methods need.
+    """Replaces ``getattr(x, "name")`` with a constant name by an attribute access, as is necessary for methods.
 
-    numba's ``getattr`` passes the name as a string at run time, which takes memory that kernels do not have.
+    numba's ``getattr`` passes the name as a string at run time, which needs memory that kernels do not have.
     """
 
     _name = "dpex_constant_attributes"

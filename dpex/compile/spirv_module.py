@@ -52,7 +52,7 @@ def start_worker() -> None:
 
 
 def translate(name: str, result: Any, *, hint: str = "", keep_llvm: bool = False) -> Code:
-    """Return the code of a compiled function as a kernel.
+    """Translate a compiled function to a SPIR-V kernel and return its code.
 
     Args:
         name: The name of the kernel.

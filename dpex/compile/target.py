@@ -41,7 +41,7 @@ closures.install()
 
 
 class SpirvDevice(GPU):  # type: ignore[misc]
-    """The hardware of the target, in numba's registry of targets."""
+    """The class of the target in numba's registry of targets."""
 
 
 target_registry[TARGET] = SpirvDevice
@@ -82,7 +82,7 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
         self.rules: dict[Any, Callable[[Any], Any]] = {}
 
     def load_additional_registries(self) -> None:
-        """Add enumerations, mathematics and the device's own functions."""
+        """Install numba's typing of enumerations and mathematics, and that of the device's own functions."""
         numbas = enumdecl.registry, mathdecl.registry, cmathdecl.registry, numba_fixes.numpy_registry
         for each in (typing_registry, *numbas):
             self.install_registry(each)
@@ -103,7 +103,7 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
         return super().resolve_value_type(value)
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        """Return the signature of a call, by a rule if there is one for these types."""
+        """Return the signature of a call of ``func``: that of a rule if there is one for these types, else numba's."""
         rule = self.rules.get(getattr(func, "typing_key", func)) if self.rules and not kws else None
         made = rule(tuple(args)) if rule else None
         if made is None:
@@ -166,7 +166,7 @@ class TargetContext(_Growing, BaseContext):  # type: ignore[misc]
         self.data_model_manager = device_models()
 
     def load_additional_registries(self) -> None:
-        """Add numba's implementations that hold for any target, then the device's own."""
+        """Install numba's implementations that are independent of the target, and those of the device."""
         # numba adds intrinsics to the first registry; of equal signatures, the last holds.
         for each in (registry, *_registries_of_numba(), overrides):
             self.install_registry(each)

@@ -19,7 +19,7 @@ PRIVATE, GLOBAL, CONSTANT, LOCAL, GENERIC = range(5)
 
 
 class USMNdArray(types.Array):  # type: ignore[misc]
-    """An array in the memory of a device: ``dpnp.ndarray`` or ``usm_ndarray``.
+    """The type of an array in device memory, such as a ``usm_ndarray``.
 
     Attributes:
         space: The default address space of the class.
@@ -64,7 +64,7 @@ class USMNdArray(types.Array):  # type: ignore[misc]
         return self.copy(layout=layout, readonly=not (self.mutable and other.mutable))
 
     def can_convert_to(self, typingctx: Any, other: Any) -> Any:
-        """Return ``Conversion.safe`` for array types that differ in layout ``A`` or are read-only; else None."""
+        """Return ``Conversion.safe`` to the same type, also with layout ``A`` or read-only; None to other types."""
         from numba.core.typeconv import Conversion
 
         if not isinstance(other, USMNdArray) or other.addrspace != self.addrspace:
@@ -78,13 +78,13 @@ class DpnpNdArray(USMNdArray):
 
 
 class LocalAccessorType(USMNdArray):
-    """Type of a `kernel_api.LocalAccessor`: an array in the local memory of a work-group."""
+    """The type of a `kernel_api.LocalAccessor`: an array in the local memory of a work-group."""
 
     space = LOCAL
 
 
 class PrivateArrayType(USMNdArray):
-    """Type of a `kernel_api.PrivateArray`: an array in the private memory of a work-item.
+    """The type of a `kernel_api.PrivateArray`: an array in the private memory of a work-item.
 
     Attributes:
         extents: The shape; empty for a view, whose shape is not determined at compile time.
@@ -215,7 +215,7 @@ class _AtomicRefModel(models.StructModel):  # type: ignore[misc]
 
 
 def device_models() -> Any:
-    """Return the manager of the data models of the device target."""
+    """Return numba's manager of data models with those of the device's types."""
     manager = datamodel.default_manager.copy()
     manager.register(types.CPointer, _PointerModel)
     for kind in ARRAYS:
@@ -231,7 +231,7 @@ Kind = TypeVar("Kind", bound=USMNdArray)
 
 
 def register_arrays() -> None:
-    """Register the types of arrays with numba if the program has imported dpnp, whose import takes long."""
+    """Register the types of arrays with numba if the program has imported dpnp; the import itself would be slow."""
     if "dpnp" in sys.modules:
         _register()
 

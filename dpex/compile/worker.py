@@ -31,7 +31,7 @@ class EndedError(Exception):
 
 
 class ForkedWorker:
-    """A forked process that calls a function.
+    """A forked worker process that calls a function.
 
     Args:
         function: The function; its arguments and its result are pickled.

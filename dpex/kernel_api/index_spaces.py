@@ -24,7 +24,7 @@ class Group:
         self._group_range, self._index, self.leader = group_range, index, False
 
     def get_group_id(self, dim: int) -> int:
-        """Return the index of the group in a dimension."""
+        """Return the index of the group in dimension ``dim``, from 0."""
         return self._index[dim]
 
     def get_group_linear_id(self) -> int:

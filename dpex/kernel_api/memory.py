@@ -60,7 +60,7 @@ class PrivateArray:
 
 
 class bfloat16:  # named as numpy's and ml_dtypes' scalar types are
-    """The scalar type bfloat16 in kernels: ``a.view(bfloat16)`` of an array of 16-bit integers; ``bfloat16(x)`` rounds.
+    """The scalar type bfloat16 in kernels: ``a.view(bfloat16)`` views 16-bit integers; ``bfloat16(x)`` rounds a number.
 
     Arithmetic is in float32; a store rounds.
     """

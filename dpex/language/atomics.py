@@ -161,7 +161,7 @@ def _compare_exchange(ref: Any, expected: Any, desired: Any, expected_idx: Any) 
 
 
 def _exchanged_if_equal(atomic: _Atomic, new: Any, place: Any) -> Any:
-    """Emit the exchange if the element equals the value at ``place``, else its store there; return whether equal."""
+    """Emit an exchange if the element equals the value at ``place``, else copy it there; return whether it is equal."""
     builder, ref = atomic.builder, atomic.ref
     wanted = builder.bitcast(builder.load(place), atomic.word)
     order = order_of(ref.memory_order)

@@ -54,7 +54,7 @@ def add_method(kind: type, method: Callable[..., Any], rule: Rule) -> None:
 
 
 def add_attribute(kind: type, name: str, result: Any, emit: Callable[[Any, Any, Any, Any], Any]) -> None:
-    """Register an attribute of type ``result``; ``emit`` is called with context, builder, object's type and value."""
+    """Register an attribute of type ``kind``; ``emit(context, builder, type, value)`` emits it as a ``result``."""
     _add_attribute(kind, name, lambda self, receiver: result)
 
     @registry.lower_getattr(kind, name)  # type: ignore[untyped-decorator, unused-ignore]

@@ -210,7 +210,7 @@ def _store_flat(context: Any, builder: Any, signature: Any, arguments: Any) -> A
 
 
 def _in_flat(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit and return whether an index of ``a.flat`` is in bounds; return signature and arguments with it from 0 on."""
+    """Emit and return whether an index of ``a.flat`` is in bounds, and signature and arguments with it nonnegative."""
     kind, part = signature.args[:2]
     flat = make_array_flat_cls(kind)(context, builder, value=arguments[0])
     size = make_array(kind.array_type)(context, builder, flat.array).nitems

@@ -35,7 +35,7 @@ class IntegerRange(NamedTuple):
         return INT64.high < self.high and UINT64.holds(self)
 
     def holds(self, other: IntegerRange) -> bool:
-        """Return whether all values of another range are in this one."""
+        """Return whether this range contains all values of another one."""
         return self.low <= other.low and other.high <= self.high
 
 
@@ -140,13 +140,13 @@ _OF_LEFT = "lshift", "rshift", "pow"
 
 
 def holding(values: IntegerRange, prefers_unsigned: bool) -> Any:
-    """Return the type that contains these values, int64 or uint64; ``None`` if none does. If both do, prefer one."""
+    """Return int64 or uint64 for these values, ``None`` if neither fits; if both do, ``prefers_unsigned`` decides."""
     order = [(UINT64, types.uint64), (INT64, types.int64)]
     return next((kind for its, kind in order[:: 1 if prefers_unsigned else -1] if its.holds(values)), None)
 
 
 def result(name: str, a: IntegerRange, b: IntegerRange) -> Any:
-    """Return the type of an operator's result; ``None`` for an uint64 with an operand that may be negative.
+    """Return the type of an operator's result; ``None`` if none is right, as for an uint64 and a negative operand.
 
     Args:
         name: The operator's name in the module `operator`, or ``max`` or ``min``.
@@ -173,7 +173,7 @@ def _wrapping(name: str, operands: tuple[IntegerRange, ...], is_wide: bool) -> A
 
 
 def unified(first: Any, second: Any) -> Any:
-    """Return uint64 for a variable of two integer types with nonnegative values, one uint64; else ``None``.
+    """Return uint64 for a variable of two nonnegative integer types, one of them uint64; ``None`` for other types.
 
     Raises:
         NoTypeError: One type is uint64, and the other has negative values.

@@ -50,7 +50,7 @@ SYMBOLS = _symbols()
 
 
 def link(module: llvm.ModuleRef) -> None:
-    """Replace the mathematical functions of C that a module calls by those of OpenCL.
+    """Rename the mathematical functions of C that an LLVM module calls to those of OpenCL.
 
     Raises:
         LookupError: A function has no counterpart on the device.

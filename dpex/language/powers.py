@@ -18,7 +18,7 @@ from .integer_types import range_of
 from .integers import integer_power, with_in_place
 
 _MULTIPLIED = range(17)
-"""Constant exponents for which multiplications are as good as the device's function, and faster."""
+"""Constant exponents for which multiplications are as exact as the device's function, and faster."""
 
 _ODD = 1 << 53
 """Exponents from here on count as even, as in Python, where they are converted to floats."""

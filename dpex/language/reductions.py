@@ -138,7 +138,7 @@ def _argmax(a: Any) -> Implementation:
 
 
 def _of_numpy(method: Implementation) -> Implementation:
-    """Return the overload of a numpy function, which chooses ``method``, a call of the array's method, for arrays."""
+    """Return the overload of a numpy function: for arrays it returns ``method``, which calls the array's method."""
 
     def choose(a):  # type: ignore[no-untyped-def]  # numba compares the parameters with those of the implementation
         return method if isinstance(a, USMNdArray) else None

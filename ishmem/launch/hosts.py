@@ -204,7 +204,7 @@ class MpiexecJob(JobEnd):
             self._changed.notify()
 
     def may_go_on(self) -> bool:
-        """Return whether the job may continue after a loss: with ``--survive``, after ``init``, unless it is ending."""
+        """Return whether the job continues after a loss: with ``--survive`` after ``init``, before ``global_exit``."""
         return self._hub is not None and self._hub.has_begun and self._hub.status is None
 
     def _look_for_those_left(self) -> None:
@@ -251,7 +251,7 @@ class MpiexecJob(JobEnd):
         return ", ".join(f"{pe} on {host}" for pe, host in self._running.items())
 
     def send(self, number: int) -> None:
-        """Send a signal to mpiexec, which ends the PEs."""
+        """Send a signal to mpiexec, which ends the PEs; after SIGKILL, end the remaining children, too."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(number)
         if number == signal.SIGKILL:  # processes that mpiexec has started may keep our pipes open

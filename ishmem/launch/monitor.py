@@ -75,7 +75,7 @@ class _Node:
 
 
 class Monitor(hub.Hub):
-    """The monitor of one node."""
+    """The monitor of one node, which is also the hub of the node's PEs."""
 
     def __init__(self, config: Config, stdin: BinaryIO) -> None:
         """Listen for the node's PEs and for child nodes in the tree; ``stdin`` ends with the first PE of the node."""

@@ -94,7 +94,7 @@ class _Target:
 
 
 class Printer:
-    """Prints from several pipes until all of them are closed."""
+    """Prints the lines of several pipes until all of them are closed."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()

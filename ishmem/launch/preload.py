@@ -62,7 +62,7 @@ class Forked:
     """A forked PE, with the attributes ``pid`` and ``returncode`` of `subprocess.Popen`."""
 
     def __init__(self, pid: int) -> None:
-        """Set the process number; the exit status is not known yet."""
+        """Set the process number; there is no exit status yet."""
         self.pid, self.returncode = pid, None
 
 
@@ -237,7 +237,7 @@ def _close_files(kept: set[int]) -> None:
 
 
 def _unbuffer() -> None:
-    """Replace the standard streams by those of ``python -u``."""
+    """Replace the standard streams by unbuffered ones, as those of ``python -u``."""
     for number, name in ((1, "stdout"), (2, "stderr")):
         before, raw = getattr(sys, name), io.FileIO(number, "wb", closefd=False)
         raw.name = f"<{name}>"

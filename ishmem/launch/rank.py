@@ -92,7 +92,7 @@ def parse(line: bytes) -> Line | Ended | None:
 
 
 class _Guard:
-    """The guard of one PE, with its program."""
+    """The guard of one PE, which runs the program as its child."""
 
     def __init__(self, pe: int, command: list[str], environment: dict[str, str]) -> None:
         """Start the program as a child."""

@@ -253,7 +253,7 @@ class _Supervisor(JobEnd):
             self.report(board.notice(notice).removeprefix("ishmem: "))
 
     def _reap(self) -> None:
-        """Collect children that have ended, orphans of the PEs included."""
+        """Collect children that have ended, orphans of the PEs included, and handle the ends of PEs."""
         ended = list(self._collect())
         if any(code for _pe, code in ended):
             # A PE that was killed may take longer to exit than PEs that fail because of it.

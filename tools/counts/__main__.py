@@ -73,7 +73,7 @@ def grown(before: Counts, now: Counts) -> list[str]:
 
 
 def messages(counts: Counts) -> str:
-    """Return messages and fences as text."""
+    """Return the counts other than of instructions as text: messages and fences."""
     return ", ".join(f"{count:g} {what.replace('_', ' ')}" for what, count in counts.items() if what != INSTRUCTIONS)
 
 

@@ -162,7 +162,7 @@ class Bench:
 
 
 def address(array: Any) -> int:
-    """Return the address of an array on its device."""
+    """Return the device address of an array."""
     return int(array.__sycl_usm_array_interface__["data"][0])
 
 

@@ -211,7 +211,7 @@ def predict_init(nodes: list[int], links: Links) -> Point:
 
 
 def sizes_of_jobs(width: int, first: int = 16, last: int = 10_000) -> tuple[int, ...]:
-    """Return numbers of PEs from ``first`` to ``last``, two for each factor of ten, in whole nodes."""
+    """Return numbers of PEs from ``first`` to ``last``, two for each factor of ten; large ones fill whole nodes."""
     counts, value = [], float(first)
     while value < last:
         counts.append(round(value) if value < 4 * width else round(value / width) * width)

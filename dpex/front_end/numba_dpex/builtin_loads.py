@@ -73,7 +73,7 @@ def _defines(components: dict[int, Component], op: int, operands: tuple[int, ...
 
 
 def _escapes(components: dict[int, Component], op: int, operands: tuple[int, ...]) -> bool:
-    """Return whether an instruction uses the address of a component for anything but a load or a known address."""
+    """Return whether an instruction uses a component's address other than for a load or another component's address."""
     if op in ADDRESSES and operands[2] in components:
         return operands[1] not in components
     ids = operands[:2] if op == STORE else operands

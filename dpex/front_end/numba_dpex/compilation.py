@@ -33,7 +33,7 @@ _to_spirv, _compile_bytecode = _SPIRVKernelCompiler._compile_to_spirv, KernelCom
 
 
 def install() -> None:
-    """Replace functions of numba and numba-dpex."""
+    """Replace functions of numba and numba-dpex by those of this module."""
     SPIRVTargetContext.load_additional_registries = _load_registries
     # numba describes the flags of a function to listeners at each pass; pretty printing takes 10 % of a compilation.
     compiler_machinery.pformat = str

@@ -37,7 +37,7 @@ _compile_kernel, _compile_launch = _SPIRVKernelCompiler.compile, DpjitDispatcher
 
 
 def install() -> None:
-    """Replace the methods that compile a kernel and its launch."""
+    """Replace the methods of numba-dpex that compile a kernel and its launch by those of this module."""
     _SPIRVKernelCompiler.compile = _explaining
     DpjitDispatcher._compile_for_args = _launching
     SPIRVKernelDispatcher.__call__ = _called
