@@ -25,7 +25,7 @@ from .wire import Census, Kind, Message, MessageError
 log = logging.getLogger("ishmem")
 
 _VERDICT_TIMEOUT = 5.0  # seconds a PE waits for the hub's decision on a collective that has timed out
-_LONGEST_POLL = 1e6  # seconds; the kernel takes 32 bits of milliseconds
+_LONGEST_POLL = 1e6  # seconds; the kernel's limit is 32 bits of milliseconds
 _LOOK = 0.1  # seconds between two calls of ``report_wait`` while a PE waits
 
 Part = tuple[bytes, list[int]]

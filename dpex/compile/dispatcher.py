@@ -25,7 +25,7 @@ from numba.core.typed_passes import (
 )
 from numba.core.untyped_passes import InlineClosureLikes, ReconstructSSA
 
-from ..language import registrations  # noqa: F401  # what kernels may call
+from ..language import registrations  # noqa: F401  # its import registers them with numba
 from . import compile_errors, keyword_only
 from .codegen import LlvmTextCache
 from .duplicate_returns import share_ends

@@ -25,7 +25,7 @@ llvm.set_option("", "--spirv-ext=" + ",".join(f"+{name}" for name in EXTENSIONS)
 # The closed form of a sum over a loop takes integers of 65 bits, which SPIR-V does not have.
 llvm.set_option("", "--replexitval=never")
 
-# Strength reduction makes integers of 4 bits, as of ``x & 15`` in a loop, which the back end gets wrong: see `_ODD`.
+# Strength reduction makes integers of 4 bits, as of ``x & 15`` in a loop, wrongly translated by the back end: `_ODD`.
 llvm.set_option("", "--disable-lsr")
 
 # A condition that does not change in a loop is decided before it, even where the other branch stays in the loop.
@@ -82,9 +82,9 @@ def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> tuple[bytes, str]
             each.linkage = "internal"
     for each in linked.functions:
         if each.is_declaration:
-            each.add_function_attribute("willreturn")  # so that what follows, such as a load, can leave a loop
+            each.add_function_attribute("willreturn")  # so that later loads can be moved out of a loop
         else:
-            each.add_function_attribute("convergent")  # LLVM takes it back where no barrier or atomic is called
+            each.add_function_attribute("convergent")  # LLVM removes it from functions that call no barrier or atomic
     linked.verify()
     machine = new_machine()
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)

@@ -20,7 +20,7 @@ from ..compile.types import (
     SubGroupType,
     USMNdArray as ArrayType,
 )
-from ..language import registrations  # noqa: F401  # what kernels may call
+from ..language import registrations  # noqa: F401  # its import registers them with numba
 from ..language.sub_groups import emit_number
 
 __all__ = [

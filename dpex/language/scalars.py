@@ -21,7 +21,7 @@ def _clip(a, a_min=None, a_max=None, min=None, max=None):
     """Return the implementation for a number, minimum(maximum(a, low), high), by which NaN stays NaN; else None."""
 
     def clip(a, a_min=None, a_max=None, min=None, max=None):
-        if a_min is not None:  # numba leaves out what bounds of None make unreachable
+        if a_min is not None:  # numba removes branches that are unreachable with bounds of None
             a = np.maximum(a, a_min)
         if min is not None:
             a = np.maximum(a, min)

@@ -106,7 +106,7 @@ class _Launch:
         elif kind == "float16":
             self.flat.append(ctypes.c_uint16(int(np.float16(value).view(np.uint16))))
         elif kind in _C_TYPES:
-            number = value if kind in ("float32", "float64") else int(value)  # ctypes takes no numpy.bool
+            number = value if kind in ("float32", "float64") else int(value)  # ctypes rejects numpy.bool
             self.flat.append(_C_TYPES[kind](number))
         else:
             raise UnsupportedKernelArgumentError(value)

@@ -156,7 +156,7 @@ class MpiexecJob(JobEnd):
             preexec_fn=processes.die_with(os.getpid(), signal.SIGTERM),
         )
         with supervisor.forwarding(self._interrupt):
-            watcher = threading.Thread(target=self._watch, daemon=True)  # one that is started before takes signals
+            watcher = threading.Thread(target=self._watch, daemon=True)  # earlier, it would take signals
             watcher.start()
             if not self._print():
                 self._end_because(Cause.UNREAD)

@@ -33,7 +33,7 @@ STOP = signal.SIGUSR1
 
 _SIGNALS = frozenset((signal.SIGCHLD, STOP, *FORWARDED))
 _PF_EXITING = 0x4
-_LOOK = 0.5  # seconds between two looks at the status board
+_LOOK = 0.5  # seconds between two checks of the status board
 
 _BY_ADDRESS = (signal.SIGSEGV, signal.SIGBUS)
 _CHECK = "  if a kernel has used a wrong address: ISHMEM_CHECK=1 names the call"

@@ -232,7 +232,7 @@ def tokens(bench: Bench) -> Iterator[tuple[str, Case]]:
 
     def own(n: int) -> Any:
         sent, receive = buffer.low_latency_dispatch(x[:n], choices[:n], return_recv_hook=True)[3:]
-        sent.wait()  # else it receives from itself what it has not sent
+        sent.wait()  # else the PE would receive its own data before it has sent them
         return receive()
 
     each = TOKENS * (HIDDEN // 2 + 1)

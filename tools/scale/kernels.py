@@ -90,7 +90,7 @@ class Rehearsal:
                 self.counts[:, pe] = self.counts[:, second[(pe - second[0]) % len(second)]]
             else:
                 self._call(pe)
-        if pairwise:  # each PE receives what it sends
+        if pairwise:  # each PE receives as much as it sends
             self.counts[:, :, [MESSAGES_IN, BYTES_IN]] = self.counts[:, :, [MESSAGES_OUT, BYTES_OUT]]
         return self.counts
 
@@ -160,7 +160,7 @@ class Rehearsal:
             "pe_count": lambda: len(self.on),
             "max_payload": lambda: self.payload, "reachable": self._is_near, "is_member": lambda _call: True,
             "members_of": lambda _team: TeamMembers(0, 1, len(self.on), self.me), "rank_in": here,
-            "combine_two": here,  # what is computed takes no time
+            "combine_two": here,  # computation is not counted
             "size_of": lambda _group: 1, "peer_delta": lambda pe: 0 if pe == self.me else _OTHER,
         }  # fmt: skip
         return {**fakes, **constants_of(CompileOptions(spans=True, levels=True, wide=wide))}
@@ -173,7 +173,7 @@ class Rehearsal:
             return _TABLE
         return self.words[(address - _TABLE) // 8] if _TABLE <= address < _SLOTS else 1
 
-    # ---- what is counted
+    # ---- counts
 
     @property
     def _after(self) -> int:

@@ -35,9 +35,9 @@ _to_spirv, _compile_bytecode = _SPIRVKernelCompiler._compile_to_spirv, KernelCom
 def install() -> None:
     """Replace functions of numba and numba-dpex by those of this module."""
     SPIRVTargetContext.load_additional_registries = _load_registries
-    # numba describes the flags of a function to listeners at each pass; pretty printing takes 10 % of a compilation.
+    # numba formats the flags of a function for listeners at each pass; pretty printing takes 10 % of a compilation.
     compiler_machinery.pformat = str
-    # numba imports scipy.linalg at the first launch to see whether it can, which takes 0.1 s.
+    # numba imports scipy.linalg at the first launch to check that it is installed, which takes 0.1 s.
     linalg.ensure_blas = _require_scipy
     spirv_generator.Module = _Module
     _SPIRVKernelCompiler._compile_to_spirv = _transformed

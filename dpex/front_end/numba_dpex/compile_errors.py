@@ -96,7 +96,7 @@ def _of_generator(args: Any, reason: Exception) -> Exception | None:
 
 
 def _type_of_value(self: Any, value: Any) -> Any:
-    refuse_function(value)  # numba's code for strings takes minutes to be refused
+    refuse_function(value)  # for numba's code for strings, the error would come after minutes
     return _resolve_value_type(self, value)
 
 
