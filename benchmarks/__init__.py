@@ -1,6 +1,6 @@
 """The benchmark suite: ``ishmem bench``.
 
-A *case* is an operation with its axes. Its body only sets up: it runs on every PE, may be collective, and returns a
+A *case* is an operation with its axes. Its body only prepares: it runs on every PE, may be collective, and returns a
 `Plan`: the statement to time, as a user would write it, the names in it, and a check of the data. The runner does the
 rest: warm-up, number of calls, batches, the slowest PE, median and quartiles, the check, progress, table, JSON, plots.
 
@@ -21,8 +21,8 @@ rest: warm-up, number of calls, batches, the slowest PE, median and quartiles, t
 * ``size=True`` uses the sizes of ``--size``; ``size=(8, 1 << 20)`` are the case's own. Any other keyword is an axis,
   selected with ``--axis root=0,1``; a value that is a function is called with the number of PEs. ``pes`` are the
   default numbers of PEs.
-* ``raise Skip("reason")`` where a point is not applicable: its row is shown with the reason.
-* `Plan.limit` is a second statement over the same names: the least that this machine needs for the same work.
+* ``raise Skip("reason")`` if a point is not applicable: its row is shown with the reason.
+* `Plan.limit` is a second statement over the same names: the fastest way to do the same work on this machine.
 * `Ishmem` and `Mpi` (worlds.py) allocate the arrays and windows of a body, and free them after the row.
 
 For each number of PEs, one job per library runs, both at the same time: ishmem run for ishmem, mpiexec for mpi4py. The

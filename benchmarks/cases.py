@@ -15,7 +15,7 @@ Axis = Union[tuple[Any, ...], Callable[[int], tuple[Any, ...]]]
 Point = dict[str, Any]
 
 SIDES = ("host", "queue", "device", "group", "program")
-"""Where an operation is called: by the host, on a queue, by a work-item, by a work-group, or as a whole program."""
+"""The callers of an operation: the host, a queue, a work-item, a work-group, or a whole program."""
 
 
 class Skip(Exception):
@@ -28,18 +28,18 @@ class Wrong(Exception):
 
 @dataclass
 class Plan:
-    """What a body returns.
+    """The statement to time at a point, and its data; a body returns it.
 
     Attributes:
-        statement: The statement to time. ``i`` counts its runs when ``setup`` is ``"i = done"``.
+        statement: The statement to time. ``i`` counts its runs if ``setup`` is ``"i = done"``.
         names: The namespace of the statement.
-        check: Raises `Wrong` unless this PE's data are what the given number of operations leaves.
+        check: A function of the number of operations that raises `Wrong` if this PE's data are wrong after them.
         nbytes: Bytes that one operation moves.
-        operations: Operations in one run of the statement.
-        counted: The statement does ``count`` operations, a name that the worker sets: a loop inside a kernel.
+        operations: Number of operations in one run of the statement.
+        counted: Whether the statement does ``count`` operations, a name that the worker sets: a loop inside a kernel.
         active: The PEs that run the statement at the same time; None: all PEs.
-        setup: Runs before each batch, untimed.
-        limit: Another statement over the same names, with as many operations: the least that this machine needs.
+        setup: A statement that runs before each batch, untimed.
+        limit: Another statement over the same names, with as many operations: the fastest way on this machine.
         limit_copies: Whether the limit moves the same number of bytes.
         limit_counted: Whether the limit does ``count`` operations; None: as the statement.
     """
@@ -57,7 +57,7 @@ class Plan:
     limit_copies: bool = True
 
     def is_counted(self, which: str) -> bool:
-        """Return whether the statement (``main``) or the ``limit`` takes ``count``."""
+        """Return whether the statement (``which`` is ``main``) or the ``limit`` does ``count`` operations."""
         return self.counted if which == "main" or self.limit_counted is None else self.limit_counted
 
 
@@ -68,10 +68,10 @@ class Case:
     Attributes:
         name: The operation.
         side: One of `SIDES`.
-        axes: The default values of each axis; None for ``size`` where ``--size`` gives them.
+        axes: The default values of each axis; None for ``size`` if those of ``--size`` are used.
         pes: The default numbers of PEs.
-        bodies: The body of each contender; ishmem's is the first.
         limit: A description of the limit of the plans.
+        bodies: The body of each contender; ishmem's is the first.
     """
 
     name: str
@@ -83,16 +83,16 @@ class Case:
 
     @property
     def key(self) -> str:
-        """Name and side."""
+        """Name and side, joined by a slash."""
         return f"{self.name}/{self.side}"
 
     @property
     def module(self) -> str:
-        """Name of the module that the case is in."""
+        """The name of the module that defines the case."""
         return next(iter(self.bodies.values())).__module__.rpartition(".")[2]
 
     def peer(self, contender: str) -> Callable[[Body], Body]:
-        """Register the body of a peer library for the same operation."""
+        """Return a decorator that registers the body of a peer library for the same operation."""
 
         def register(body: Body) -> Body:
             self.bodies[contender] = body
@@ -101,7 +101,7 @@ class Case:
         return register
 
     def points(self, n_pes: int, sizes: tuple[int, ...], chosen: dict[str, tuple[str, ...]]) -> Iterator[Point]:
-        """Yield the points for the chosen sizes and axis values; none if the case lacks a chosen axis."""
+        """Yield the points for the chosen sizes and axis values; none if the case does not have a chosen axis."""
         names = list(self.axes)
         if any(name not in names for name in chosen):
             return
@@ -122,11 +122,11 @@ class Case:
 
 
 def sizes_of(axis: Any, chosen: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the sizes that a case is measured at.
+    """Return the sizes at which a case is measured.
 
     Args:
-        axis: The sizes of the case, of which a chosen one has to be a multiple; None: it takes every size.
-        chosen: The sizes that the user asks for; none: those of the case, or `SIZES`.
+        axis: The default sizes of the case; chosen ones must be multiples of their gcd. None: any size is valid.
+        chosen: The sizes from the command line; empty: those of the case, or `SIZES`.
     """
     if axis is None or not chosen:
         return chosen or axis or SIZES
@@ -135,7 +135,7 @@ def sizes_of(axis: Any, chosen: tuple[int, ...]) -> tuple[int, ...]:
 
 
 SIZES = (8, *(16 << 2 * step for step in range(12)))
-"""The sizes of a case that takes every size: 8 bytes, and from 16 bytes to 64 MiB by factors of 4."""
+"""The default sizes of a case for which any size is valid: 8 bytes, and 16 bytes to 64 MiB by factors of 4."""
 
 CASES: dict[str, Case] = {}
 """All registered cases, by `Case.key`; `suite.load` registers them."""
@@ -145,7 +145,7 @@ def case(
     name: str, side: str, *, size: bool | tuple[int, ...] = False, pes: tuple[int, ...] = (2,), limit: str = "",
     **axes: Axis,
 ) -> Callable[[Body], Case]:  # fmt: skip
-    """Register a case; the decorated function is its body for ishmem. See the package's docstring."""
+    """Return a decorator that registers a case with the function as body for ishmem. See the package's docstring."""
     if side not in SIDES:
         raise ValueError(f"side is {side!r}; allowed are {', '.join(SIDES)}")
     every: dict[str, Axis | None] = {} if size is False else {"size": None if size is True else size}
@@ -161,6 +161,6 @@ def case(
 
 
 def values(nbytes: int, seed: int) -> np.ndarray[Any, Any]:
-    """Return a PE's data: int64, or uint8 where ``nbytes`` is no multiple of 8."""
+    """Return ``nbytes`` bytes of test data that depend on ``seed``: int64, or uint8 if not a multiple of 8 bytes."""
     dtype = np.dtype("int64" if nbytes % 8 == 0 else "uint8")
     return (np.arange(nbytes // dtype.itemsize, dtype="int64") * 3 + 7 * seed + 1).astype(dtype)

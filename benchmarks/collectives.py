@@ -1,6 +1,6 @@
 """Collectives: on the host beside mpi4py, on a queue, and in kernels by a work-item or a work-group.
 
-The size is that of a block: what one PE contributes, or receives from one other PE.
+The size is that of a block: the data that one PE contributes, or receives from one other PE.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ishmem.benchmarks.worlds import Ishmem, Mpi
 Array = np.ndarray[Any, Any]
 ROOT = 0
 GROUPS = (64, 256)
-"""Work-items of the groups that call collectives."""
+"""Numbers of work-items in the work-groups that call collectives."""
 STRIDE = 2
 SIZES = (8, 512, 4096, 65536, 1 << 20, 32 << 20)
 SIZES_IN_KERNELS = (8, 65536, 4 << 20)
@@ -31,10 +31,11 @@ class Collective:
     """A routine, independent of its forms (host, queue, work-item, work-group).
 
     Attributes:
-        wanted: Function of PE, number of PEs, source of any PE, and block that returns the expected ``dest``.
+        wanted: A function that returns the expected ``dest`` for PE, number of PEs, a function that returns the source
+            of a PE, and number of elements in a block.
         mpi: The statement of mpi4py.
-        dest: Function of the number of PEs that returns the number of blocks in ``dest``.
-        source: The same for ``source``.
+        dest: A function of the number of PEs that returns the number of blocks in ``dest``.
+        source: A function of the number of PEs that returns the number of blocks in ``source``.
         arguments: The arguments after ``dest, source``, in kernels as well.
         step: Stride, in elements, of the elements that move.
     """
@@ -79,7 +80,7 @@ def _reduced(combine: Any) -> Callable[..., Array]:
 
 
 def _scanned(before: int) -> Callable[..., Array]:
-    """Return the expected result of a scan: inclusive (``before=0``) or exclusive (``before=1``)."""
+    """Return the function `Collective.wanted` of a scan: inclusive (``before=0``) or exclusive (``before=1``)."""
     zero = np.zeros_like
     return lambda pe, n, source, block: sum((source(each) for each in range(pe + 1 - before)), zero(source(0)))
 
@@ -137,11 +138,11 @@ COLLECTIVES = {
     "sum_inscan": Collective(_scanned(0), "comm.Scan(source, dest, MPI.SUM)"),
     "sum_exscan": Collective(_scanned(1), "comm.Exscan(source, dest, MPI.SUM)"),
 }
-"""The routines that move or combine data."""
+"""The measured routines that move or combine data, by name."""
 
 
 class Arrays:
-    """Sizes of source and destination of a routine at a point, and the expected destination."""
+    """The sizes of source and destination of a routine at a point, the expected destination, and names for the plan."""
 
     def __init__(self, routine: Collective, w: Any, size: int) -> None:
         n, self.w = w.n_pes, w
@@ -165,7 +166,7 @@ def plan_of_ishmem(w: Ishmem, name: str, size: int) -> Plan:
 
 
 def plan_of_mpi4py(w: Mpi, name: str, size: int) -> Plan:
-    """Return the plan of the same collective of mpi4py, on numpy arrays."""
+    """Return the plan of the equivalent of a collective in mpi4py, on numpy arrays, with blocks of ``size`` bytes."""
     routine = COLLECTIVES[name]
     arrays = Arrays(routine, w, size)
     source, dest = values(arrays.source_bytes, w.pe), np.zeros_like(values(arrays.dest_bytes, 0))
@@ -186,7 +187,7 @@ def _host(name: str, routine: Collective) -> None:
 
 
 def _apart(w: Mpi, arrays: Arrays, dest: Array) -> list[Any]:
-    """Return counts, displacements and types of an Alltoallw of every ``STRIDE``-th element."""
+    """Return counts, displacements in bytes and types of an Alltoallw of every ``STRIDE``-th element."""
     n, count = w.n_pes, arrays.names["elements"]
     kind = {1: w.MPI.UINT8_T, 8: w.MPI.INT64_T}[dest.itemsize].Create_vector(count, 1, STRIDE).Commit()
     displacements = [each * count * STRIDE * dest.itemsize for each in range(n)]

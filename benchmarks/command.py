@@ -1,4 +1,4 @@
-"""``ishmem bench``: measure, plot, compare."""
+"""The command ``ishmem bench``, which measures, and its subcommands ``plot`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _INTERRUPTED = 128 + signal.SIGINT
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Parse a list of sizes and of ranges ``from:to`` or ``from:to:factor``, factor 2 by default.
+    """Return the sizes, in order, of a list of sizes and ranges ``from:to`` or ``from:to:factor``, by default 2.
 
     Raises:
-        ValueError: A part is no size or range; the message names what is allowed.
+        ValueError: A part is not a size or range; the message contains the allowed forms.
     """
     sizes: set[int] = set()
     for part in text.split(","):
@@ -124,7 +124,7 @@ def plan(options: Options) -> list[Any]:
     """Return the points to measure.
 
     Raises:
-        ValueError: An option names something unknown, or nothing is left to measure.
+        ValueError: An option contains an unknown name, or there is no point to measure.
     """
     from ishmem.benchmarks import suite
     from ishmem.benchmarks.runner import points
@@ -144,9 +144,9 @@ def plan(options: Options) -> list[Any]:
 def measure(
     options: Options, points: list[Any], json_path: Path | None = None, csv_path: Path | None = None
 ) -> tuple[list[Row], int]:
-    """Measure, print each line when it is measured, and write the files; return the rows and the exit status.
+    """Measure points, print each line at once, and write the files; return the rows and the exit status.
 
-    After Ctrl-C, the rows measured so far are written.
+    After Ctrl-C, the files contain the rows measured so far.
     """
     from ishmem.benchmarks import results
     from ishmem.benchmarks.runner import Runner

@@ -15,9 +15,9 @@ class Change:
     """A point that is in both results.
 
     Attributes:
-        ratio: New time over old one.
-        verdict: ``slower`` or ``faster`` when the ratio is beyond the threshold and the interquartile ranges of the
-            batches do not overlap; ``broken`` when the new result has no time; else ``same``.
+        ratio: New time divided by old time; infinite if there is no new time.
+        verdict: ``slower`` or ``faster`` if the ratio is beyond the threshold and the interquartile ranges of the
+            batches do not overlap; ``broken`` if the new result has no time; else ``same``.
     """
 
     old: Row
@@ -26,7 +26,7 @@ class Change:
     verdict: str
 
     def line(self) -> str:
-        """Format the change as a line of the table."""
+        """Return the change as a line of the table."""
         size = self.old.axes.get("size")
         head = f"{name_of(self.old):28} {short_size(size) if size else '':>5} {self.old.pes:>3}"
         if self.verdict == "broken":
@@ -39,7 +39,7 @@ HEADER = f"{'operation':28} {'size':>5} {'PEs':>3} {'old':>9} {'new':>9} {'ratio
 
 
 def compare(old: Sequence[Row], new: Sequence[Row], threshold: float = 1.1) -> list[Change]:
-    """Return the change of each of ishmem's points, the largest ratio first."""
+    """Return the change of each point of ishmem in both results, the largest ratio first."""
     before = {key_of(row): row for row in old if row.contender == "ishmem" and row.seconds}
     after = {key_of(row): row for row in new if row.contender == "ishmem"}
     changes = [_change(before[key], after[key], threshold) for key in before if key in after]

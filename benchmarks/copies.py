@@ -1,4 +1,4 @@
-"""Copies by the host, from and into arrays of each kind, and on a queue; and the matrix of all pairs of PEs."""
+"""Copies by the host, from and into arrays of each kind, and on a queue; and puts between all pairs of PEs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ishmem.benchmarks.cases import Plan, Skip, case, values
 from ishmem.benchmarks.worlds import Ishmem, Mpi
 
 DIRECTIONS = ("one", "both")
-"""Which PEs are active: PE 0 alone, or all at the same time."""
+"""The active PEs: PE 0 alone, or all at the same time."""
 ARGUMENTS = ("symmetric", "dpnp", "dpctl", "numpy")
-"""Kinds of the own array."""
+"""Kinds of the calling PE's array."""
 MEMCPY = "memcpy between the same buffers, as memoryviews"
 CALLS = "an empty Python call for each"
 WINDOW, WINDOW_ON_QUEUE, STRIDE = 64, 16, 4
@@ -25,12 +25,12 @@ class Copy(NamedTuple):
     """A copy between ``own``, an array of the calling PE, and ``far``, a symmetric array on ``pe``.
 
     Attributes:
-        case: Name of the benchmark case.
+        case: The name of the benchmark case.
         puts: Whether ``own`` is the source.
         call: The call of ishmem.
-        sizes: Message sizes in bytes; True: all.
+        sizes: Message sizes in bytes; True: those of ``--size``.
         mpi: The equivalent call of mpi4py, on ``window``; empty if there is none.
-        times: Calls of a timed statement, which ends when all are complete.
+        times: The number of calls in a timed statement, which ends when all are complete.
         kinds: Whether the kind of ``own`` is an axis; otherwise the direction is one.
     """
 
@@ -60,24 +60,24 @@ COPIES = (
 
 
 def active(direction: str) -> tuple[int, ...] | None:
-    """Return the PEs that are active in a direction."""
+    """Return the active PEs for a direction; None for all."""
     return (0,) if direction == "one" else None
 
 
 def at_target(w: Any, dest: Any, size: int, who: tuple[int, ...] | None) -> Any:
-    """Return the check of a put: ``dest`` holds the left neighbour's values if that one is active."""
+    """Return the check of a put: ``dest`` contains the left neighbour's values if that one is active, else zeros."""
     wanted = values(size, w.left) if w.received(who) else np.zeros_like(values(size, 0))
     return lambda done: w.expect(dest, wanted)
 
 
 def at_origin(w: Any, dest: Any, size: int, who: tuple[int, ...] | None) -> Any:
-    """Return the check of a get: ``dest`` holds the right neighbour's values on active PEs."""
+    """Return the check of a get: ``dest`` contains the right neighbour's values on active PEs, else zeros."""
     wanted = values(size, w.right) if w.sent(who) else np.zeros_like(values(size, 0))
     return lambda done: w.expect(dest, wanted)
 
 
 def nothing(*_arguments: Any) -> None:
-    """Do nothing: measures the cost of a Python call."""
+    """Do nothing; called to measure the cost of a Python call."""
 
 
 def own_array(w: Ishmem, argument: str, contents: np.ndarray[Any, Any]) -> Any:
@@ -98,7 +98,7 @@ def own_array(w: Ishmem, argument: str, contents: np.ndarray[Any, Any]) -> Any:
 
 
 def own_view(w: Ishmem, own: Any, argument: str) -> Any:
-    """Return the bytes of an own array as the host reaches them; where only the copy engine does, of another array."""
+    """Return a host view of an array's bytes; if only the copy engine can access them, of a symmetric array instead."""
     from ishmem import _core
 
     if argument == "numpy":
@@ -154,7 +154,7 @@ def _register(copy: Copy) -> None:
 
 
 def _register_strided(op: str, put: bool) -> Any:
-    """Register the copy of every 4th element, on both sides."""
+    """Register the copy of every 4th element to every 4th element; return the case."""
 
     @case(op, "host", size=(8, 512, 4096, 65536, 1 << 20), limit="the same assignment between numpy arrays")
     def body(w: Ishmem, size: int) -> Plan:
@@ -171,14 +171,14 @@ def _register_strided(op: str, put: bool) -> Any:
 
 
 def elements(size: int) -> int:
-    """Return how many elements of 8 bytes a size is."""
+    """Return the number of elements of 8 bytes in a size; raise `Skip` if it is not a multiple of 8."""
     if size % 8:
         raise Skip("the size must be a multiple of the 8-byte elements")
     return size // 8
 
 
 def in_steps(w: Any, dest: Any, size: int, put: bool) -> Any:
-    """Return the check of a copy of every 4th element by PE 0."""
+    """Return the check of a copy of every 4th element by PE 0: a put if ``put``, else a get."""
     wanted = np.zeros(STRIDE * size // 8, "i8")
     if w.received((0,)) if put else w.sent((0,)):
         wanted[::STRIDE] = values(STRIDE * size, w.left if put else w.right)[::STRIDE]
@@ -205,7 +205,7 @@ def _every_pe(n_pes: int) -> tuple[int, ...]:
 
 @case("pairs", "host", size=(8, 1 << 20), pes=(4,), limit=MEMCPY, origin=_every_pe, target=_every_pe)
 def pairs(w: Ishmem, size: int, origin: int, target: int) -> Plan:
-    """A put from each PE to each: the data of the heat map."""
+    """Return the plan of a put from PE ``origin`` to PE ``target``: the data of the heat map."""
     source, dest = w.filled(size), w.blank(size)
     names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": target}
     names.update(here=w.host_view(source, w.pe), there=w.host_view(dest, target))

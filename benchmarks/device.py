@@ -1,6 +1,6 @@
 """Operations inside kernels: by one work-item (``device``) and by a work-group (``group``).
 
-The time of an operation is that of a kernel with a long loop of it, per iteration.
+The time of an operation is that of a kernel with a long loop of it, divided by the number of iterations.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _names(w: Ishmem, dest: Any, source: Any, *kernels: str) -> dict[str, Any]:
 
 
 def _plan(w: Ishmem, kernel: str, reference: str, dest: Any, source: Any, check: Any, **more: Any) -> Plan:
-    """Return the plan of a kernel and its reference, run by PE 0."""
+    """Return the plan of a kernel with a reference kernel as limit, run by PE 0; ``shape`` is the index space."""
     shape = more.pop("shape", "kapi.Range(1)")
     names = _names(w, dest, source, kernel, reference)
     limit = CALL.format(kernel=reference, shape=shape)
@@ -46,7 +46,7 @@ def _register_words(op: str, kernel: str, reference: str, at_end: Any) -> None:
 
 
 def _words(w: Ishmem, kernel: str, reference: str, at_end: Any) -> Plan:
-    """Return the plan of a loop over an array, one word per operation."""
+    """Return the plan of a kernel that loops over an array, with one word per operation."""
     from ishmem.benchmarks.kernels import WORDS
 
     dest, source = w.blank(8 * WORDS), w.filled(8 * WORDS)
@@ -80,7 +80,7 @@ _register_copies("get", "load_words", "copy_from", at_origin)
 
 @case("iput", "device", size=(64, 4096, 65536), limit=STORES)
 def iput(w: Ishmem, size: int) -> Plan:
-    """Every 4th element, on both sides."""
+    """Return the plan of an iput of every 4th element to every 4th element."""
     dest, source = w.blank(STRIDE * size), w.filled(STRIDE * size)
     wanted = np.zeros(STRIDE * size // 8, "int64")
     if w.received((0,)):
@@ -128,7 +128,7 @@ def put_signal(w: Ishmem, size: int) -> Plan:
 
 @case("ping_pong", "device", limit=TRIP)
 def ping_pong(w: Ishmem) -> Plan:
-    """p and wait_until in kernels of two PEs: the time of one direction."""
+    """Return the plan of p and wait_until in kernels of two PEs; the time is that of one direction."""
     other = _two(w)
     flag, spare = ishmem.zeros(1, dtype="int64"), ishmem.zeros(1, dtype="int64")
     names = {**_names(w, flag, flag, "ping_pong"), "flag": flag, **_trip_names(w, spare, other), "pe": other}

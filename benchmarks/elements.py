@@ -21,8 +21,8 @@ class Element(NamedTuple):
     Attributes:
         call: The call, without the module's name; ``a`` is the array.
         mpi: The statement of mpi4py; ``w`` is the window.
-        adds: Each call adds 1 to the element; otherwise the first call sets it to `VALUE`.
-        fetches: The call returns the element and does not change it.
+        adds: Whether each call adds 1 to the element; otherwise the first call sets it to `VALUE`.
+        fetches: Whether the call returns the element and does not change it.
     """
 
     call: str

@@ -1,4 +1,4 @@
-"""The runner's side of a group: the PEs of one library, started by its launcher, and requests to them."""
+"""Groups of PEs of one library: the runner starts them by the library's launcher and sends them requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Answer = tuple[str, Any]
 
 START = 120.0
 PEERS = ("mpi4py",)
-"""The libraries that ishmem is compared with."""
+"""The libraries with which ishmem is compared."""
 
 
 class GroupError(Exception):
@@ -32,7 +32,7 @@ class GroupError(Exception):
 
 
 def missing(library: str, hosts: str = "") -> str | None:
-    """Return why a library cannot be measured, or None."""
+    """Return the reason if a library cannot be measured, or None."""
     if importlib.util.find_spec(library) is None:
         return f"{library} is not installed"
     if library in PEERS and not hosts and not _mpiexec():
@@ -55,13 +55,13 @@ def _command(library: str, n: int, hosts: str) -> list[str]:
 
 
 def _on_hosts(n: int, hosts: str, program: list[str]) -> list[str]:
-    """Return the command that runs ``n`` processes on hosts, as many on each, as ``ishmem run --hosts`` does."""
+    """Return the command that runs ``n`` processes on hosts in equal shares, as ``ishmem run --hosts`` does."""
     places = launch_hosts.places(n, None, launch_hosts.parse_hosts(hosts))
     return mpiexec.command(mpiexec.find(os.environ.get("ISHMEM_MPIEXEC")), places, program)
 
 
 class Group:
-    """N PEs of a library, started by the first request, and started again after a PE has died."""
+    """N PEs of a library, started at the first request, and again at the next one after a PE has died."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Group:
         return bool(self._connections)
 
     def ask(self, request: tuple[Any, ...], pes: tuple[int, ...] | None = None, timeout: float = 60) -> list[Answer]:
-        """Send a request to PEs (None: to all) and return their answers.
+        """Send a request to PEs (None: to all) and return their answers, each a pair of status and value.
 
         Raises:
             GroupError: A PE died or did not answer in time; the group is ended.
@@ -165,7 +165,7 @@ class Group:
         return "\n" + "\n".join(lines[-15:]) if lines else ""
 
     def stop(self, patience: float = 5) -> None:
-        """Terminate the PEs; wait up to ``patience`` seconds for them to end by themselves."""
+        """Close the connections, wait up to ``patience`` seconds for the PEs to end, then terminate them."""
         for connection in self._connections:
             connection.close()
         self._connections = []
@@ -186,7 +186,7 @@ def _end(process: subprocess.Popen[bytes], patience: float) -> None:
 
 
 class LocalGroup:
-    """The group of whole programs: this process, as a `Local`."""
+    """The group for whole programs, whose only member is this process, as a `Local`."""
 
     library, device, running = "local", "", True
 
@@ -194,7 +194,7 @@ class LocalGroup:
         self._worker = Worker(Local(n))
 
     def ask(self, request: tuple[Any, ...], pes: tuple[int, ...] | None = None, timeout: float = 60) -> list[Answer]:
-        """Execute a request; ``timeout`` is not enforced."""
+        """Execute a request and return the answer in a list; ``pes`` and ``timeout`` have no effect."""
         return [answer(self._worker, request)]
 
     def stop(self, patience: float = 5) -> None:

@@ -16,7 +16,7 @@ BY_HOST = "sum_reduce of the host"
 
 @case("all_reduce", "queue", size=SIZES, pes=(2, 4), limit=BY_HOST)
 def all_reduce(w: Ishmem, size: int) -> Plan:
-    """``all_reduce`` of float32 with a wait of the host."""
+    """Return the plan of an ``all_reduce`` of float32 with a wait on the host."""
     source = ishmem.full(size // 4, w.pe + 1, dtype="float32")
     dest, communicator = ishmem.zeros_like(source), ishmem.inference.Communicator(size)
     names = {"ishmem": ishmem, "communicator": communicator, "dest": dest, "source": source}
@@ -43,7 +43,7 @@ _TOKEN = 2 * CHOICES * HIDDEN * 2  # bytes of float16 that go to the experts of 
 
 @case("dispatch_combine", "queue", size=(8 * _TOKEN, 128 * _TOKEN), pes=(2, 4))
 def dispatch_combine(w: Ishmem, size: int) -> Plan:
-    """Tokens of 7168 float16 to 8 of 64 experts and back, with a wait of the host; the experts return them."""
+    """Return the plan of sending tokens of 7168 float16 to 8 of 64 experts and back, with a wait on the host."""
     import dpnp
 
     tokens, chosen = _tokens(w, size)
@@ -94,12 +94,12 @@ def _(w: Mpi, size: int) -> Plan:
 
 
 def _experts(w: World) -> int:
-    """Return 64, or the next lower number of experts that the PEs share equally."""
+    """Return the largest number of experts up to 64 that is a multiple of the number of PEs."""
     return EXPERTS // w.n_pes * w.n_pes
 
 
 def _tokens(w: World, size: int) -> tuple[Any, Any]:
-    """Return the tokens of this PE, of small integers, and the experts of each."""
+    """Return the tokens of this PE, with small integers as values, and the experts chosen for each."""
     rng, count = np.random.default_rng(w.pe), size // _TOKEN
     chosen = np.argsort(rng.random((count, _experts(w))), axis=1)[:, :CHOICES]
     return rng.integers(0, 64, (count, HIDDEN)).astype("float16"), np.ascontiguousarray(chosen)

@@ -12,7 +12,7 @@ from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
 
 WORDS = 1024
-"""Elements that the loops of single-element operations cycle through."""
+"""The number of elements in the loops of single-element operations."""
 
 _BY_ITEMS = "for k in range(item.get_local_id(0), {}.size, item.get_local_range(0)): "
 _BARRIER = "kapi.group_barrier(item.get_group())"

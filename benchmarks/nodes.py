@@ -1,4 +1,4 @@
-"""Operations between nodes: PE 0 calls, and its target is on another node; collectives of PEs on all nodes.
+"""Operations of PE 0 on a PE of another node, and collectives of PEs on several nodes.
 
 While PE 0 calls, the other PEs wait in a barrier of their library, so that each library makes progress at the target.
 """
@@ -25,9 +25,9 @@ class Operation(NamedTuple):
     Attributes:
         call: The statement of ishmem.
         mpi: The statement of mpi4py; ``w`` is the window.
-        puts: Whether the target's array changes: it receives the values of PE 0.
+        puts: Whether the operation changes the target's array, which receives the values of PE 0.
         sizes: Sizes in bytes.
-        times: Operations in one statement.
+        times: Number of operations in one statement.
     """
 
     call: str
@@ -55,7 +55,7 @@ OPERATIONS = {
 
 
 def repeated(statement: str) -> str:
-    """Return a statement that PE 0 repeats ``count`` times while the others wait."""
+    """Return a statement by which PE 0 runs ``statement`` ``count`` times while the others wait in a barrier."""
     return f"for _ in range(count if calls else 0):\n    {statement}\nbarrier()"
 
 

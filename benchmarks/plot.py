@@ -1,4 +1,4 @@
-"""Pictures of results: latency and bandwidth against size, all pairs of PEs, and the comparison with peers."""
+"""Draws results: latency and bandwidth against size, all pairs of PEs, and the comparison with peers."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class NothingToPlot(Exception):
 
 
 def draw(rows: Sequence[Row], picture: str, title: str = "") -> Figure:
-    """Draw a picture of results.
+    """Return a figure of results; ``picture`` is one of `PICTURES`.
 
     Raises:
-        NothingToPlot: The results contain no data for it.
+        NothingToPlot: The results contain no data for the picture.
         ImportError: matplotlib is not installed.
     """
     import matplotlib
@@ -53,12 +53,12 @@ def draw(rows: Sequence[Row], picture: str, title: str = "") -> Figure:
 
 
 def entitle(figure: Figure, title: str) -> None:
-    """Write a title above all panels, in as many lines as it needs."""
+    """Add a title above all panels, wrapped to the width of the figure."""
     figure.suptitle(textwrap.fill(title, int(12 * figure.get_figwidth())), fontsize=8)
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a picture as a PNG with a small palette, to keep the file small."""
+    """Write a figure to a PNG file with a palette of 48 colours, which makes the file small."""
     from PIL import Image
 
     whole = io.BytesIO()
@@ -67,9 +67,9 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def panel_grid(panels: int, height: float = 2.3, most: int = _COLUMNS) -> tuple[Figure, list[Axes]]:
-    """Return a figure with this number of panels, at most ``most`` in a row, and their axes.
+    """Return a figure with ``panels`` panels, at most ``most`` in a row, and their axes.
 
-    ``height`` is that of a panel in inches.
+    ``height`` is the height of a panel in inches.
     """
     from matplotlib.figure import Figure
 
@@ -83,8 +83,9 @@ def panel_grid(panels: int, height: float = 2.3, most: int = _COLUMNS) -> tuple[
 
 
 def _panels(rows: Sequence[Row], both: bool) -> dict[tuple[Any, ...], Panel]:
-    """Sort rows that have sizes into a panel for each operation, side and rest of the axes, and a line in it for each
-    contender; with ``both``, also one of ishmem's with all PEs active.
+    """Return rows that have sizes by panel (operation, side, number of PEs, other axes) and line (contender).
+
+    With ``both``, there is also a line for ishmem with all PEs active.
     """
     panels: dict[tuple[Any, ...], Panel] = defaultdict(lambda: defaultdict(list))
     for row in rows:
@@ -139,7 +140,7 @@ def _legend(figure: Figure, axes: list[Axes]) -> None:
 
 
 def _latency(rows: Sequence[Row]) -> Figure:
-    """Draw the time of one operation, with the quartiles of the batches as a band."""
+    """Return a figure of the time of one operation, with the quartiles of the batches as a band."""
     from matplotlib.ticker import FuncFormatter
 
     figure = _against_size(rows, lambda row: row.seconds["median"], False)
@@ -150,14 +151,14 @@ def _latency(rows: Sequence[Row]) -> Figure:
 
 
 def _bandwidth(rows: Sequence[Row]) -> Figure:
-    """Draw the bandwidth of all active PEs together."""
+    """Return a figure of the bandwidth of all active PEs together."""
     figure = _against_size(rows, lambda row: row.bandwidth / 1e9, True)
     figure.supylabel("GB/s", fontsize=8)
     return figure
 
 
 def _pairs(rows: Sequence[Row]) -> Figure:
-    """Draw a heat map for each size: latency of small puts, bandwidth of large ones."""
+    """Return a figure with a heat map for each size: latency of small puts, bandwidth of large ones."""
     found = [row for row in rows if row.op == "pairs" and row.contender == "ishmem"]
     if not found:
         raise NothingToPlot("the operation pairs was not measured")
@@ -185,7 +186,7 @@ def _pairs(rows: Sequence[Row]) -> Figure:
 
 
 def _peers(rows: Sequence[Row]) -> Figure:
-    """Draw ishmem's time as a multiple of each peer's or the machine's, at the smallest and the largest size."""
+    """Return a figure of ishmem's time as a multiple of each peer's and the machine's, at smallest and largest size."""
     panels: list[tuple[str, list[tuple[str, float]]]] = []
     for contender in COLORS:
         if contender not in ("ishmem", BOTH):
@@ -226,7 +227,7 @@ def _ratios(rows: Sequence[Row], contender: str) -> list[tuple[str, float]]:
 
 
 def key_of(row: Row) -> tuple[Any, ...]:
-    """Return the key that the rows of all contenders at a point share."""
+    """Return the key of a row's point, which is the same for all contenders."""
     return row.op, row.side, row.pes, tuple(sorted(row.axes.items()))
 
 

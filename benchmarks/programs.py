@@ -1,4 +1,4 @@
-"""Whole programs: how long a job takes to start."""
+"""Whole programs: the time in which a job starts and ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _IMPORT = "import ishmem, dpnp, ishmem.kernels"
 
 @case("start", "program", limit="the same PEs only import dpnp and what compiles kernels")
 def start(w: Local) -> Plan:
-    """Imports, init, the first barrier, finalize."""
+    """Return the plan of a job with imports, init, the first barrier and finalize."""
     job = [sys.executable, "-m", "ishmem.launch.run", "-n", str(w.n_pes), sys.executable, "-c"]
     names = {"run": subprocess.run, "job": [*job, _INIT], "imports": [*job, _IMPORT]}
     return Plan("run(job, check=True)", names, limit="run(imports, check=True)")

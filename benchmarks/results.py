@@ -22,7 +22,7 @@ _CSV = ("op", "side", "axes", "pes", "contender", "status", "median", "q1", "q3"
 
 
 def environment(device: str = "") -> dict[str, Any]:
-    """Return the conditions of the measurement: machine, device, versions, settings."""
+    """Return the conditions of the measurement, by name: date, machine, device, commit, versions, settings."""
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "host": platform.node(),
@@ -56,7 +56,7 @@ def _commit() -> str:
 
 
 def write(path: Path, rows: Iterable[Row], options: Options, device: str, complete: bool) -> None:
-    """Write results as JSON, one row per line."""
+    """Write results to a JSON file, one row per line."""
     head = {
         "format": FORMAT,
         "complete": complete,
@@ -69,10 +69,10 @@ def write(path: Path, rows: Iterable[Row], options: Options, device: str, comple
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], list[Row]]:
-    """Read results; return the header fields and the rows.
+    """Return the header fields and the rows of a JSON file of results.
 
     Raises:
-        ValueError: The file does not hold results of ``ishmem bench``.
+        ValueError: The file does not contain results of ``ishmem bench``.
     """
     try:
         data = json.loads(Path(path).read_text())
@@ -86,7 +86,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], list[Row]]:
 
 
 def options_of(head: dict[str, Any]) -> Options:
-    """Return the options that results were measured with."""
+    """Return the options of a measurement from the header of its results."""
     given = dict(head["options"])
     given.update({name: tuple(value) for name, value in given.items() if isinstance(value, list)})
     given["axes"] = {name: tuple(values) for name, values in given["axes"].items()}
@@ -94,7 +94,7 @@ def options_of(head: dict[str, Any]) -> Options:
 
 
 def as_csv(rows: Iterable[Row]) -> str:
-    """Write results as CSV; times in seconds."""
+    """Return results as CSV, with times in seconds."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_CSV)
@@ -109,7 +109,7 @@ def as_csv(rows: Iterable[Row]) -> str:
 
 
 def about(head: dict[str, Any]) -> str:
-    """Return a line with the conditions of the results: date, machine, versions, commit."""
+    """Return a line with the conditions of results, given their header: date, machine, versions, commit."""
     where, versions = head["environment"], head["environment"]["versions"]
     mpi = f", mpi4py {versions['mpi4py']} on MPICH {versions.get('mpich', '?')}" if "mpi4py" in versions else ""
     commit = f", commit {where['commit']}" if where["commit"] else ""

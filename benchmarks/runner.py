@@ -1,4 +1,4 @@
-"""Measures the points of the cases: prepares the contenders, times their batches in turn, checks the data."""
+"""Measures the points of the cases: prepares the contenders, times their batches in turn, and checks the data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ishmem.benchmarks.cases import Case, Point
 from ishmem.benchmarks.group import Answer, Group, GroupError, LocalGroup, missing
 
 MACHINE = "machine"
-"""The name under which the limits of ishmem's plans are shown as a contender."""
+"""The contender's name in the rows of the limits of ishmem's plans."""
 _MOST = 10_000_000
 
 
@@ -24,15 +24,15 @@ class Options:
     Attributes:
         ops: Operations; empty: all.
         sides: Sides; empty: all.
-        sizes: Sizes that are measured; none: those of each case.
+        sizes: Sizes in bytes; empty: those of each case.
         pes: Numbers of PEs; empty: those of each case.
         axes: Chosen values of the other axes, as text.
         peers: Libraries to compare with.
         batch: Seconds of one batch.
-        batches: Number of batches; fewer where one takes much longer than ``batch``.
-        timeout: Seconds that one request at a point may take.
+        batches: Number of batches; fewer if a batch takes much longer than ``batch``.
+        timeout: The time-out of one request at a point, in seconds.
         files: The user's files with more cases.
-        hosts: Names of hosts, separated by commas, that all libraries run on; empty: this node.
+        hosts: The hosts on which all libraries run, separated by commas; empty: this node.
     """
 
     ops: tuple[str, ...] = ()
@@ -50,13 +50,13 @@ class Options:
 
 @dataclass
 class Row:
-    """One contender at one point.
+    """The result of one contender at one point.
 
     Attributes:
         status: ``ok``, ``skipped``, ``wrong`` or ``failed``; all but ``ok`` have a ``reason``.
-        seconds: Time of one operation: ``median``, ``q1``, ``q3``, ``min`` over the batches, each of the slowest PE.
         nbytes: Bytes that one operation moves.
         active: The number of PEs that ran it at the same time.
+        seconds: Time of one operation: ``median``, ``q1``, ``q3``, ``min`` over the batches, each of the slowest PE.
     """
 
     op: str
@@ -85,7 +85,7 @@ class Row:
         return self.nbytes * self.rate
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the row as JSON values, without the fields that have their defaults."""
+        """Return the fields of the row by name, without those that have their defaults, for JSON."""
         plain = Row(self.op, self.side, self.pes, self.contender, self.axes)
         always = ("op", "side", "pes", "contender", "axes")
         return {name: value for name, value in asdict(self).items() if name in always or value != getattr(plain, name)}
@@ -96,7 +96,7 @@ Rows = list[Row]
 
 
 class _Contestant:
-    """A contender at a point: the group that runs it, and its times so far."""
+    """A contender at a point: the group that runs it, and its measured times."""
 
     def __init__(self, group: AnyGroup, which: str, row: Row, plan: dict[str, Any]) -> None:
         self.row = row
@@ -111,13 +111,13 @@ class _Contestant:
         self._seconds: list[float] = []
 
     def run(self, number: int, batches: int, timeout: float) -> list[float]:
-        """Run on the active PEs; return the seconds of the slowest PE for each batch."""
+        """Run ``batches`` batches of ``number`` calls; return the seconds of the slowest active PE for each batch."""
         answers = self._group.ask(("run", self._which, number, batches), self._active, timeout)
         self.done += number * batches
         return [max(times) for times in zip(*(_value(one) for one in answers))]
 
     def calibrate(self, options: Options) -> None:
-        """Find the number of calls in a batch."""
+        """Set the number of calls in a batch, so that a batch takes about ``options.batch`` seconds."""
         # The launch must be negligible beside the loop in the kernel.
         target = options.batch * (4 if self._counted else 1)
         self.number = 1
@@ -131,7 +131,7 @@ class _Contestant:
         self.row.calls = self.number
 
     def measure(self, batches: int, timeout: float) -> float:
-        """Run some batches; return the seconds that they took."""
+        """Run some batches and store their times; return their sum in seconds, 0 after an error."""
         if self.row.status != "ok":
             return 0.0
         times = self.run(self.number, batches, timeout)
@@ -139,7 +139,7 @@ class _Contestant:
         return sum(times)
 
     def finish(self) -> None:
-        """Fill in the row."""
+        """Set the statistics of the times in the row."""
         times = self._seconds
         quartiles = statistics.quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3
         self.row.batches = len(times)
@@ -147,14 +147,14 @@ class _Contestant:
         self.row.seconds = {name: float(f"{seconds:.4g}") for name, seconds in figures.items()}
 
     def verify(self, timeout: float) -> None:
-        """Check the data, on all PEs; raises `_Bad`."""
+        """Check the data on all PEs; raise `_Bad` if they are wrong."""
         for each in self._group.ask(("verify", self.done), None, timeout):
             _value(each)
 
 
 @dataclass
 class _Entry:
-    """A library at a point: its row, and its contestants: the statement and, if there is one, the machine's limit."""
+    """A library at a point: its row, and as contestants its statement and, if there is one, the machine's limit."""
 
     row: Row
     group: AnyGroup | None = None
@@ -162,12 +162,12 @@ class _Entry:
 
 
 class _Bad(Exception):
-    """A PE's answer is not ``ok``; the arguments are status and reason."""
+    """The status of a PE's answer is not ``ok``; the arguments are status and reason."""
 
 
 @contextlib.contextmanager
 def _noted(row: Row) -> Iterator[None]:
-    """Record a failure in a row."""
+    """Return a context manager that records `_Bad` and `GroupError` in a row instead of raising them."""
     try:
         yield
     except _Bad as bad:
@@ -196,7 +196,7 @@ def points(cases: list[Case], options: Options) -> list[tuple[Case, int, Point]]
 
 
 class Runner:
-    """Runs cases; as a context manager it terminates the groups at the end."""
+    """Measures points; as a context manager, it stops the groups at the end."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -211,7 +211,7 @@ class Runner:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_rest: Any) -> None:
-        """Terminate all groups, at once after an error or Ctrl-C."""
+        """Stop all groups; after an error or Ctrl-C, without waiting for them."""
         self._stop(0 if kind else 5)
 
     def _stop(self, patience: float) -> None:
@@ -220,7 +220,7 @@ class Runner:
         self._groups.clear()
 
     def run(self, points: list[tuple[Case, int, Point]]) -> Iterator[Rows]:
-        """Measure; yield the rows of each point."""
+        """Measure points; yield the rows of each point."""
         before = 0
         self._largest = max((point.get("size") or 0 for _case, _n, point in points), default=0)
         for one, n, point in points:
@@ -240,7 +240,7 @@ class Runner:
         return [entry.row for entry in entries] + limits
 
     def _enter(self, one: Case, contender: str, n: int, point: Point) -> _Entry:
-        """Run the body and the statement once, check the data, and find the number of calls in a batch."""
+        """Return a contender's entry, after running body and statement once, a check, and the choice of batch size."""
         row = Row(one.name, one.side, n, "ishmem" if contender == "local" else contender, point, limit=one.limit)
         entry = _Entry(row)
         with _noted(row):
@@ -264,13 +264,13 @@ class Runner:
         return entry
 
     def _take_batches(self, entries: list[_Entry]) -> None:
-        """Let the contestants take turns, so that other load on the machine affects all of them alike."""
+        """Measure all contestants in turn, so that other load on the machine affects all of them alike."""
         wanted, at_once = self.options.batches, 3
         contestants = [contestant for entry in entries for contestant in entry.contestants]
         for contestant in contestants:
             with _noted(contestant.row):
                 spent = contestant.measure(1, self.options.timeout)
-                # Slow statements get fewer batches: as many as fit into twice the time, at least 3.
+                # Slow statements run in fewer batches: as many as fit into twice the time, at least 3.
                 fit = int(2 * self.options.batches * self.options.batch / max(spent, 1e-9))
                 wanted = min(wanted, max(3, fit))
         for turn, taken in enumerate(range(1, wanted, at_once)):
@@ -284,7 +284,7 @@ class Runner:
                 contestant.finish()
 
     def _leave(self, entry: _Entry) -> None:
-        """Check the data at the end, and free the buffers of the plan."""
+        """Check the data after the measurement, and free the buffers of the plan; record failures in the row."""
         if entry.group is None or not entry.group.running:
             return
         with _noted(entry.row):

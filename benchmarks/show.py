@@ -1,4 +1,4 @@
-"""The table of results: a line for each point, printed as soon as it is measured."""
+"""Prints the table of results: a line for each point, as soon as it is measured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLUMNS = (
     ("operation", 17, "<"), ("size", 5, ">"), ("PEs", 3, ">"), ("time", 9, ">"), ("±", 5, ">"), ("GB/s", 7, ">"),
     ("Mop/s", 8, ">"), ("machine", 9, ">"), ("ratio", 6, ">"), ("mpi4py", 9, ">"), ("ratio", 6, ">"),
 )  # fmt: skip
-"""Title, width and alignment."""
+"""Title, width and alignment of each column."""
 
 
 class Screen:
@@ -43,7 +43,7 @@ class Screen:
         self._progress.stop()
 
     def show(self, rows: Rows, device: str = "") -> None:
-        """Print the line of a point; before the first, the head of the table, with the device."""
+        """Print the line of a point and its errors; before the first, the header of the table with the device."""
         if not self._has_header:
             self._has_header = True
             self._print(header(self._peers) + (f"   {device}" if device else ""), style="bold")
@@ -61,12 +61,12 @@ class Screen:
 
 
 def header(peers: Sequence[str]) -> str:
-    """Return the head of the table."""
+    """Return the header of the table, with columns for the peers."""
     return _line([title for title, _width, _side in COLUMNS], peers)
 
 
 def line(rows: Rows, peers: Sequence[str]) -> str:
-    """Return the line of a point: ishmem's figures, then each contender's time and the ratio of ishmem's to it."""
+    """Return the line of a point: ishmem's results, then each contender's time and the ratio of ishmem's to it."""
     own, others = rows[0], {row.contender: row for row in rows[1:]}
     size = own.axes.get("size")
     cells = [name_of(own), "" if size is None else short_size(size), str(own.pes)]
@@ -101,13 +101,13 @@ def _line(cells: list[str], peers: Sequence[str]) -> str:
 
 
 def name_of(row: Row) -> str:
-    """Return operation, side and all axes but the size as a short label."""
+    """Return a short label of operation, side unless it is the host, and all axes except the size."""
     rest = [f"{value}" for name, value in row.axes.items() if name != "size"]
     return " ".join([f"{row.op}", *([row.side] if row.side != "host" else []), *rest])
 
 
 def _ends(text: str) -> str:
-    """Return a text with the middle of more than eight lines left out."""
+    """Return a text without blank lines; of more than eight lines, the first four and the last three."""
     lines = [line for line in text.splitlines() if line.strip()]
     return "\n    ".join(lines if len(lines) <= 8 else [*lines[:4], "...", *lines[-3:]])
 
@@ -117,7 +117,7 @@ def _first_line(text: str) -> str:
 
 
 def short_size(size: Any) -> str:
-    """Format a number of bytes in three or four characters."""
+    """Return a number of bytes as text, with G, M or K if it is a multiple of these, such as ``64K``."""
     for unit, shift in (("G", 30), ("M", 20), ("K", 10)):
         if size >= 1 << shift and size % (1 << shift) == 0:
             return f"{size >> shift}{unit}"
@@ -125,7 +125,7 @@ def short_size(size: Any) -> str:
 
 
 def short_time(seconds: float) -> str:
-    """Format a time with three digits."""
+    """Return a time as text with three digits and a unit, such as ``1.25 us``."""
     for unit, factor in (("ns", 1e9), ("us", 1e6), ("ms", 1e3)):
         if seconds * factor < 999.5:
             return f"{seconds * factor:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""The suite: which modules hold cases, and which of their cases a run measures."""
+"""The modules with cases, and the selection of the cases that a run measures."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import importlib.util
 from ishmem.benchmarks.cases import CASES, SIDES, Case
 
 MODULES = ("copies", "elements", "waiting", "device", "programs", "collectives", "inference", "nodes")
-"""The modules of this package that hold cases, in the order of the table."""
+"""The modules of this package with cases, in the order of the table."""
 ON_REQUEST = ("collectives", "inference", "nodes")
-"""The modules whose many cases are measured only when they or their operations are named."""
+"""The modules whose many cases are measured only if the command line names them or their operations."""
 
 
 def load(files: tuple[str, ...] = ()) -> dict[str, Case]:
-    """Import the modules that hold cases, and the user's own files; return all cases."""
+    """Import the modules with cases, and the user's own files; return all cases by key."""
     for module in MODULES:
         importlib.import_module(f"ishmem.benchmarks.{module}")
     for file in files:

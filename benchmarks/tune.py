@@ -1,4 +1,4 @@
-"""``ishmem tune``: measures the algorithms of the collectives on this machine and writes a profile."""
+"""The command ``ishmem tune``: measures the algorithms of the collectives on this machine and writes a profile."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from ishmem.benchmarks.runner import Row
 
 Times = Mapping[str, Mapping[int, float]]
-"""Seconds by algorithm and size."""
+"""The time in seconds by algorithm and size."""
 
 SIZES = "8,32:8M:4"
 COLUMNS = 4
 """Columns of the picture."""
 WORTH = 0.95
-"""An algorithm replaces another where it needs less than this fraction of its time."""
+"""An algorithm replaces another if its time is less than this fraction of the other's."""
 
 
 @click.command()
@@ -63,7 +63,7 @@ def measure(
     """Measure every algorithm; return the times by number of PEs and routine, and the name of the device.
 
     Raises:
-        ValueError: Routines that there are not.
+        ValueError: A routine is not one that is tuned.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -96,7 +96,7 @@ def _note(found: dict[int, dict[str, Any]], row: Row, prefix: str) -> None:
 
 
 def table_of(times: Mapping[str, Times]) -> Table:
-    """Return the best algorithms of each routine, each with the smallest size it is used for."""
+    """Return the best algorithms of each routine, each with the smallest size from which it is used."""
     from ishmem.benchmarks.tune_cases import SAME
     from ishmem.common.algorithms import allowed
 
@@ -123,7 +123,7 @@ def best(times: Times) -> list[tuple[int, str]]:
 
 
 def _crossing(one: Mapping[int, float], other: Mapping[int, float], before: int, size: int) -> int:
-    """Return the size, a multiple of 8 bytes, at which the lines of two algorithms cross on logarithmic axes."""
+    """Return the size, a multiple of 8 bytes, at which two algorithms cross between two sizes, on logarithmic axes."""
     if not {before, size} <= set(one) & set(other):
         return before + 8  # only one was measured at both sizes: it has a size limit
     low, high = math.log(one[before] / other[before]), math.log(one[size] / other[size])
@@ -145,7 +145,7 @@ def show(tables: Mapping[str, Table], measured: Mapping[int, Mapping[str, Times]
 
 
 def draw(path: Path, measured: Mapping[int, Mapping[str, Times]], device: str) -> None:
-    """Draw time against size: a panel per routine, a line per algorithm, dashes where the best one changes."""
+    """Write a picture of time against size: panels by routine, lines by algorithm, dashes where the best changes."""
     from ishmem.benchmarks import plot
 
     panels = [(f"{routine}, {n} PEs", times[routine]) for n, times in measured.items() for routine in times]

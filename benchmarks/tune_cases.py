@@ -22,13 +22,13 @@ SAME = {
     "sum_reduce": ("prod_reduce", "max_reduce", "min_reduce", "and_reduce", "or_reduce", "xor_reduce"),
     "sum_inscan": ("sum_exscan",),
 }
-"""Routines that are not measured but use the algorithms of another one."""
+"""By measured routine: the routines that use its algorithms and are not measured."""
 MEASURED = tuple(name for name in COLLECTIVES if name not in {each for group in SAME.values() for each in group})
 PREFIX = "tune "
 NODE_ONLY = ("tree", "engine", "kernel")
-"""Algorithms that are not for teams that span nodes."""
+"""Algorithms for teams on one node only."""
 NODES_ONLY = ("levels", "rounds")
-"""Algorithms that are for teams that span nodes."""
+"""Algorithms for teams on several nodes only."""
 
 
 def _register(name: str) -> None:
@@ -50,7 +50,7 @@ def _register(name: str) -> None:
 
 @case(PREFIX + PUT, "host", size=True, algorithm=ROUTES)
 def put(w: Ishmem, size: int, algorithm: str) -> Plan:
-    """Stores by the host, or a copy by the copy engine."""
+    """Return the plan of a put by stores of the host, or by the copy engine."""
     from ishmem.runtime import job
 
     source, dest = w.filled(size), w.blank(size)
@@ -63,7 +63,7 @@ def put(w: Ishmem, size: int, algorithm: str) -> Plan:
 
 
 def mapped_private(array: Any) -> Any:
-    """Return the host's mapping of a private array."""
+    """Return a mapping of a private array for the host, a `HostMap`."""
     from ishmem.ipc import handles
     from ishmem.runtime import job
 

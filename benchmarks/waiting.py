@@ -19,7 +19,7 @@ _RETURN = "i += 1; {wait}; {send}"
 
 
 def _two(w: World) -> int:
-    """Return the number of the other PE of the ping-pong."""
+    """Return the number of the other PE of the ping-pong, on other PEs their own; raise `Skip` with one PE."""
     if w.n_pes < 2:
         raise Skip("needs 2 PEs")
     return 1 - w.pe if w.pe in PLAYERS else w.pe
@@ -31,7 +31,7 @@ def _game(w: World, send: str, wait: str) -> str:
 
 @case("ping_pong", "host", limit=TRIP)
 def ping_pong(w: Ishmem) -> Plan:
-    """p and wait_until: the time of one direction."""
+    """Return the plan of p and wait_until in turn; the time is that of one direction."""
     other = _two(w)
     flag, spare = ishmem.zeros(1, dtype="int64"), ishmem.zeros(1, dtype="int64")
     names = {"ishmem": ishmem, "flag": flag, "pe": other, **_trip_names(w, spare, other)}
@@ -57,14 +57,14 @@ def _trip_names(w: Ishmem, flag: Any, other: int) -> dict[str, Any]:
 
 @ping_pong.peer("mpi4py")
 def _(w: Mpi) -> Plan:
-    """Send and Recv: MPI has no wait for a change of a window's memory."""
+    """Return the plan of Send and Recv: MPI has no wait for a change of a window's memory."""
     names = {"comm": w.comm, "word": np.zeros(1, "int64"), "pe": _two(w)}
     return Plan(_game(w, "comm.Send(word, pe)", "comm.Recv(word, pe)"), names, None, 8, 2, False, PLAYERS, "i = done")
 
 
 @case("signal_ping_pong", "host", size=(8, 4096, 65536), limit=TRIP)
 def signal_ping_pong(w: Ishmem, size: int) -> Plan:
-    """put_signal and signal_wait_until: the time of one direction."""
+    """Return the plan of put_signal and signal_wait_until in turn; the time is that of one direction."""
     other = _two(w)
     source, dest = w.filled(size), w.blank(size)
     signal, spare = ishmem.zeros(1, dtype="uint64"), ishmem.zeros(1, dtype="int64")
@@ -84,7 +84,7 @@ def signal_ping_pong(w: Ishmem, size: int) -> Plan:
 
 @signal_ping_pong.peer("mpi4py")
 def _(w: Mpi, size: int) -> Plan:
-    """Send and Recv."""
+    """Return the plan of Send and Recv."""
     other = _two(w)
     source, dest = values(size, w.pe), np.zeros_like(values(size, 0))
     names = {"comm": w.comm, "source": source, "dest": dest, "pe": other}
@@ -95,7 +95,7 @@ def _(w: Mpi, size: int) -> Plan:
 
 @functools.cache
 def flag_trip() -> Any:
-    """Compile a ping-pong of two flags: the machine's limit."""
+    """Return a compiled function for a ping-pong of two flags by the host: the machine's limit."""
     from llvmlite import ir
     from numba import njit, types
     from numba.extending import intrinsic

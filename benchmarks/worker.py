@@ -1,4 +1,4 @@
-"""A PE of a group: prepares plans, runs their statements and checks the data on the runner's requests.
+"""A PE of a group: prepares plans, runs their statements and checks the data, at requests of the runner.
 
 ``python -m ishmem.benchmarks.worker LIBRARY ADDRESS [FILE ...]``; the address is an abstract Unix socket or
 ``HOST:PORT``.
@@ -19,7 +19,7 @@ from ishmem.benchmarks.worlds import WORLDS, World
 
 
 class Worker:
-    """Executes requests: the name of a method and its arguments."""
+    """Executes requests; a request is the name of a method here and its arguments."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -27,7 +27,7 @@ class Worker:
         self._done = {"main": 0, "limit": 0}
 
     def prepare(self, key: str, point: Point) -> dict[str, Any]:
-        """Run the body of a case; return the attributes of its plan that the runner needs."""
+        """Run the body of the case with a key at a point; return the attributes of its plan that the runner needs."""
         self._plan = CASES[key].bodies[self.world.library](self.world, **point)
         self._done = {"main": 0, "limit": 0}
         self.world.barrier()
@@ -51,7 +51,7 @@ class Worker:
         return seconds
 
     def verify(self, done: int) -> None:
-        """Check the data after ``done`` operations on each active PE."""
+        """Check the data after ``done`` operations on each active PE; raise `Wrong` if they are wrong."""
         self.world.barrier()
         check = self._given().check
         if check:
@@ -60,7 +60,10 @@ class Worker:
     def application(
         self, name: str, options: dict[str, Any], communicates: bool, check: bool, beside: bool
     ) -> tuple[float, float]:
-        """Run an application, or its `run_beside`; return the seconds of the whole and of communication on this PE."""
+        """Run an application; return the seconds of the whole run and of communication on this PE.
+
+        ``check``: PE 0 checks the result; ``beside``: its host routines, `run_beside`, run instead.
+        """
         from ishmem.examples.apps import Run, find
 
         app, world = find(name)(**options), self.world
@@ -74,7 +77,7 @@ class Worker:
         return run.seconds, run.communication_seconds
 
     def release(self) -> None:
-        """Free what the plan uses."""
+        """Free the arrays and windows of the plan; collective."""
         self._plan = None
         self.world.release()
 
@@ -97,7 +100,7 @@ def answer(worker: Worker, request: tuple[Any, ...]) -> tuple[str, Any]:
 
 
 def serve(connection: Connection, world: World) -> None:
-    """Execute requests until the runner closes the connection."""
+    """Send the runner PE, number of PEs and device, then execute its requests until it closes the connection."""
     connection.send((world.pe, world.n_pes, getattr(world, "device_of", lambda pe: "")(world.right)))
     worker = Worker(world)
     while True:
@@ -110,7 +113,7 @@ def serve(connection: Connection, world: World) -> None:
 
 
 def main() -> None:
-    """Run the worker."""
+    """Run the worker with the arguments of the command line."""
     library, address, *files = sys.argv[1:]
     suite.load(tuple(files))
     world = WORLDS[library]()  # before connecting: initialising is collective, and connections are accepted one by one

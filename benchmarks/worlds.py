@@ -1,4 +1,4 @@
-"""The argument of a body: a PE of a job of one library, with its neighbours and its arrays."""
+"""The argument of a body: a PE in a job of one library, with its neighbours and its arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ishmem.benchmarks.cases import Skip, Wrong, values
 
 
 def to_host(array: Any) -> Any:
-    """Return an array of any kind as numpy takes it."""
+    """Return a numpy array with the elements of an array of any kind."""
     if hasattr(array, "asnumpy"):
         return array.asnumpy()
     if hasattr(array, "usm_data"):
@@ -25,10 +25,11 @@ class World:
     """A PE.
 
     Attributes:
-        pe: Its number.
-        n_pes: Number of PEs.
-        right: The next PE, to which it sends.
-        left: The previous PE, which sends to it.
+        library: The name of the library.
+        pe: The number of the PE.
+        n_pes: The number of PEs.
+        right: The next PE, cyclically, to which this one sends.
+        left: The previous PE, which sends to this one.
     """
 
     library = ""
@@ -38,24 +39,24 @@ class World:
         self.right, self.left = (pe + 1) % n_pes, (pe - 1) % n_pes
 
     def barrier(self) -> None:
-        """Wait for all PEs."""
+        """Wait until all PEs have called; collective."""
 
     def release(self) -> None:
-        """Free what the bodies have allocated; collective."""
+        """Free the arrays and windows that the bodies have allocated; collective."""
 
     def close(self) -> None:
         """Leave the job; collective."""
 
     def received(self, active: tuple[int, ...] | None) -> bool:
-        """Return whether this PE is the right neighbour of an active one."""
+        """Return whether this PE is the right neighbour of one of the active PEs; None: all are active."""
         return active is None or self.left in active
 
     def sent(self, active: tuple[int, ...] | None) -> bool:
-        """Return whether this PE is active."""
+        """Return whether this PE is one of the active PEs; None: all are active."""
         return active is None or self.pe in active
 
     def expect(self, seen: Any, wanted: np.ndarray[Any, Any]) -> None:
-        """Raise `Wrong` unless an array holds the wanted values."""
+        """Raise `Wrong` if the elements of an array differ from ``wanted``."""
         array = np.asarray(to_host(seen)).reshape(-1)
         if not np.array_equal(array, wanted):
             bad = np.flatnonzero(array != wanted)
@@ -87,22 +88,22 @@ class Ishmem(World):
         ishmem.finalize()
 
     def filled(self, nbytes: int) -> Any:
-        """Return a symmetric array of this PE's values."""
+        """Return a symmetric array of ``nbytes`` bytes with this PE's test data."""
         return ishmem.array(values(nbytes, self.pe))
 
     def blank(self, nbytes: int) -> Any:
-        """Return a symmetric array of zeros."""
+        """Return a symmetric array of zeros with ``nbytes`` bytes: int64, or uint8 if not a multiple of 8 bytes."""
         return ishmem.zeros(nbytes // 8 or nbytes, dtype="int64" if nbytes % 8 == 0 else "uint8")
 
     def host_view(self, array: Any, pe: int) -> memoryview:
-        """Return the bytes of a symmetric array on a PE, mapped for loads and stores by the host."""
+        """Return a view of the bytes of a symmetric array on PE ``pe``, for loads and stores by the host."""
         from ishmem.runtime import job
 
         heap = job.current().heap
         return heap.host_view(pe, array.get_array()._pointer - heap.base, array.nbytes)
 
     def usm_at(self, array: Any, pe: int) -> Any:
-        """Return the USM memory of a symmetric array on a PE, for SYCL copies."""
+        """Return the USM memory of a symmetric array on PE ``pe``, for SYCL copies; raise `Skip` if not reachable."""
         view = ishmem.ptr(array, pe)
         if view is None:
             raise Skip(f"PE {pe} is not reachable by load and store")
@@ -115,7 +116,7 @@ class Ishmem(World):
         return job.current().network is not None
 
     def device_of(self, pe: int) -> str:
-        """Return the name of this PE's device."""
+        """Return the name of this PE's device; ``pe`` has no effect."""
         from ishmem.runtime import job
 
         return str(job.current().heap.queue.sycl_device.name)
@@ -137,7 +138,7 @@ class Mpi(World):
         self.comm.Barrier()
 
     def window(self, nbytes: int, values: np.ndarray[Any, Any] | None = None) -> tuple[Any, np.ndarray[Any, Any]]:
-        """Return a window, locked on all ranks, and its local memory: int64, or uint8 if no multiple of 8 bytes."""
+        """Return a window, locked on all ranks, and its memory: int64, or uint8 if not a multiple of 8 bytes."""
         window = self.MPI.Win.Allocate(max(nbytes, 8), comm=self.comm)
         memory = np.asarray(window.tomemory())[:nbytes].view("int64" if nbytes % 8 == 0 else "uint8")
         memory[:] = 0 if values is None else values
@@ -154,7 +155,7 @@ class Mpi(World):
 
 
 class Local(World):
-    """The process of the command itself, which runs whole programs."""
+    """The process of ``ishmem bench`` itself, which runs whole programs."""
 
     library = "local"
 
@@ -163,4 +164,4 @@ class Local(World):
 
 
 WORLDS: dict[str, Any] = {world.library: world for world in (Ishmem, Mpi)}
-"""The class of each library."""
+"""The class of each library, by its name."""

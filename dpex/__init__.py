@@ -12,7 +12,7 @@ from typing import Any
 from .front_end import COMPILER
 
 HAS_NUMBA_DPEX = not COMPILER.is_own
-"""Whether the names here are those of numba-dpex; for programs and tests. The library asks `front_end.COMPILER`."""
+"""Whether the names here are those of numba-dpex; for programs and tests. The library reads `front_end.COMPILER`."""
 
 _MODULES = {
     "device_func": "decorators", "kernel": "decorators", "LocalAccessor": "kernel_api", "NdRange": "kernel_api",
@@ -33,7 +33,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _is_own_module(name: str) -> bool:
-    """Return whether a name is only that of a module here, which the import statement finds by itself."""
+    """Return whether this package has a submodule of the name that is not among the public names."""
     return name != "types" and PathFinder.find_spec(f"{__name__}.{name}", __path__) is not None
 
 

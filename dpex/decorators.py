@@ -1,6 +1,6 @@
-"""Functions that are compiled for the device: `device_func` and `kernel`.
+"""The decorators of functions that are compiled for the device: `device_func` and `kernel`.
 
-Nothing here needs numba. Its dispatcher of a function is made when the function is compiled.
+The module does not import numba at its start; a function's numba dispatcher is created when it is compiled.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .errors import call_refused
 from .extension import installed
 
 HINT = "vec_type_hint"
-"""The option of a kernel that numba does not know."""
+"""The name of the only option of `kernel` that is not passed to numba."""
 
 
 class DeviceFunction:
     """A function that kernels call.
 
-    It is compiled for each combination of argument types, or for those of given signatures only.
+    It is compiled for each combination of argument types, or only for the signatures passed to the decorator.
 
     Attributes:
-        py_func: The function in Python.
-        targetoptions: The options of the decorator.
+        py_func: The undecorated Python function.
+        targetoptions: The options of the decorator, by name.
     """
 
     def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any] | None = None):
@@ -44,7 +44,7 @@ class DeviceFunction:
         return f"<{type(self).__name__} {self.__name__}>"
 
     def __call__(self, *_arguments: Any, **_named: Any) -> Any:
-        """Refuse: only kernels call device functions.
+        """Raise an error: only kernels call device functions.
 
         Raises:
             TypeError: Always.
@@ -53,7 +53,7 @@ class DeviceFunction:
 
     @functools.cached_property
     def dispatcher(self) -> Any:
-        """The dispatcher of numba."""
+        """The numba dispatcher that compiles the function for the device."""
         from .compile.dispatcher import DeviceDispatcher
 
         installed().load()
@@ -61,21 +61,21 @@ class DeviceFunction:
 
     @property
     def _numba_type_(self) -> Any:
-        """The type of the function in a kernel, for numba."""
+        """The numba type of the function in kernels."""
         return self.dispatcher._numba_type_
 
     @property
     def overloads(self) -> dict[tuple[Any, ...], Any]:
-        """What numba has compiled, for each combination of argument types."""
+        """The compile results of numba by tuple of argument types; empty before the first compilation."""
         return self.dispatcher.overloads if "dispatcher" in vars(self) else {}
 
     @property
     def is_specialised(self) -> bool:
-        """Whether the function was compiled for given signatures and is compiled for no others."""
+        """Whether only the signatures passed to the decorator are compiled."""
         return "dispatcher" in vars(self) and not self.dispatcher._can_compile
 
     def compile(self, sig: Any) -> Any:
-        """Compile for a signature, unless it has been; return the key under which the target knows the result.
+        """Compile for a signature, unless this was done before; return the key of the result in the target context.
 
         Raises:
             NumbaError: The function does not compile.
@@ -84,7 +84,7 @@ class DeviceFunction:
         return self.dispatcher.compile(sig)
 
     def disable_compile(self) -> None:
-        """Compile for no more signatures."""
+        """Disable the compilation for further signatures."""
         self.dispatcher.disable_compile()
 
 
@@ -95,11 +95,11 @@ class Kernel(DeviceFunction):
     """A kernel. Other kernels and device functions may call it, too.
 
     Attributes:
-        hint: The option ``vec_type_hint``, or nothing.
-        codes: The code for each combination of argument types that it has been compiled for, or loaded.
-        parameters: The number of parameters of the function.
-        has_options: Whether launches may leave out arguments, or name them only.
-        programs: The code built for devices; `dpex.launch.submission` keeps it.
+        hint: The option ``vec_type_hint``, or an empty string.
+        codes: The compiled or loaded code by tuple of argument kinds.
+        parameters: The number of parameters of the function, the item included.
+        has_options: Whether there are parameters with defaults or keyword-only ones.
+        programs: The SYCL kernels by argument kinds, context and device; `dpex.launch.submission` adds them.
     """
 
     def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any] | None = None):
@@ -112,7 +112,7 @@ class Kernel(DeviceFunction):
         _kernels.add(self)
 
     def __call__(self, *_arguments: Any, **_named: Any) -> None:
-        """Refuse: a kernel is launched.
+        """Raise an error: `call_kernel` launches a kernel.
 
         Raises:
             TypeError: Always.
@@ -120,7 +120,7 @@ class Kernel(DeviceFunction):
         raise TypeError(call_refused(self.__name__))
 
     def compile(self, sig: Any) -> Any:
-        """Compile for a signature given ahead.
+        """Compile for a signature passed to the decorator; return the key of the result in the target context.
 
         Raises:
             NumbaError: The kernel does not compile.
@@ -132,7 +132,7 @@ class Kernel(DeviceFunction):
         return super().compile(without_result(self, sig))
 
     def code_for(self, kinds: tuple[Any, ...]) -> Code:
-        """Return the code for arguments of these kinds, of which the first is an item's; compile it if need be.
+        """Return the code for arguments of these kinds; the first kind is the item's. Compile it if it is not cached.
 
         Raises:
             KernelCompileError: The kernel does not compile.
@@ -158,16 +158,16 @@ _kernels: weakref.WeakSet[Kernel] = weakref.WeakSet()
 
 
 def forget_programs() -> None:
-    """Let each kernel be built for the device anew: the extension transforms its code to another one from now on."""
+    """Clear ``programs`` of all kernels: the next launch builds them after the extension's new `transform`."""
     for kernel in list(_kernels):
         kernel.programs.clear()
 
 
 @contextlib.contextmanager
 def _without_collections() -> Iterator[None]:
-    """Collect no garbage for a while: a compilation makes many objects that stay, and would be searched many times.
+    """Return a context manager without garbage collections, which would traverse a compilation's objects many times.
 
-    Afterwards they are among the old objects, which only a full collection searches; there is none at the exit.
+    At its end the objects are moved to the oldest generation, which only a full collection traverses.
     """
     global _has_compiled, _has_frozen
     _has_compiled = True
@@ -186,14 +186,14 @@ def _without_collections() -> Iterator[None]:
 
 _has_compiled = False
 _has_frozen = False
-"""Whether the program was seen to have frozen objects, which stay frozen."""
+"""Whether the program has called ``gc.freeze`` itself; its objects then stay frozen."""
 _WRITTEN = io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper
 
 
 def _end_without_collections() -> None:
-    """Leave out the full collections at the exit after a compilation, which take some tenths of a second.
+    """Skip the full garbage collections at the exit of a process that has compiled; they take some tenths of a second.
 
-    They would close files that only a cycle of references keeps: here these are written.
+    They would close files in reference cycles, so this flushes all files that are open for writing.
     """
     if not _has_compiled:
         return
@@ -212,11 +212,11 @@ Signatures = list[Any]
 WITHOUT_EFFECT = (
     "release_gil", "no_compile", "no_cpython_wrapper", "no_cfunc_wrapper", "experimental", "inline_threshold",
 )  # fmt: skip
-"""Options of numba-dpex that this compiler has no use for."""
+"""Options of numba-dpex that this compiler ignores."""
 
 
 def _split(first: Any) -> tuple[Callable[..., Any] | None, Signatures]:
-    """Return the function and the signatures that a decorator's first argument stands for."""
+    """Return the function, or None, and the signatures that are passed as a decorator's first argument."""
     if inspect.isfunction(first) or first is None:
         return first, []
     from numba.core import sigutils
@@ -229,7 +229,7 @@ def _split(first: Any) -> tuple[Callable[..., Any] | None, Signatures]:
 
 
 def _decorator(make: type[DeviceFunction]) -> Callable[..., Any]:
-    """Return a decorator, used as ``@name``, ``@name(signature)``, ``@name([signatures])`` or ``@name(option=...)``."""
+    """Return a decorator for ``make``: as ``@d``, ``@d(signature)``, ``@d([signatures])`` or ``@d(option=...)``."""
 
     def decorate(function_or_signature: Any = None, **options: Any) -> Any:
         function, signatures = _split(function_or_signature)

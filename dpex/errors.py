@@ -1,4 +1,4 @@
-"""What goes wrong between a program and its kernels."""
+"""Exceptions of the definition, compilation and launch of kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class _FromText(Exception):
-    """An error whose arguments make its text; pickle and copy make it again from the text."""
+    """An error whose constructor formats the message; pickle and copy restore it without calling the constructor."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.args, self.__dict__)
@@ -37,7 +37,7 @@ class UnmatchedNumberOfRangeDimsError(_FromText):
 
 
 class UnsupportedGroupWorkItemSizeError(_FromText):
-    """The work-groups of a launch do not divide its work-items."""
+    """The number of work-items in a dimension is not a multiple of the work-group size."""
 
     def __init__(self, kernel_name: str, dim: int, work_items: int, in_group: int):
         of = f" of kernel {kernel_name}" if kernel_name else ""
@@ -47,11 +47,11 @@ class UnsupportedGroupWorkItemSizeError(_FromText):
 
 
 class ExecutionQueueInferenceError(Exception):
-    """The array arguments of a launch are not on one queue, or there are none."""
+    """The array arguments of a launch are on several queues, or there is no array argument."""
 
 
 class UnsupportedKernelArgumentError(_FromText):
-    """A kernel argument is of a type that kernels do not take."""
+    """A kernel argument has a type that kernels do not support."""
 
     def __init__(self, value: Any, advice: str = ""):
         super().__init__(
@@ -61,7 +61,7 @@ class UnsupportedKernelArgumentError(_FromText):
 
 
 COPY = "; dpnp.asarray(a) copies a numpy array to the device"
-"""Advice for an argument of numpy."""
+"""The end of the error message for a numpy array as argument."""
 
 
 def call_refused(kernel_name: str) -> str:
@@ -70,7 +70,7 @@ def call_refused(kernel_name: str) -> str:
 
 
 class InvalidKernelSpecializationError(_FromText):
-    """A signature given ahead has types that no kernel argument has."""
+    """A signature passed to the decorator has types that kernel arguments cannot have."""
 
     def __init__(self, kernel_name: str, invalid: Any):
         super().__init__(
@@ -80,18 +80,18 @@ class InvalidKernelSpecializationError(_FromText):
 
 
 class MissingSpecializationError(_FromText):
-    """A kernel compiled for given signatures is launched with arguments of other types."""
+    """A kernel that is compiled only for the decorator's signatures is launched with arguments of other types."""
 
     def __init__(self, kernel_name: str, argtypes: Any):
         super().__init__(f"kernel {kernel_name} was compiled for given signatures only, not for {argtypes}")
 
 
 class KernelBuildError(Exception):
-    """The device's compiler, or LLVM before it, rejects a kernel."""
+    """The device's compiler rejects a kernel, or LLVM fails to translate it to SPIR-V."""
 
 
 class DeviceLostError(_FromText):
-    """A kernel or copy has failed or does not end, and the driver has given up the device."""
+    """A kernel or copy has failed or does not end, so the device is lost to this process."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""SPIR-V as instructions: reads, writes and changes it, such as its specialisation constants."""
+"""Decodes and encodes SPIR-V modules, and sets their specialisation constants."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ DECORATE, CONSTANT, SPEC_CONSTANT, FUNCTION = 71, 43, 50, 54  # instructions
 SPEC_ID = 1  # decoration
 
 Instruction = tuple[int, tuple[int, ...]]
-"""Opcode and operands."""
+"""Opcode and operands of an instruction."""
 
 
 def patched(code: bytes, values: dict[int, int]) -> bytes:
-    """Return ``code`` with new defaults for 64-bit specialisation constants.
+    """Return ``code`` with new default values of 64-bit specialisation constants: ``values``, by constant id.
 
     Raises:
         ValueError: ``code`` is not valid SPIR-V.
@@ -33,29 +33,29 @@ def patched(code: bytes, values: dict[int, int]) -> bytes:
 
 
 def has_constant(code: bytes, low: int, high: int) -> bool:
-    """Return whether an ordinary 64-bit constant lies in the half-open range from ``low`` to ``high``."""
+    """Return whether a module has a 64-bit constant, not a specialisation one, from ``low`` to below ``high``."""
     wide = (operands for _at, op, operands in _declarations(code) if op == CONSTANT and len(operands) == 4)
     return any(low <= operands[2] + (operands[3] << 32) < high for operands in wide)
 
 
 def bound_of(code: bytes) -> int:
-    """Return the id bound of a module: all its ids are lower."""
+    """Return the id bound of a module; all its ids are below it."""
     return int(struct.unpack_from("<I", code, 12)[0])
 
 
 def kernel_module(instructions: Sequence[tuple[int, ...]], bound: int) -> bytes:
-    """Return SPIR-V 1.0 of instructions, each its opcode and operands; all ids are below ``bound``."""
+    """Return a SPIR-V 1.0 module of instructions, tuples of opcode and operands; all ids are below ``bound``."""
     return _encoded([MAGIC, 0x10000, 0, bound, 0], ((op, operands) for op, *operands in instructions))
 
 
 def assembled(code: bytes, module: list[Instruction], bound: int) -> bytes:
-    """Return the instructions as SPIR-V with the header of ``code`` and a new id bound."""
+    """Return a SPIR-V module of instructions with the header of ``code`` and the id bound ``bound``."""
     magic, version, generator, _, schema = struct.unpack("<5I", code[: 4 * HEADER])
     return _encoded([magic, version, generator, bound, schema], module)
 
 
 def _encoded(words: list[int], module: Iterable[tuple[int, Sequence[int]]]) -> bytes:
-    """Return a header and instructions as bytes."""
+    """Return the words of a header and the instructions as little-endian bytes."""
     for op, operands in module:
         words += [(len(operands) + 1) << 16 | op, *operands]
     return struct.pack(f"<{len(words)}I", *words)

@@ -1,1 +1,1 @@
-"""Level Zero from Python (``pyze``) and the exchange of memory handles among the PEs of a node."""
+"""Level Zero bindings (``pyze``), and the exchange of messages and memory handles among the PEs of a node."""

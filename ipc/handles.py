@@ -1,4 +1,4 @@
-"""Memory of one process opened in another: export, import, residency, and the host's mapping."""
+"""Export of device memory to other processes: IPC handles, import, residency, and mappings for the host."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _OTHER_NAMESPACE = (
 
 @dataclass(frozen=True)
 class Export:
-    """What a peer needs to open an allocation; the file descriptors are sent separately.
+    """An exported allocation, as sent to a peer; the file descriptors are sent separately.
 
     Attributes:
-        offset: Distance of the exported address from the base of its allocation.
+        offset: Offset of the exported address from the base of its allocation, in bytes.
         size: Size of the whole allocation, in bytes.
         fd_offset: Offset of the exported address in the concatenated contents of the descriptors; larger than
             ``offset`` when the driver has placed the allocation inside a pool.
         handles: The 64-byte IPC handle of each part of the allocation; there is one part per tile it spans.
-        namespace: That of the exporter's process number; 0 if unknown.
+        namespace: The number of the exporter's PID namespace; 0 if unknown.
     """
 
     offset: int
@@ -49,17 +49,17 @@ class Export:
 
     @property
     def fds(self) -> list[int]:
-        """The exporter's file descriptors; the driver owns them, never close them."""
+        """The exporter's file descriptors; the driver owns them, so the caller must not close them."""
         return [int(_FD.unpack_from(handle)[0]) for handle in self.handles]
 
     def pack(self) -> bytes:
-        """Return the bytes to send."""
+        """Return the export as bytes for `unpack`."""
         head = _PACKED.pack(self.offset, self.size, self.fd_offset, self.namespace, len(self.handles))
         return head + b"".join(self.handles)
 
     @classmethod
     def unpack(cls, data: bytes) -> Export:
-        """Return the export that a peer has packed.
+        """Return the export for the bytes that `pack` returned in a peer.
 
         Raises:
             IshmemError: The bytes are not a packed export.
@@ -81,11 +81,11 @@ class Mapping:
     """Device memory of a peer, opened in this process.
 
     Attributes:
-        pointer: Device address of what the peer exported.
+        pointer: Address in this process of the device address that the peer exported.
     """
 
     def __init__(self, context: int, base: int, offset: int) -> None:
-        """Take over the opened ``base``."""
+        """Take ownership of the opened memory at ``base``; ``offset`` is that of the exported address, in bytes."""
         self._context = context
         self._base: int | None = base
         self.pointer = base + offset
@@ -98,9 +98,9 @@ class Mapping:
 
 
 def export(context: int, pointer: int) -> Export:
-    """Export the allocation that a device address belongs to.
+    """Return the export of the allocation that contains a device address.
 
-    The allocation must live until every peer has opened it.
+    The allocation must not be freed before every peer has opened it.
 
     Raises:
         LevelZeroError: The address is not in device memory of this context.
@@ -112,7 +112,7 @@ def export(context: int, pointer: int) -> Export:
 
 
 def open_export(context: int, device: int, export: Export, fds: Sequence[int]) -> Mapping:
-    """Open the memory that a peer has exported; ``fds`` are closed whether that succeeds or not.
+    """Open the memory that a peer has exported and return its mapping; ``fds`` are closed even after an error.
 
     Raises:
         LevelZeroError: The driver cannot open it.
@@ -141,10 +141,10 @@ def _open(context: int, device: int, patched: Sequence[bytes], export: Export) -
 
 
 def make_resident(context: int, device: int, pointer: int, size: int) -> None:
-    """Make memory resident, so that kernels of a device can access it through raw addresses.
+    """Make ``size`` bytes at ``pointer`` resident, so that kernels of a device can access them by raw addresses.
 
     Raises:
-        LevelZeroError: The driver refuses.
+        LevelZeroError: The driver returns an error.
     """
     pyze.zeContextMakeMemoryResident(context, device, pointer, size)
 
@@ -153,24 +153,24 @@ class HostMap:
     """A mapping of exported device memory for loads and stores by the host.
 
     Attributes:
-        address: Host address of the first byte asked for.
+        address: Host address of the first requested byte.
     """
 
     def __init__(self, base: int, size: int, skip: int) -> None:
-        """Take over ``size`` mapped bytes at ``base``; the first byte asked for is ``skip`` bytes into them."""
+        """Take ownership of ``size`` mapped bytes at ``base``; the first requested byte has the offset ``skip``."""
         self._base: int | None = base
         self._size = size
         self._windows: list[weakref.ref[Any]] = []
         self.address = base + skip
 
     def window(self, offset: int, nbytes: int) -> ctypes.Array[ctypes.c_char]:
-        """Return bytes of the map as a buffer; while somebody holds it, `close` leaves the map in place."""
+        """Return ``nbytes`` bytes at ``offset`` as a buffer; while a reference to it exists, `close` does not unmap."""
         made = (ctypes.c_char * nbytes).from_address(self.address + offset)
         self._windows = [*(window for window in self._windows if window() is not None), weakref.ref(made)]
         return made
 
     def close(self) -> None:
-        """Unmap, unless a window is held; a second call does nothing. Do not use addresses into the map afterwards."""
+        """Unmap the memory, unless a buffer of `window` is referenced; a second call does nothing."""
         base, self._base = self._base, None
         if base is not None and not any(window() is not None for window in self._windows):
             _libc.munmap(base, self._size)
@@ -185,13 +185,13 @@ _FIXED = 0x10
 
 
 def map_host(fds: Sequence[int], size: int, offset: int = 0) -> HostMap:
-    """Map ``size`` bytes at ``offset`` of exported descriptors, readable and writable by the host.
+    """Return a host mapping of ``size`` bytes at ``offset`` of exported descriptors, readable and writable.
 
     Several descriptors are mapped contiguously, as the driver maps the parts of an allocation. They stay open and
     may be closed afterwards.
 
     Raises:
-        IshmemError: A descriptor cannot be mapped, or they are too small.
+        IshmemError: A descriptor cannot be mapped, or the descriptors are too small.
     """
     try:
         if size <= 0 or offset < 0:
@@ -211,7 +211,7 @@ def _whole_pages(offset: int) -> int:
 
 
 def _pieces(fds: Sequence[int], size: int, offset: int) -> list[tuple[int, int, int]]:
-    """Return descriptor, start and length of each range to map."""
+    """Return descriptor, start offset and length in bytes of each range to map."""
     if len(fds) == 1 and not _held(fds[0]) and not stat.S_ISREG(os.fstat(fds[0]).st_mode):
         # A device file may not report its size; mmap then checks the range.
         return [(fds[0], _whole_pages(offset), size + offset - _whole_pages(offset))]
@@ -228,7 +228,7 @@ def _pieces(fds: Sequence[int], size: int, offset: int) -> list[tuple[int, int, 
 
 
 def _held(fd: int) -> int:
-    """Return the size of a descriptor's contents: a dma-buf reports it by lseek, not by fstat."""
+    """Return the size of a descriptor's contents in bytes; a dma-buf has it by lseek, not by fstat."""
     with contextlib.suppress(OSError):
         return os.lseek(fd, 0, os.SEEK_END)
     return os.fstat(fd).st_size

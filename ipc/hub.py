@@ -1,9 +1,9 @@
-"""The hub of a job: every PE has one connection to it, so their number grows linearly with that of the PEs.
+"""The hub of a job, to which every PE has one connection, so that the number of connections is that of the PEs.
 
 The hub forwards every part of a collective, every loss and every leave in one total order, and it alone decides whether
-a collective has timed out: all PEs get the same result, unless the hub dies. It runs as a thread where the ends of
-processes are noticed, in the supervisor of ``ishmem run`` or in the monitor of a node, which report them to it; in jobs
-without either in the process of the first PE.
+a collective has timed out: all PEs get the same result, unless the hub dies. It runs as a thread of the supervisor of
+``ishmem run`` or of a node's monitor, which detect the ends of processes and report them to it; in jobs without either,
+in the process of the first PE.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ log = logging.getLogger("ishmem")
 RETRY = 0.01
 """Seconds between two attempts to connect."""
 AHEAD = 1 << 12
-"""How many collectives one PE may be ahead of another: it may have timed out in each."""
+"""The number of collectives by which a PE may be ahead of another, having timed out in each."""
 
 _LARGEST_STATUS = 255
 _INIT = 1  # the last collective of ``init`` in a job on several nodes that goes on after a loss
@@ -42,7 +42,7 @@ _STRANGERS = 64  # connections that have not sent a HELLO yet
 
 
 class _Session:
-    """The PEs in one ``init`` and what follows; after a failed ``init`` they may meet again in a new session."""
+    """The state of the PEs from one ``init`` on; after a failed ``init``, PEs may join again in a new session."""
 
     def __init__(self, pes: Sequence[int], lost: Mapping[int, str]) -> None:
         self.pes = pes
@@ -52,7 +52,7 @@ class _Session:
         self.joined: set[int] = set()
         self.latest = dict.fromkeys(pes, -1)  # the last collective in which each PE has taken part
         self.aborted: set[int] = set()
-        self.early: list[tuple[Message, list[int]]] = []  # parts that PEs still have to get which join later
+        self.early: list[tuple[Message, list[int]]] = []  # parts to be sent to PEs that join later
         # For each team that shrinks, by its members: the number and the census that each member has sent.
         self.questions: dict[tuple[int, ...], dict[int, tuple[int, Census]]] = {}
 
@@ -70,22 +70,22 @@ class Hub:
     """The hub of one job; its methods may be called from any thread.
 
     Attributes:
-        job: The name of the job; of one on several nodes, with the port.
-        status: The exit status with which a PE has ended the job, if one has.
-        on_lost: Called by the thread for each loss, before the message to the PEs.
+        job: The name of the job; for a job on several nodes, it includes the port.
+        status: The exit status with which a PE has ended the job; else None.
+        on_lost: A function that the thread calls at each loss, before it sends the message to the PEs; None for none.
     """
 
     def __init__(
         self, job: str, n_pes: int, numbers: Sequence[int] = (), patience: float | None = REPORT, starts: bool = True
     ) -> None:
-        """Listen for the PEs of a job, whose name is secret, and start the thread.
+        """Listen for the PEs of a job and start the thread.
 
         Args:
-            job: The name of the job.
-            n_pes: Number of PEs.
-            numbers: The PE numbers, where the PEs are a part of a larger job.
-            patience: Seconds from the end of a connection, whose PE has given no reason, in which a report to `ended`
-                may give one. ``None``: nobody reports, and the thread ends with the last connection.
+            job: The name of the job, which is secret.
+            n_pes: The number of PEs.
+            numbers: The PE numbers, if the PEs are a part of a larger job; by default 0 to ``n_pes - 1``.
+            patience: Seconds to wait for a report to `ended` after a connection has ended without a reason.
+                ``None``: there are no reports, and the thread ends with the last connection.
             starts: Whether to start the thread; else the caller calls `run`.
 
         Raises:
@@ -116,17 +116,17 @@ class Hub:
 
     @property
     def has_begun(self) -> bool:
-        """Whether all PEs have completed ``init``, in a job on several nodes that goes on after a loss."""
+        """Whether all PEs have completed ``init``, in a job on several nodes that continues after a loss."""
         return min(self._session.latest.values()) >= _INIT
 
     @property
     def lost(self) -> set[int]:
-        """The PEs that are lost."""
+        """The numbers of the lost PEs."""
         return set(self._session.lost)
 
     @property
     def left(self) -> set[int]:
-        """The PEs that have left."""
+        """The numbers of the PEs that have left."""
         return set(self._session.left)
 
     def wait(self) -> None:
@@ -134,21 +134,21 @@ class Hub:
         self._thread.join()
 
     def close(self) -> None:
-        """End all connections and the thread; each PE then counts PE 0 as lost."""
+        """Close all connections and end the thread; each PE then counts PE 0 as lost."""
         self._closed = True
         with contextlib.suppress(OSError):  # the thread may have seen it already, and ended
             self._wake[1].send(b"x")
         self.wait()
 
     def ended(self, pe: int, how: str) -> None:
-        """Report that the process of a PE has ended, and how: the PE is lost unless it has left."""
+        """Report that the process of a PE has ended, with ``how`` as reason; the PE is lost unless it has left."""
         self._reports.append((pe, how))
         self._wake[1].send(b"x")
 
     # ---- the thread
 
     def run(self) -> None:
-        """Serve the PEs until the hub is closed."""
+        """Handle connections, messages and reports until the hub is closed."""
         if threading.current_thread() is self._thread:
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the other threads
         try:
@@ -168,15 +168,15 @@ class Hub:
             self._closed = True
 
     def _next(self) -> float | None:
-        """Return when there is something to do, if no message comes."""
+        """Return the time of ``time.monotonic`` at which the next loss is due; None if there is none."""
         return min((at for at, *_ in self._due), default=None)
 
     def _connections(self) -> int:
-        """Return the number of connections to PEs, also of earlier sessions."""
+        """Return the number of connections to PEs, those of earlier sessions included."""
         return len(self._selector.get_map()) - len(self._strangers) - (2 if self._listener else 1)
 
     def _handle_reports(self) -> None:
-        """Count as lost the PEs whose processes have ended, and those for which no report came in time."""
+        """Count as lost the PEs whose processes have ended, and those without a report in time."""
         while self._reports:
             pe, how = self._reports.pop(0)
             self._ended[pe] = how
@@ -191,7 +191,7 @@ class Hub:
                 self._due.append(entry)
 
     def _drain(self, pe: int) -> None:
-        """Read what a PE has sent, to the end of its connection if that has ended."""
+        """Handle all messages that a PE has sent, and the end of its connection if that has ended."""
         session = self._session
         while connection := session.peers.get(pe):
             if not self._receive(session, pe, connection):
@@ -227,7 +227,7 @@ class Hub:
             self._abort_collective(session, message)
         elif message.kind == Kind.LEFT:
             session.left.add(sender)
-            self._forward(session, message)  # also to that PE, which may end when it gets it
+            self._forward(session, message)  # also to that PE, which may end when it receives it
             self._report_survivors(session)
         elif message.kind == Kind.FAILED:
             self._lose(session, sender, message.payload.decode(errors="replace"), message.sequence)
@@ -257,7 +257,7 @@ class Hub:
         self._forward(session, message, fds, but=pe)
 
     def _abort_collective(self, session: _Session, message: Message) -> None:
-        """End a collective with an error on every PE, unless all PEs have sent their parts."""
+        """End a collective with an error on every PE, as a PE requests, unless all PEs have sent their parts."""
         sequence = message.sequence
         _check_ahead(session, sequence, f"an abort of collective {sequence}")
         if sequence > min(session.latest.values()) and sequence not in session.aborted:
@@ -275,7 +275,7 @@ class Hub:
             self._cut(session, pe)
 
     def _cut(self, session: _Session, pe: int, how: str | None = None) -> None:
-        """Close the connection to a PE; if ``how`` (the reason) is given and the PE has not left, record it as lost."""
+        """Close the connection to a PE; with a reason ``how``, record the PE as lost unless it has left."""
         connection = session.peers.pop(pe)
         self._reasons.pop(connection, None)
         self._drop(connection)
@@ -295,9 +295,9 @@ class Hub:
         self._report_survivors(session)
 
     def _report_survivors(self, session: _Session) -> None:
-        """Send the survivors of a team their list, for each team of which all survivors have asked.
+        """Send the survivors of each team their combined census, once all of them have sent theirs.
 
-        All get the same list, after the losses that it counts and before any other loss.
+        All receive the same one, after the losses that it excludes and before any other loss.
 
         Model: tests/models/shrink.pml.
         """
@@ -318,7 +318,7 @@ class Hub:
     # ---- sending
 
     def _forward(self, session: _Session, message: Message, fds: Sequence[int] = (), but: int | None = None) -> None:
-        """Send to all connected PEs but one."""
+        """Send a message and copies of file descriptors to all connected PEs except PE ``but``."""
         for pe in sorted(session.peers, reverse=True):  # PE 0, with which the hub may end, is the last
             if pe != but:
                 self._send(session, pe, message, fds)
@@ -339,7 +339,7 @@ class Hub:
     # ---- connecting
 
     def _listen_again(self) -> None:
-        """Listen again, for PEs whose ``init`` has failed or which have all left: they may call ``init`` again."""
+        """Listen again: PEs whose ``init`` has failed, or which have all left, may call ``init`` again."""
         if not self._listener:
             with contextlib.suppress(IshmemError):
                 self._listener = _listen(self.job)
@@ -362,7 +362,7 @@ class Hub:
             self._refuse(connection, str(error))
 
     def _admit(self, connection: socket.socket) -> None:
-        """Handle the first message of a connection: admit the PE whose HELLO it is, or refuse the connection."""
+        """Handle the first message of a connection: admit the PE if it is a valid HELLO, else refuse the connection."""
         fds: list[int] = []
         try:
             received = wire.receive(connection)
@@ -378,7 +378,7 @@ class Hub:
             wire.close_fds(fds)
 
     def _join(self, pe: int, connection: socket.socket) -> None:
-        """Add a PE to the session, or to a new session if it has been in that one."""
+        """Add a PE to the session, or to a new session if it has joined this one before."""
         process = wire.peer_process(connection)[0]
         self._drain(pe)
         if self._processes.get(pe, process) != process or pe in self._session.peers:
@@ -420,7 +420,7 @@ class Hub:
         self._drop(connection)
 
     def _watch(self, source: socket.socket | BinaryIO, call: Callable[[Any], object]) -> None:
-        """Call a function with a connection, a listener or a file when there is something to read."""
+        """Register a connection, a listener or a file: ``call`` is called with it whenever it is readable."""
         self._selector.register(source, selectors.EVENT_READ, (call, source))
 
     def _drop(self, source: socket.socket | BinaryIO) -> None:
@@ -453,7 +453,7 @@ def _listen(job: str) -> socket.socket:
 
 
 def start(job: str, n_pes: int, numbers: Sequence[int] = ()) -> Hub:
-    """Return the hub of a job in this process, started if there is none; it ends with the last connection."""
+    """Return the hub of a job in this process, a new one if there is none; it ends with the last connection."""
     for hub in list(_alive):
         if hub.job == job:
             if not hub._closed:  # PEs can still join
@@ -463,25 +463,25 @@ def start(job: str, n_pes: int, numbers: Sequence[int] = ()) -> Hub:
 
 
 def elsewhere() -> None:
-    """Start no hub: the supervisor of the job runs one."""
+    """Do nothing, in place of `start`: the supervisor of the job runs the hub."""
 
 
 @dataclasses.dataclass(frozen=True)
 class OfMonitor:
-    """Starts no hub: the monitor of the node is one, also for a PE that is alone on its node.
+    """A replacement of `start` where the monitor of the node is the hub, even for a PE that is alone on its node.
 
     Attributes:
-        wait: Waits until it listens.
+        wait: A function that waits until the monitor listens.
     """
 
     wait: Callable[[], object]
 
     def __call__(self) -> None:
-        """Wait until it listens."""
+        """Wait until the monitor listens."""
         self.wait()
 
 
-# A forked child inherits its parent's connections; while they are open, no PE notices the parent's death.
+# A forked child inherits its parent's connections; while they are open, no PE detects the parent's death.
 _alive: weakref.WeakSet[Hub] = weakref.WeakSet()
 
 

@@ -1,4 +1,4 @@
-"""The connection of a PE to the other PEs of its job on this node, which goes through a hub (``ishmem.ipc.hub``)."""
+"""The connection of a PE to the other PEs of its job on this node, through a hub (``ishmem.ipc.hub``)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .wire import Census, Kind, Message, MessageError
 log = logging.getLogger("ishmem")
 
 _VERDICT_TIMEOUT = 5.0  # seconds a PE waits for the hub's decision on a collective that has timed out
-_LONGEST_POLL = 1e6  # seconds; the kernel takes 32 bits of milliseconds
-_LOOK = 0.1  # seconds between two calls of what a PE that waits looks at
+_LONGEST_POLL = 1e6  # seconds; the kernel's limit is 32 bits of milliseconds
+_LOOK = 0.1  # seconds between two calls of ``report_wait`` while a PE waits
 
 Part = tuple[bytes, list[int]]
 StartHub = Callable[[], object]
 
 
 class _Round:
-    """One collective: the parts that have arrived, or the error that it ends with."""
+    """The state of one collective: the parts that have arrived, or the error with which it ends."""
 
     def __init__(self) -> None:
         self.parts: dict[int, Part] = {}
@@ -50,19 +50,19 @@ class Links:
     """This PE's connections to the others; every method may be called from any thread.
 
     Attributes:
-        pe, place: Number of this PE, and its place among those that are connected.
-        n_pes: How many PEs are connected.
-        lost: The PEs lost so far, and how.
-        failure: In a job over MPI that has failed, the time of that and the exit status of the job; else None.
+        pe, place: Number of this PE, and its index among those that are connected.
+        n_pes: The number of connected PEs.
+        lost: The lost PEs, each with the reason.
+        failure: Once the job has failed, the time of ``time.monotonic`` and the exit status of the job; else None.
         left: The PEs that have left with ``leave``.
-        on_lost: Called with the PE and how it was lost, from the reader thread, when a PE's connection
-            ends without ``leave``.
+        on_lost: Called with a PE and the reason, from the reader thread, when the PE is lost: its connection
+            has ended without ``leave``, for example.
         on_left: Called with the PE, from the reader thread, when another PE has left.
         on_exit: Called with the status, from the reader thread, when another PE ends the job.
     """
 
     def __init__(self, job: str, place: int, n_pes: int, pes: Sequence[int]) -> None:
-        """Set up without a connection; use ``Links.connect``."""
+        """Set the attributes, without a connection; programs call ``Links.connect``."""
         self.pe, self.place = pes[place], place
         self.n_pes = n_pes
         self.lost: dict[int, str] = {}
@@ -102,16 +102,16 @@ class Links:
         numbers: Sequence[int] = (),
         start_hub: StartHub | None = None,
     ) -> Links:
-        """Connect the PEs of a job; ``job`` is its name, which is secret.
+        """Connect the PEs of the job named ``job``, which is secret, within ``timeout`` seconds; return the links.
 
-        ``numbers`` are the PE numbers, of which ``pe`` is an index, where the PEs of one node are part of a larger job.
-        ``start_hub`` is what the first PE calls to start the hub, where it does not run yet; None: `hub.start`.
+        ``numbers`` are the PE numbers, of which ``pe`` is an index, if the PEs of one node are part of a larger job.
+        The first PE calls ``start_hub`` before each attempt to connect; by default it is `hub.start`.
 
         Collective; blocks until all PEs have connected.
 
         Raises:
             ValueError: ``pe`` or ``n_pes`` is out of range.
-            IshmemError: A PE did not connect in time, or has recorded why it cannot, or the hub has refused this one.
+            IshmemError: A PE did not connect in time, or has recorded an error, or the hub has refused this one.
             PeerLost: A PE died while the PEs were connecting.
         """
         if not 0 <= pe < n_pes <= wire.MAX_PES:
@@ -126,7 +126,7 @@ class Links:
             links._gather(b"", (), "init", timeout, deadline)
         except BaseException:
             links.close("its init failed")
-            start_failures.raise_if_refused(job, pe, n_pes)  # a PE that has looked before this one may be what is lost
+            start_failures.raise_if_refused(job, pe, n_pes)  # the lost PE may have seen the record before this one
             raise
         links._report_wait = None
         return links
@@ -152,13 +152,13 @@ class Links:
         return self._gather(payload, fds, what, timeout, deadline)
 
     def agree_on_survivors(self, census: Census, report_wait: Callable[[], None]) -> Census:
-        """Return the survivors of a team, the same on all of them, with what they have passed combined.
+        """Return the census of a team's survivors, the same on all of them, combined from those that they pass.
 
         Collective over the survivors; blocks until all of them have called it.
 
         Args:
-            census: The members of the team, and what this PE passes.
-            report_wait: Called periodically; may raise.
+            census: The members of the team, and the data of this PE.
+            report_wait: A function that is called periodically; it may raise.
 
         Raises:
             PeerLost: The hub is lost.
@@ -179,8 +179,8 @@ class Links:
     def leave(self, timeout: float | None = None, report_wait: Callable[[], None] | None = None) -> None:
         """Leave the job, so that the other PEs do not count this one as lost.
 
-        Collective; blocks until every other PE has left or is lost, and this PE's own leave has come back from the hub.
-        ``report_wait`` is called periodically and may raise.
+        Collective; blocks until every other PE has left or is lost, and the hub has acknowledged this PE's own leave.
+        ``timeout`` is in seconds, None for no limit. ``report_wait`` is called periodically and may raise.
 
         Raises:
             IshmemError: PEs have not left in time; the message names them.
@@ -194,7 +194,7 @@ class Links:
                 raise IshmemError(f"{self.awaited()} did not leave within {timeout:g} s")
 
     def awaited(self) -> str:
-        """Return the names of the PEs that have still to leave."""
+        """Return a text with the PEs that have not left yet, without this one unless it is the only one."""
         awaited = self._still_to_leave()
         return self._name(awaited - {self.pe} or awaited)
 
@@ -203,20 +203,21 @@ class Links:
         return self._hub.fileno() if self._hub and self._hub.family != socket.AF_UNIX else -1
 
     def exit(self, status: int) -> None:
-        """Send all other PEs the message to end with a status; does not wait for them."""
+        """Send all other PEs the message to end with exit status ``status``; does not wait for them."""
         with self._changed:
             self._send(Message(Kind.EXIT, self.pe, status))
 
     def report(self, kind: Kind) -> None:
-        """Send the monitor of the node `WATCH`, `RAISED` or `DONE`."""
+        """Send a message to the monitor of the node: `WATCH`, `RAISED` or `DONE`."""
         with self._changed:
             self._has_raised |= kind == Kind.RAISED
             self._send(Message(kind, self.pe))
 
     def fail(self, how: str, status: int) -> None:
-        """Let the other PEs count this one as lost, whose program has failed; does not wait for them.
+        """Report to the other PEs that this PE's program has failed, with reason ``how`` and an exit status.
 
-        After a `PeerLost`, the report of the PE that was lost first comes first, if it comes soon: its status counts.
+        It does not wait for them, but after an error that was reported by `RAISED`, it first waits up to `FIRST_CAUSE`
+        seconds for the report of the PE that was lost first, whose exit status becomes that of the job.
         """
         text = how.encode(errors="replace")[: wire.MAX_PAYLOAD]
         with self._changed:
@@ -228,8 +229,8 @@ class Links:
     def close(self, how: str = "") -> None:
         """Close all connections, without waiting for any PE; a second call does nothing.
 
-        Unless ``leave`` was called before, the other PEs count this one as lost. ``how`` is the reason that they get,
-        except over MPI, where the monitor has got one by `fail`.
+        Unless ``leave`` was called before, the other PEs count this one as lost, with ``how`` as reason. Over MPI,
+        the reason is that of `fail`.
         """
         with self._changed:
             if self._closed:
@@ -314,7 +315,7 @@ class Links:
         return current
 
     def _absence(self, pes: Iterable[int]) -> IshmemError | None:
-        """Return the error for the first of ``pes``, if any: the first PE lost caused the loss of the others."""
+        """Return the error for the first of ``pes``, or None: the first PE lost caused the loss of the others."""
         for pe in pes:
             return self._absence_of(pe)
         return None
@@ -328,9 +329,9 @@ class Links:
             raise StateError(f"PE {self.pe} has left the job or has closed its connections")
 
     def _still_to_leave(self) -> set[int]:
-        """Return the PEs that have still to leave; none without a connection that could report it.
+        """Return the PEs that have neither left nor are lost; empty without a connection to the hub.
 
-        This PE is one of them until its own message has come back: the hub may end with its process.
+        This PE is one of them until the hub has returned its own message: the hub may end with its process.
         """
         if self._closed or not self._hub:
             return set()
@@ -348,7 +349,7 @@ class Links:
                 self._run_callbacks()
 
     def _run_callbacks(self) -> None:
-        """Call the callbacks for the events so far, without the lock."""
+        """Call the callbacks of the events so far, without holding the lock."""
         with self._changed:
             callbacks, self._callbacks = self._callbacks, []
         for call in callbacks:
@@ -376,9 +377,9 @@ class Links:
         return True
 
     def _lose_hub(self, how: str) -> None:
-        """Count the first PE as lost, whose process runs the hub, except in jobs of ``ishmem run``, which end with it.
+        """Close the connection to the hub, and count the first PE as lost, whose process may run the hub.
 
-        To a PE that is cut off from the hub of several nodes all others are lost.
+        If the job is on several nodes, count all other PEs as lost.
         """
         with self._changed:
             if self._hub:
@@ -475,7 +476,7 @@ class Links:
         _alive.add(self)
 
     def _join(self, timeout: float, deadline: float, start_hub: StartHub) -> socket.socket:
-        """Return the connection to the hub, which may start later than this PE."""
+        """Return the connection to the hub; repeat attempts until the deadline, as the hub may start later."""
         while True:
             if self.place == 0:
                 start_hub()
@@ -500,7 +501,7 @@ class Links:
 
 
 def _try_join(job: str, pe: int, n_pes: int, deadline: float) -> socket.socket | None:
-    """Return the connection to the hub, or None while it does not listen yet or is busy."""
+    """Return the connection to the hub, or None if it does not listen yet or is busy."""
     try:
         connection = wire.connect(job)
     except (ConnectionError, BlockingIOError):
@@ -520,7 +521,7 @@ def _try_join(job: str, pe: int, n_pes: int, deadline: float) -> socket.socket |
 
 
 def _is_welcome(connection: socket.socket, wanted: Message, deadline: float) -> bool:
-    """Return whether the hub admits this PE; False when no answer arrives before the deadline."""
+    """Return whether the hub has sent ``wanted`` before the deadline; raise if it has sent another message."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
     if not poll.poll(min(max(0, deadline - time.monotonic()), _LONGEST_POLL) * 1000):
@@ -538,7 +539,7 @@ def _is_welcome(connection: socket.socket, wanted: Message, deadline: float) -> 
     return True
 
 
-# A forked child inherits its parent's connections; while they are open, no PE notices the parent's death.
+# A forked child inherits its parent's connections; while they are open, no PE detects the parent's death.
 _alive: weakref.WeakSet[Links] = weakref.WeakSet()
 
 

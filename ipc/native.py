@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @functools.lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
-    """Return a module of dpctl: it needs the SYCL library and dpctl's C interface, so it has the symbols of both."""
+    """Return dpctl's queue module as a library; it depends on the SYCL library and dpctl's C interface."""
     import dpctl._sycl_queue
 
     return ctypes.CDLL(dpctl._sycl_queue.__file__)
@@ -45,7 +45,7 @@ def _native(symbol: str, thing: Any) -> int:
 
 
 def context(sycl_context: dpctl.SyclContext) -> int:
-    """Return the ``ze_context_handle_t`` of a context.
+    """Return the ``ze_context_handle_t`` of a dpctl context.
 
     Raises:
         TypeError: Not a ``dpctl.SyclContext``.
@@ -57,7 +57,7 @@ def context(sycl_context: dpctl.SyclContext) -> int:
 
 
 def device(sycl_device: dpctl.SyclDevice) -> int:
-    """Return the ``ze_device_handle_t`` of a device.
+    """Return the ``ze_device_handle_t`` of a dpctl device.
 
     Raises:
         TypeError: Not a ``dpctl.SyclDevice``.
@@ -71,8 +71,8 @@ def device(sycl_device: dpctl.SyclDevice) -> int:
 def queue(sycl_queue: dpctl.SyclQueue) -> tuple[int, bool]:
     """Return the native handle of a queue, and whether it is an immediate command list.
 
-    A standard queue is a ``ze_command_queue_handle_t``, the other kind a ``ze_command_list_handle_t``.
-    Not cached: a queue may change its native object.
+    The handle of an immediate list is a ``ze_command_list_handle_t``, else it is a ``ze_command_queue_handle_t``.
+    It is not cached: a queue may change its native object.
 
     Raises:
         TypeError: Not a ``dpctl.SyclQueue``.
@@ -98,7 +98,7 @@ _QUEUE = b"SyclQueueRef"  # the name that dpctl expects; a module attribute, sin
 
 
 def sycl_queue(address: int) -> dpctl.SyclQueue:
-    """Return the queue of a ``sycl::queue`` at an address, as torch's streams have one."""
+    """Return a dpctl queue for the ``sycl::queue`` at an address, such as that of torch's streams."""
     import dpctl
 
     wrap = ctypes.pythonapi.PyCapsule_New
@@ -112,7 +112,7 @@ _CAPSULE = b"SyclEventRef"  # the name that dpctl expects; a module attribute, s
 
 
 def sycl_event(event: int, sycl_context: dpctl.SyclContext) -> dpctl.SyclEvent:
-    """Return a SYCL event that wraps a ``ze_event_handle_t``; the caller keeps the handle, which must outlive it.
+    """Return a SYCL event that wraps a ``ze_event_handle_t``; the caller owns the handle, which must outlive it.
 
     Raises:
         TypeError: Not a ``dpctl.SyclContext``.

@@ -1,10 +1,10 @@
 """A ctypes binding of the Level Zero calls that ishmem uses.
 
-Every call is an attribute of this module under its C name, such as ``zeInit``. It takes the C arguments (handles and
-addresses as ints) and returns the ``ze_result_t``, which is ``SUCCESS`` or ``NOT_READY``: any other result raises
-``LevelZeroError``. So is every structure, such as ``ze_event_desc_t``: they are those of ``level_zero.h``, which the
-simulator includes, too. The functions below wrap the calls that have out-parameters. The library is loaded at the first
-call, so that ``import ishmem`` can choose the driver before.
+Every call is an attribute of this module under its C name, such as ``zeInit``. Its arguments are those of C, with
+handles and addresses as ints. It returns the ``ze_result_t`` if this is ``SUCCESS`` or ``NOT_READY``; any other result
+raises ``LevelZeroError``. Structures, such as ``ze_event_desc_t``, are attributes, too; they are defined in
+``level_zero.h``, which the simulator also includes. The functions below wrap the calls that have out-parameters. The
+library is loaded at the first call, so that ``import ishmem`` can choose the driver before.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ DEVICE, CONTEXT = 1, 2  # kinds of handles of the loader
 
 
 class Tagged(Structure):
-    """A Level Zero structure with the common header; ``stype`` is filled in."""
+    """A Level Zero structure with the common header, whose ``stype`` is set by the constructor."""
 
     STYPE = 0
     _fields_ = [("stype", U32), ("pNext", c_void_p)]
 
     def __init__(self, **fields: Any) -> None:
-        """Set the given fields; the others are zero."""
+        """Set the given fields; other fields are zero."""
         super().__init__(stype=self.STYPE, **fields)
 
 
@@ -97,7 +97,7 @@ def structure(name: str) -> type[Structure]:
 
 
 def _fields(text: str) -> Iterator[tuple[str, Any]]:
-    """Yield names and types of the members that C declares."""
+    """Yield name and ctypes type of each member in the C declarations of a structure."""
     for inner, name, kind, members in re.findall(r"struct {(.*?)} (\w+);|(?:const )?(\w+) ([^;{]+);", text, re.DOTALL):
         if name:
             yield name, type(name, (Structure,), {"_fields_": list(_fields(inner))})
@@ -113,7 +113,7 @@ def _type(kind: str, stars: str) -> Any:
 
 
 def result_name(code: int) -> str:
-    """Return the symbolic name of a ``ze_result_t``."""
+    """Return the symbolic name of a ``ze_result_t``, or ``unknown result``."""
     return next((name for name, value in _NUMBERS.items() if value == code and "_RESULT_" in name), "unknown result")
 
 
@@ -121,13 +121,13 @@ _device = ""
 
 
 def name_in_errors(device: str) -> None:
-    """Set the description of the device of this process, and its driver, for the errors of all later calls."""
+    """Set the description of this process's device and driver that the errors of all later calls contain."""
     global _device
     _device = device
 
 
 def failure(call: str, code: int, details: str = "") -> LevelZeroError:
-    """Return the error of a call that has returned ``code``."""
+    """Return the error of a call that has returned ``code``; the message contains ``details``."""
     unsigned = code & 0xFFFFFFFF
     return LevelZeroError(call, unsigned, result_name(unsigned), details, _device)
 
@@ -141,12 +141,12 @@ def _library() -> ctypes.CDLL:
 
 
 def _find(name: str) -> Any:
-    """Return a function of the loader, or None; one missing in an old loader is looked up globally, as SYCL does."""
+    """Return a function of the loader or, if an old loader lacks it, of any loaded library; None if there is none."""
     return getattr(_library(), name, None) or getattr(ctypes.CDLL(None), name, None)
 
 
 def function_address(name: str) -> int:
-    """Return the address of a function of the driver; 0 if it has none of this name."""
+    """Return the address of a function of the loader or driver, or 0 if there is none of this name."""
     return ctypes.cast(_find(name), c_void_p).value or 0 if _find(name) else 0
 
 
@@ -172,7 +172,7 @@ def _bind(name: str) -> Callable[..., int]:
 
 
 def _registers(arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the types of the arguments of a function: a register holds any integer and any address."""
+    """Return ctypes types for arguments: structures as such, all integers and addresses as ``void *``."""
     return tuple(type(argument) if isinstance(argument, Structure) else c_void_p for argument in arguments)
 
 
@@ -187,9 +187,9 @@ def __getattr__(name: str) -> Any:
 
 @functools.cache
 def extension(name: str) -> Callable[..., None] | None:
-    """Return a function that the loader does not export, from the first driver that has it, or None.
+    """Return an extension function of the first driver that has it, or None; the loader does not export it.
 
-    It belongs to the driver, not to the loader: translate the handles passed to it with `native`.
+    Its handles are those of the driver, not of the loader: convert them by `native`.
     """
     for driver in drivers():
         address = c_void_p()
@@ -202,7 +202,7 @@ def extension(name: str) -> Callable[..., None] | None:
 
 
 def driver_calls() -> int | None:
-    """Return the number of this process's calls that a driver counts: not those that wait or ask; None: none counts."""
+    """Return the driver's count of this process's calls, without waits and queries; None if no driver counts."""
     count, counts = U64(), extension("zexDriverCalls")
     if counts is None:
         return None
@@ -217,7 +217,7 @@ def _check(name: str, address: int, *arguments: Any) -> None:
 
 
 def native(kind: int, handle: int) -> int:
-    """Return the driver's own handle; the loader wraps handles when there are several drivers, or when asked to."""
+    """Return the driver's handle for a handle of the loader, which wraps handles if there are several drivers."""
     out = c_void_p(handle)
     if available("zelLoaderTranslateHandle"):
         _bind("zelLoaderTranslateHandle")(kind, handle, byref(out))
@@ -225,17 +225,17 @@ def native(kind: int, handle: int) -> int:
 
 
 def address_of(name: str) -> int:
-    """Return the address of a function, for compiled code."""
+    """Return the address of a Level Zero function, for compiled code; 0 if there is none."""
     return ctypes.cast(_find(name), c_void_p).value or 0
 
 
 def available(name: str) -> bool:
-    """Return whether the loaded library has a function: older loaders lack some."""
+    """Return whether the loaded library has a function; older loaders lack some."""
     return bool(_find(name))
 
 
 def _desc(kind: str, **fields: Any) -> Any:
-    """Return a reference to a new descriptor."""
+    """Return a reference to a new ``ze_<kind>_desc_t`` with the given fields."""
     return byref(structure(f"ze_{kind}_desc_t")(**fields))
 
 
@@ -244,7 +244,7 @@ def _ipc_handle() -> type[Structure]:
 
 
 def _handle(name: str, *arguments: Any) -> int:
-    """Call a function whose last parameter receives a handle or an address."""
+    """Call a function whose last parameter is an out-parameter; return the handle or address from it."""
     out = c_void_p()
     _bind(name)(*arguments, byref(out))
     return out.value or 0
@@ -292,7 +292,7 @@ def devices(driver: int) -> list[int]:
 
 
 def gpus() -> list[int]:
-    """Return the handles of the GPUs of all drivers: other parts of the process may have asked for NPUs, too."""
+    """Return the handles of the GPUs of all drivers, without NPUs, which other parts of the process may initialise."""
     found = (device for driver in drivers() for device in devices(driver))
     return [device for device in found if device_properties(device).type == DEVICE_TYPE_GPU]
 
@@ -305,30 +305,30 @@ def api_version(driver: int) -> tuple[int, int]:
 
 
 def driver_properties(driver: int) -> Structure:
-    """Return uuid and version of a driver."""
+    """Return the ``ze_driver_properties_t`` of a driver: uuid and version."""
     return _properties("zeDriverGetProperties", "ze_driver_properties_t", driver)
 
 
 def driver_version(number: int) -> str:
-    """Write the version of a driver, ``driverVersion`` of its properties."""
+    """Return a driver's version as text, such as ``1.3.27642``, for ``driverVersion`` of its properties."""
     return f"{number >> 24}.{number >> 16 & 255}.{number & 65535}"
 
 
 def driver_ipc_properties(driver: int) -> Structure:
-    """Return what a driver can share among processes, as ``IPC_*`` flags."""
+    """Return the IPC properties of a driver; its ``flags`` are the objects that processes can share, ``IPC_*``."""
     return _properties("zeDriverGetIpcProperties", "ze_driver_ipc_properties_t", driver)
 
 
 def device_properties(device: int) -> Structure:
-    """Return type, flags, name, uuid and sizes of a device."""
+    """Return the ``ze_device_properties_t`` of a device: type, flags, name, uuid and sizes."""
     return _properties("zeDeviceGetProperties", "ze_device_properties_t", device)
 
 
 def pci_address(device: int) -> str:
-    """Return the PCI address of a device, as ``/sys/bus/pci/devices`` names it.
+    """Return the PCI address of a device, as in ``/sys/bus/pci/devices``, such as ``0000:03:00.0``.
 
     Raises:
-        LevelZeroError: The driver does not tell.
+        LevelZeroError: The driver does not report it.
     """
     if not available("zeDevicePciGetPropertiesExt"):
         raise failure("zeDevicePciGetPropertiesExt", UNSUPPORTED_FEATURE)
@@ -344,38 +344,38 @@ def xe_cores(device: int) -> int:
 
 
 def memory_properties(device: int) -> list[Structure]:
-    """Return the properties of each memory of a device."""
+    """Return the ``ze_device_memory_properties_t`` of each memory of a device."""
     return _property_list("zeDeviceGetMemoryProperties", "ze_device_memory_properties_t", device)
 
 
 def memory_access_properties(device: int) -> Structure:
-    """Return how a device may access each kind of memory."""
+    """Return the access capabilities of a device for each kind of memory, as ``ACCESS_*`` flags."""
     return _properties("zeDeviceGetMemoryAccessProperties", "ze_device_memory_access_properties_t", device)
 
 
 def queue_groups(device: int) -> list[Structure]:
-    """Return the properties of each group of command queues; the index is the ordinal."""
+    """Return the properties of each queue group of a device; the index in the list is the group's ordinal."""
     return _property_list("zeDeviceGetCommandQueueGroupProperties", "ze_command_queue_group_properties_t", device)
 
 
 def compute_group(device: int) -> int:
-    """Return the ordinal of the first queue group that runs kernels."""
+    """Return the ordinal of the first queue group that runs kernels; 0 if there is none."""
     return next((i for i, group in enumerate(queue_groups(device)) if group.flags & QUEUE_COMPUTE), 0)
 
 
 def copy_group(device: int) -> int | None:
-    """Return the ordinal of a queue group that copies while kernels run; None where there is none."""
+    """Return the ordinal of the first queue group for copies only; None if there is none."""
     groups = queue_groups(device)
     return next((i for i, group in enumerate(groups) if not group.flags & QUEUE_COMPUTE), None)
 
 
 def p2p_properties(device: int, peer: int) -> Structure:
-    """Return how a device may access the memory of another: the ``P2P_*`` flags."""
+    """Return the properties of a device's access to the memory of ``peer``, with ``P2P_*`` flags."""
     return _properties("zeDeviceGetP2PProperties", "ze_device_p2p_properties_t", device, peer)
 
 
 def can_access_peer(device: int, peer: int) -> bool:
-    """Return whether a device can access the memory of another."""
+    """Return whether a device can access the memory of ``peer``."""
     answer = c_uint8()
     _bind("zeDeviceCanAccessPeer")(device, peer, byref(answer))
     return bool(answer.value)
@@ -385,19 +385,19 @@ def can_access_peer(device: int, peer: int) -> bool:
 
 
 def alloc_host(context: int, size: int, alignment: int = 64) -> int:
-    """Return the address of new host memory that devices can access; free it with ``zeMemFree``."""
+    """Return the address of ``size`` bytes of new host memory that devices can access; free it with ``zeMemFree``."""
     return _handle("zeMemAllocHost", context, _desc("host_mem_alloc"), size, alignment)
 
 
 def address_range(context: int, pointer: int) -> tuple[int, int]:
-    """Return base and size of the allocation that an address belongs to."""
+    """Return base address and size in bytes of the allocation that contains an address."""
     base, size = c_void_p(), c_size_t()
     _bind("zeMemGetAddressRange")(context, pointer, byref(base), byref(size))
     return base.value or 0, size.value
 
 
 def alloc_properties(context: int, pointer: int) -> tuple[Structure, int]:
-    """Return the properties and the device (0: none) of the allocation that an address belongs to."""
+    """Return the properties of the allocation that contains an address, and the handle of its device, 0 for none."""
     properties, device = structure("ze_memory_allocation_properties_t")(), c_void_p()
     _bind("zeMemGetAllocProperties")(context, pointer, byref(properties), byref(device))
     return properties, device.value or 0
@@ -448,36 +448,36 @@ def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int
 
 
 def create_queue(context: int, device: int, ordinal: int = 0, mode: int = MODE_DEFAULT) -> int:
-    """Return a new command queue; destroy it with ``zeCommandQueueDestroy``."""
+    """Return a new command queue of the group ``ordinal``; destroy it with ``zeCommandQueueDestroy``."""
     return _handle("zeCommandQueueCreate", context, device, _desc("command_queue", ordinal=ordinal, mode=mode))
 
 
 def create_list(context: int, device: int, ordinal: int = 0) -> int:
-    """Return a new regular command list; destroy it with ``zeCommandListDestroy``."""
+    """Return a new regular command list for the group ``ordinal``; destroy it with ``zeCommandListDestroy``."""
     return _handle("zeCommandListCreate", context, device, _desc("command_list", commandQueueGroupOrdinal=ordinal))
 
 
 def create_immediate(context: int, device: int, ordinal: int = 0, mode: int = MODE_SYNCHRONOUS) -> int:
-    """Return a new immediate command list, by default a synchronous one, in which each append blocks."""
+    """Return a new immediate command list; by default it is synchronous: each append blocks."""
     desc = _desc("command_queue", ordinal=ordinal, mode=mode)
     return _handle("zeCommandListCreateImmediate", context, device, desc)
 
 
 def execute(queue: int, lists: Sequence[int], fence: int | None = None) -> None:
-    """Submit closed command lists to a queue."""
+    """Submit closed command lists to a queue; ``fence`` is signalled when they have completed."""
     _bind("zeCommandQueueExecuteCommandLists")(queue, len(lists), _array(lists), fence)
 
 
 def append_copy(
     clist: int, dest: int, source: int, size: int, signal: int | None = None, waits: Sequence[int] = ()
 ) -> None:
-    """Append a copy of ``size`` bytes between host or device memory."""
+    """Append a copy of ``size`` bytes in host or device memory, after the events ``waits``; it signals ``signal``."""
     call = _bind("zeCommandListAppendMemoryCopy")
     call(clist, dest, source, size, signal, len(waits), _array(waits))
 
 
 def append_barrier(clist: int, signal: int | None = None, waits: Sequence[int] = ()) -> None:
-    """Append a barrier: later commands start after all earlier ones have completed."""
+    """Append a barrier: later commands start after all earlier ones and the events ``waits`` have completed."""
     _bind("zeCommandListAppendBarrier")(clist, signal, len(waits), _array(waits))
 
 
@@ -488,13 +488,13 @@ def append_launch(
     signal: int | None = None,
     waits: Sequence[int] = (),
 ) -> None:
-    """Append the launch of a kernel over a 3-D range of work-groups."""
+    """Append the launch of a kernel over a 3-D range of work-groups, after ``waits``; it signals ``signal``."""
     call = _bind("zeCommandListAppendLaunchKernel")
     call(clist, kernel, byref(structure("ze_group_count_t")(*groups)), signal, len(waits), _array(waits))
 
 
 def create_event_pool(context: int, count: int, flags: int = EVENT_POOL_HOST_VISIBLE) -> int:
-    """Return a new pool of events for all devices; destroy it with ``zeEventPoolDestroy``."""
+    """Return a new pool of ``count`` events for all devices; destroy it with ``zeEventPoolDestroy``."""
     return _handle("zeEventPoolCreate", context, _desc("event_pool", flags=flags, count=count), 0, None)
 
 
@@ -517,7 +517,7 @@ def build_log(log: int) -> str:
 
 
 def create_module(context: int, device: int, spirv: bytes, flags: str = "") -> int:
-    """Return a module built from SPIR-V; destroy it with ``zeModuleDestroy``.
+    """Return a module built from SPIR-V with compiler options ``flags``; destroy it with ``zeModuleDestroy``.
 
     Raises:
         LevelZeroError: The build failed; the message ends with the build log.
@@ -538,12 +538,12 @@ def create_module(context: int, device: int, spirv: bytes, flags: str = "") -> i
 
 
 def create_kernel(module: int, name: str) -> int:
-    """Return a kernel of a module; destroy it with ``zeKernelDestroy``."""
+    """Return a new kernel of a module by its name; destroy it with ``zeKernelDestroy``."""
     return _handle("zeKernelCreate", module, _desc("kernel", pKernelName=name.encode()))
 
 
 def set_argument(kernel: int, index: int, value: Any) -> None:
-    """Set an argument: a ctypes value, an address as int, or for local memory ``(size,)``."""
+    """Set a kernel argument: a ctypes value, an address as int, or ``(size,)`` in bytes for local memory."""
     call = _bind("zeKernelSetArgumentValue")
     if isinstance(value, tuple):
         call(kernel, index, value[0], None)

@@ -33,7 +33,7 @@ _LARGEST = _HEADER.size + MAX_PAYLOAD
 
 
 class Message(NamedTuple):
-    """One message; its file descriptors travel beside it."""
+    """One message; its file descriptors are sent with it as ancillary data."""
 
     kind: Kind
     pe: int
@@ -42,19 +42,19 @@ class Message(NamedTuple):
     n_fds: int = 0
 
     def pack(self) -> bytes:
-        """Return the bytes to send."""
+        """Return the message as bytes: header and payload."""
         head = (MESSAGE_MAGIC, VERSION, self.kind, self.pe, self.n_fds, self.sequence, len(self.payload))
         return _HEADER.pack(*head) + self.payload
 
 
 class Census(NamedTuple):
-    """The members of a team that shrinks, from a PE to the hub; the survivors of the team, from the hub to a PE.
+    """The payload of a SHRINK message: data of one PE, sent to the hub, or of all survivors of a team, sent by the hub.
 
     Attributes:
-        free: The team handles that are free on the PE, a bit mask; on all survivors.
-        highest: A number of calls of teams; the highest one of the survivors.
-        heap: A digest of what is allocated, not 0; 0 if the survivors have different ones.
-        pes: The members, or the survivors.
+        free: A bit mask of the team handles that are free on the PE, or on all survivors.
+        highest: A number of calls of teams on the PE, or the highest one of the survivors.
+        heap: A digest of the allocations on the PE, not 0; of the survivors, 0 if theirs differ.
+        pes: The members of the team, or its survivors.
     """
 
     free: int
@@ -63,12 +63,12 @@ class Census(NamedTuple):
     pes: tuple[int, ...]
 
     def pack(self) -> bytes:
-        """Return the payload of a message."""
+        """Return the census as the payload of a message."""
         return struct.pack(f"<QQQ{len(self.pes)}I", self.free, self.highest, self.heap, *self.pes)
 
     @classmethod
     def unpack(cls, payload: bytes) -> Census:
-        """Make a census from the payload of a message; raise ``MessageError`` if it is malformed."""
+        """Return the census in the payload of a message; raise ``MessageError`` if it is malformed."""
         if len(payload) < 28 or len(payload) % 4:
             raise MessageError(f"a census of {len(payload)} bytes")
         free, highest, heap, *pes = struct.unpack(f"<QQQ{len(payload) // 4 - 6}I", payload)
@@ -83,7 +83,7 @@ def parse(data: bytes, n_fds: int = 0) -> Message:
     """Return the message in ``data``, which arrived with ``n_fds`` file descriptors.
 
     Raises:
-        MessageError: The message is malformed; the text says in what way.
+        MessageError: The message is malformed; the text describes the fault.
     """
     if len(data) < _HEADER.size:
         raise MessageError(f"a message of {len(data)} bytes is shorter than its header")
@@ -104,7 +104,7 @@ def parse(data: bytes, n_fds: int = 0) -> Message:
 
 
 def hello(job: str, pe: int, n_pes: int) -> Message:
-    """Return the first message of a PE."""
+    """Return a PE's first message to the hub; it proves that the PE has the job's name."""
     return Message(Kind.HELLO, pe, 0, _HELLO.pack(_digest("token", job), n_pes))
 
 
@@ -114,7 +114,7 @@ def welcome(job: str, pe: int) -> Message:
 
 
 def check_hello(message: Message, job: str, n_pes: int, pes: Sequence[int] = ()) -> int:
-    """Return the PE that sent a connection's first message, one of ``pes``, by default of all.
+    """Return the number of the PE that has sent a connection's first message: one of ``pes``, by default of all.
 
     Raises:
         MessageError: The message is not a HELLO, or is of another job or of a PE number out of range.
@@ -132,13 +132,13 @@ def check_hello(message: Message, job: str, n_pes: int, pes: Sequence[int] = ())
 
 
 class Place(NamedTuple):
-    """Where the hub of a job on several nodes listens; the job's name contains it.
+    """The place at which the hub of a job on several nodes listens, as contained in the job's name.
 
     Attributes:
-        hosts: The names and addresses of its host.
-        port: Its port; 0 before the hub listens: one that is free.
+        hosts: The name and the addresses of the hub's host.
+        port: The port; 0 before the hub listens, for any free port.
         silence: Seconds without an answer after which a connection counts as ended; 0: never.
-        secret: A secret of the PEs.
+        secret: A secret that the PEs share.
     """
 
     hosts: list[str]
@@ -152,12 +152,12 @@ class Place(NamedTuple):
         return cls(**json.loads(job)) if job.startswith("{") else None
 
     def name(self) -> str:
-        """Return the name of the job."""
+        """Return the name of the job that contains this place."""
         return json.dumps(self._asdict())
 
 
 def listen(job: str) -> socket.socket:
-    """Return a socket that listens for the PEs of a job; raises ``OSError`` if that is not possible."""
+    """Return a socket that listens at the address of a job; raises ``OSError`` if that is not possible."""
     place = Place.of(job)
     if place:
         return listen_tcp(place.port)
@@ -172,7 +172,7 @@ def listen(job: str) -> socket.socket:
 
 
 def name_with_port(job: str, listener: socket.socket) -> str:
-    """Return the name of a job with the port at which its hub listens, if it is on several nodes."""
+    """Return a job's name with the port of ``listener`` if the job is on several nodes; else the name unchanged."""
     place = Place.of(job)
     return place._replace(port=listener.getsockname()[1]).name() if place else job
 
@@ -192,7 +192,7 @@ def connect(job: str) -> socket.socket:
 
 
 def address(job: str) -> str:
-    """Return the abstract socket address of a job, from which the job's name cannot be derived."""
+    """Return the abstract socket address of a job: a digest that does not reveal the job's name."""
     return "\0ishmem-" + _digest("address", job).hex()[:32]
 
 
@@ -201,20 +201,20 @@ def _digest(purpose: str, job: str) -> bytes:
 
 
 def new_socket() -> socket.socket:
-    """Return a socket that keeps message boundaries and whose sends time out after ``SEND_TIMEOUT``."""
+    """Return a Unix socket with message boundaries, whose sends time out after ``SEND_TIMEOUT`` seconds."""
     return limit(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
 
 
 def accept(listener: socket.socket, job: str) -> socket.socket:
-    """Return the next connection; raises ``OSError`` when it is already gone."""
+    """Return the next connection of a listener; raises ``OSError`` if it has been closed already."""
     place = Place.of(job)
     return limit(listener.accept()[0], place.silence if place else 0.0)
 
 
 def limit(connection: socket.socket, silence: float = 0.0) -> socket.socket:
-    """Return a connection whose sends time out, and which ends after ``silence`` seconds without an answer."""
+    """Set time-outs of a connection, for sends and for ``silence`` seconds without an answer; return the connection."""
     if silence:
-        each = max(1, int(silence / 4))  # seconds between the questions of the kernel, of which 3 may be unanswered
+        each = max(1, int(silence / 4))  # seconds between the kernel's probes, of which 3 may be unanswered
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL):
             connection.setsockopt(socket.IPPROTO_TCP, option, each)
@@ -227,7 +227,7 @@ def limit(connection: socket.socket, silence: float = 0.0) -> socket.socket:
 
 
 def peer_process(connection: socket.socket) -> tuple[int, int]:
-    """Return process id and user id at the other end; 0 and this user on another node, which a secret proves."""
+    """Return process id and user id at the other end; over TCP 0 and this user, since a secret authenticates it."""
     if connection.family != socket.AF_UNIX:
         return 0, os.geteuid()
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
@@ -236,7 +236,7 @@ def peer_process(connection: socket.socket) -> tuple[int, int]:
 
 
 def check_user(uid: int) -> None:
-    """Refuse a process of another user.
+    """Check that a process belongs to the user of this process.
 
     Raises:
         MessageError: ``uid`` is not the user of this process.
@@ -246,10 +246,10 @@ def check_user(uid: int) -> None:
 
 
 def send(connection: socket.socket, message: Message, fds: Sequence[int] = ()) -> None:
-    """Send a message and copies of file descriptors; may block up to ``SEND_TIMEOUT``.
+    """Send a message and copies of file descriptors; may block up to ``SEND_TIMEOUT`` seconds.
 
     Raises:
-        OSError: The other end is gone, or does not read.
+        OSError: The other end is closed, or does not read.
     """
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
     data = message._replace(n_fds=len(fds)).pack()
@@ -269,9 +269,9 @@ def send(connection: socket.socket, message: Message, fds: Sequence[int] = ()) -
 
 
 def receive(connection: socket.socket) -> tuple[Message, list[int]] | None:
-    """Return the next message and its file descriptors, which the caller owns, or None at the end.
+    """Return the next message and its file descriptors, which the caller owns; None at the end of the connection.
 
-    Does not block: raises ``BlockingIOError`` when no message is there.
+    Does not block: raises ``BlockingIOError`` when no message has arrived.
 
     Raises:
         MessageError: It is malformed; its file descriptors are closed.
@@ -306,7 +306,7 @@ def _receive_raw(connection: socket.socket) -> tuple[bytes, list[int], int]:
 
 
 def _receive_far(connection: socket.socket) -> tuple[bytes, list[int], int]:
-    """Take a whole message from a stream; one that has not arrived completely stays there."""
+    """Return the next message of a stream as bytes, no descriptors and no flags; raise if it is incomplete."""
     try:
         data = connection.recv(_LARGEST, socket.MSG_DONTWAIT | socket.MSG_PEEK)
     except ConnectionResetError:
@@ -323,9 +323,9 @@ def _receive_far(connection: socket.socket) -> tuple[bytes, list[int], int]:
 
 
 def above(node: int) -> int:
-    """Return the node to whose monitor that of a node connects; node 0 connects to none.
+    """Return the parent of a node in the tree of monitors, to which its monitor connects; node 0 has none.
 
-    The monitors form a tree, in which each has at most three neighbours.
+    Each monitor has at most three neighbours in the tree.
     """
     if node == 0:
         raise ValueError("node 0 has no node above it")
@@ -333,7 +333,7 @@ def above(node: int) -> int:
 
 
 def below(node: int, nodes: int) -> range:
-    """Return the nodes whose monitors connect to that of a node, of ``nodes`` in the job."""
+    """Return the children of a node in the tree of ``nodes`` monitors; their monitors connect to the node's."""
     return range(2 * node + 1, min(2 * node + 3, nodes))
 
 
@@ -351,7 +351,7 @@ def host_addresses() -> list[str]:
 
 
 def listen_tcp(port: int = 0) -> socket.socket:
-    """Return a socket that listens on all addresses of this host; 0: at a port that is free."""
+    """Return a socket that listens at a port on all addresses of this host; port 0: at any free port."""
     dual = socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if dual else socket.AF_INET
     return socket.create_server(("", port), family=family, dualstack_ipv6=dual, backlog=1024)
@@ -361,7 +361,7 @@ def connect_tcp(hosts: Iterable[str], port: int) -> socket.socket:
     """Return a connection to the first of a host's addresses that accepts one.
 
     Raises:
-        ConnectionError: None does.
+        ConnectionError: No address accepts one.
     """
     problem: OSError | str = "it has no address"
     for host in hosts:

@@ -1,1 +1,1 @@
-"""What makes and checks the project and is no part of the wheel: run in a checkout, as ``python -m tools.NAME``."""
+"""Tools for development, which are not in the wheel: run them in a checkout by ``python -m tools.NAME``."""

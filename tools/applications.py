@@ -1,4 +1,4 @@
-"""The applications of ``ishmem.examples.apps`` beside the same programs with mpi4py.
+"""Compares the applications of ``ishmem.examples.apps`` with the same programs by mpi4py.
 
 ``python -m tools.applications measure`` measures them, and ``figures`` makes the table and picture of a page.
 """
@@ -32,16 +32,16 @@ MARKER = "applications"
 
 @dataclass
 class Row:
-    """An application on N PEs with one library.
+    """The result of an application on N PEs with one library.
 
     Attributes:
-        app: Its name.
+        app: The name of the application.
         scaling: ``strong`` or ``weak``.
         pes: Number of PEs.
-        contender: The library; or the host routines of `App.beside`, or one more of `App.forms`, with ishmem.
-        seconds, communication: Medians over the runs, of the whole on the slowest PE and of its communication.
+        contender: The library; or with ishmem, the host routines of `App.beside` or another one of `App.forms`.
+        seconds, communication: Medians over the runs, in seconds: of the slowest PE, and of the mean communication.
         runs: Number of runs.
-        reason: Why there is no result.
+        reason: The error if there is no result; else empty.
         options: The options of the application.
         device: The device of a PE.
     """
@@ -59,7 +59,7 @@ class Row:
 
 
 class _Contender:
-    """A library that runs one application: its group and the times so far."""
+    """A library that runs one application: its group of processes and the measured times."""
 
     def __init__(self, group: Group, row: Row, fused: bool) -> None:
         self.row = row
@@ -69,7 +69,7 @@ class _Contender:
         self._communication: list[float] = []
 
     def run(self, timeout: float, check: bool = False, keep: bool = True) -> None:
-        """Run once; with ``fused``, once more without communication."""
+        """Run once, and for a fused application once more without communication; store the times if ``keep``."""
         whole, communication = self._ask(timeout, True, check)
         if self._fused:
             communication = max(whole - self._ask(timeout, False, False)[0], 0.0)
@@ -87,7 +87,7 @@ class _Contender:
         return max(one[0] for one in values), statistics.mean(one[1] for one in values)
 
     def finish(self) -> None:
-        """Fill in the row."""
+        """Set the medians, the number of runs and the device in the row."""
         self.row.runs, self.row.device = len(self._whole), self._group.device
         self.row.seconds = float(f"{statistics.median(self._whole):.4g}")
         self.row.communication = float(f"{statistics.median(self._communication):.4g}")
@@ -96,11 +96,11 @@ class _Contender:
 def measure(
     names: tuple[str, ...], pes: tuple[int, ...], runs: int, seconds: float, timeout: float = 300
 ) -> Iterator[list[Row]]:
-    """Measure; yield the rows of each application, scaling and number of PEs: one of each library.
+    """Measure applications; yield the rows of each application, scaling and number of PEs: one for each library.
 
-    The first run of each compiles and is checked; then the libraries take turns, ``runs`` times and on for as long as
-    ``seconds`` have not passed. Where an application names routines that do the same (`App.beside`) or has several
-    forms (`App.forms`), more rows have their names as contender.
+    The first run of each compiles and is checked; then the libraries run in turn, at least ``runs`` times and for at
+    least ``seconds``. If an application has equivalent host routines (`App.beside`) or several forms (`App.forms`),
+    there are more rows with their names as contender.
     """
     libraries = [library for library in (OWN, PEER) if not missing(library)]
     for n in pes:
@@ -125,7 +125,7 @@ def measure(
 
 
 def _problems(app: App, libraries: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the contenders of an application, and the options that each runs it with."""
+    """Yield each contender of an application with its options of the application."""
     options = asdict(app)  # type: ignore[call-overload]
     yield from ((library, options) for library in libraries)
     if app.beside:
@@ -150,7 +150,7 @@ def _measure(contenders: list[_Contender], runs: int, seconds: float, timeout: f
 
 
 def line(rows: list[Row]) -> str:
-    """Return the line of the terminal for rows of the same problem."""
+    """Return the line to print for rows of the same problem."""
     cells = [f"{rows[0].app:10} {rows[0].scaling:7} {rows[0].pes:2} PEs"]
     for row in rows:
         text = f"{short_time(row.seconds)}, communication {short_time(row.communication)}"
@@ -159,7 +159,7 @@ def line(rows: list[Row]) -> str:
 
 
 def write(path: Path, rows: list[Row]) -> None:
-    """Write results as JSON, one row per line."""
+    """Write results to a file as JSON, one row per line."""
     device = next((row.device for row in rows if row.device), "")
     head = json.dumps({"environment": environment(device)}, indent=1)[:-2]
     lines = ",\n".join(json.dumps(asdict(row)) for row in rows)
@@ -167,13 +167,13 @@ def write(path: Path, rows: list[Row]) -> None:
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[Row]]:
-    """Read what `write` has written."""
+    """Return the header and the rows of a file of `write`."""
     data = json.loads(path.read_text())
     return data, [Row(**row) for row in data.pop("rows")]
 
 
 def pairs(rows: list[Row]) -> list[tuple[Row, Row]]:
-    """Return the rows of both libraries for each problem that both have run."""
+    """Return pairs of the rows of ishmem and mpi4py for each problem that both have run."""
     own = {(row.app, row.scaling, row.pes): row for row in rows if row.contender == OWN and row.runs}
     other = {(row.app, row.scaling, row.pes): row for row in rows if row.contender == PEER and row.runs}
     return sorted(
@@ -183,7 +183,7 @@ def pairs(rows: list[Row]) -> list[tuple[Row, Row]]:
 
 
 def table(rows: list[Row]) -> str:
-    """Return the table in markdown; ratios above the targets are bold."""
+    """Return the table of both libraries in markdown; ratios above the targets are bold."""
     groups = (" | scaling | PEs", " ishmem | mpi4py | ratio", " communication: ishmem | mpi4py | ratio")
     lines = ["|".join(["", *groups, " share: ishmem | mpi4py |"]), "|---" * 11 + "|"]
     for own, other in pairs(rows):
@@ -197,7 +197,7 @@ def table(rows: list[Row]) -> str:
 
 
 def beside(rows: list[Row]) -> str:
-    """Return the table of the applications beside host routines and other forms, in markdown; empty: none."""
+    """Return the table that compares with host routines and other forms, in markdown; empty if there are none."""
     found = [row for row in rows if row.contender not in (OWN, PEER) and row.runs]
     lines = ["| | scaling | PEs | one kernel | beside it | | ratio |", "|---" * 7 + "|"]
     for own, _other in pairs(rows):
@@ -220,7 +220,7 @@ def _ratio(own: float, other: float, most: float) -> str:
 
 
 def draw(rows: list[Row]) -> Any:
-    """Draw the times of each application: a bar for each library and number of PEs, the communication at its top."""
+    """Return a figure of the times: a bar for each library and number of PEs, with the communication at its top."""
     from ishmem.benchmarks.plot import COLORS, panel_grid
 
     found = pairs(rows)
@@ -246,7 +246,7 @@ def draw(rows: list[Row]) -> Any:
 
 @click.group()
 def main() -> None:
-    """Measure the applications beside mpi4py."""
+    """Compare the applications with mpi4py."""
 
 
 @main.command("measure")

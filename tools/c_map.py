@@ -1,4 +1,4 @@
-"""The map from C to Python: every routine of OpenSHMEM 1.6 and Intel SHMEM, and where it may be called here.
+"""Makes the map from C to Python: every routine of OpenSHMEM 1.6 and Intel SHMEM, and where it may be called.
 
 ``python -m tools.c_map`` writes it as ``docs/c-to-python.md``. Names and forms come from the table of routines;
 how a routine is called is read from the code: the functions that ``ishmem`` exports, and those registered for kernels.
@@ -24,12 +24,12 @@ class Row:
 
     Attributes:
         c: The call in C.
-        c_name: Its name in C.
-        python: Its name in Python, or an empty string.
+        c_name: The name in C.
+        python: The name in Python, or an empty string.
         kernel: Whether kernels may call it.
         work_group: Whether it has a work-group form for kernels.
         on_queue: Whether it has an on-queue form for the host.
-        absent: Why it is not here.
+        absent: The reason if there is no such routine in Python; else empty.
     """
 
     c: str
@@ -42,7 +42,7 @@ class Row:
 
 
 def rows(chapter: Chapter) -> Iterator[Row]:
-    """Return the rows of a chapter."""
+    """Yield the rows of a chapter."""
     from ishmem.kernels.intrinsics import registered
 
     for each in chapter.rows:
@@ -54,13 +54,13 @@ def rows(chapter: Chapter) -> Iterator[Row]:
 
 
 def python_only() -> list[str]:
-    """Return the public functions that no C routine stands behind."""
+    """Return the names of the public functions without an equivalent in C, sorted."""
     listed = {row.name for chapter in CHAPTERS for row in chapter.rows if row.c}
     return sorted(name for row in ROUTINES.values() if row.name not in listed for _, name in row.places)
 
 
 def render() -> str:
-    """Return the map as markdown."""
+    """Return the page as markdown."""
     lines = [
         "# From C to Python",
         "",
@@ -81,7 +81,7 @@ def render() -> str:
 
 
 def parameters(function: Any) -> str:
-    """Return the parameters of a function as in a call, without annotations."""
+    """Return the parameters of a function as text in parentheses, with defaults and without annotations."""
     signature = inspect.signature(function)
     plain = [
         each.replace(annotation=inspect.Parameter.empty)

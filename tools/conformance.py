@@ -1,6 +1,6 @@
-"""The page that names each routine of OpenSHMEM 1.6, its Python form and its test.
+"""Makes the page with each routine of OpenSHMEM 1.6, its Python form and its test.
 
-``python -m tools.conformance`` writes it as ``docs/openshmem.md`` in a checkout; it has the routines of `c_map`.
+``python -m tools.conformance`` prints it, for ``docs/openshmem.md``; it has the routines of `c_map`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DEPRECATED = {
     "_my_pe": "my_pe",
     "_num_pes": "n_pes",
 }
-"""Deprecated names of routines that have another name today."""
+"""Deprecated names of routines in C, with their present names in Python."""
 
 _HEADER = ("| OpenSHMEM 1.6 | in Python | in a kernel | test |", "|---|---|---|---|")
 
@@ -45,12 +45,12 @@ def standard(c_name: str) -> bool:
 
 
 def routines(chapter: Chapter) -> Iterator[c_map.Row]:
-    """Return the routines of OpenSHMEM 1.6 in a chapter of the map."""
+    """Return an iterator over the rows of the routines of OpenSHMEM 1.6 in a chapter of the map."""
     return (row for row in c_map.rows(chapter) if standard(row.c_name))
 
 
 def uses(name: str, text: str) -> int:
-    """Return how often the text of a test names a routine, or a loop over the table that has it."""
+    """Return the number of occurrences of a routine, or of a table that contains it, in the text of a test."""
     tables: dict[str, Collection[str]] = {"ATOMICS": ATOMICS, "REDUCTIONS": REDUCTIONS}
     loops = [table for table, names in tables.items() if name.removesuffix("_nbi") in names]
     return sum(len(re.findall(rf"\b{word}\b", text)) for word in (name, *loops))
@@ -62,10 +62,10 @@ def _texts() -> dict[str, str]:
 
 
 def test_of(name: str) -> str:
-    """Return the test file of the chapter of a routine, or the one that names it most often.
+    """Return the test file of a routine's chapter if it contains the name, else the one that contains it most often.
 
     Raises:
-        LookupError: None names it.
+        LookupError: No test contains it.
     """
     own = f"chapters/test_{getattr(ishmem, name).__module__.rpartition('.')[2]}.py"
     if uses(name, _texts().get(own, "")):

@@ -1,10 +1,10 @@
-"""Decode steps of ``examples/transformer.py``: replayed, by calls, and with mpi4py on arrays of the host, in turn.
+"""Measures decode steps of ``examples/transformer.py``: by replays, by calls, and by mpi4py on host arrays, in turn.
 
     ishmem run -n 2 --hosts localhost:2 tools/decode.py LAYERS TOKENS
 
-The kernels are the same. With mpi4py, a layer has an all-reduce, two all-to-alls and an all-gather, and an expert gets
-a row for each token of each PE, zeros where it is not chosen. The times are medians on PE 0, from a barrier until the
-queue is empty; the first step, which compiles, does not count. All tokens have to be those of numpy alone.
+The kernels are the same. With mpi4py, a layer has an all-reduce, two all-to-alls and an all-gather, and an expert
+receives a row for each token of each PE, of zeros if the token has not chosen it. The times are medians on PE 0, from a
+barrier until the queue is empty; the first step, which compiles, does not count. All tokens must equal those of numpy.
 """
 
 import importlib

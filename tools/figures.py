@@ -1,6 +1,6 @@
-"""``python -m tools.figures RESULTS [--page PAGE]``: the performance targets, ratios within one run, as a table.
+"""``python -m tools.figures RESULTS [--page PAGE]``: prints the performance targets, ratios within one run, as a table.
 
-``--part`` names the markers on the page between which the table is written, and another table than that of the targets.
+``--part`` is the name in the markers on the page between which the table is written; some names select another table.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Figure(NamedTuple):
 
     Attributes:
         what: The description in the table.
-        op, side: The operation.
-        sizes: The sizes it applies to; None: all from 4 KiB on.
+        op, side: The operation, as in the results.
         against: The contender to compare with.
-        most: The time is at most this multiple of the contender's.
+        most: The largest ratio of the time to that of the contender.
+        sizes: The sizes in bytes to which the target applies; None: all from 4 KiB on.
         pes: Number of PEs.
-        argument: The kind of the own array, where the operation has that axis.
+        argument: The kind of the private array, for operations with that axis; else None.
     """
 
     what: str
@@ -81,7 +81,7 @@ NODES_FIGURES = tuple(
         ("alltoall", "alltoall", "host", HOST, 1.0, (8, 1 << 20), 4),
     )
 )
-"""Between nodes: MPI uses the same transport."""
+"""Targets between nodes, where MPI uses the same transport."""
 FIGURES = (
     Figure("host put", "put", "host", HOST, 0.25, (8,)),
     Figure("host get", "get", "host", HOST, 0.25, (8,)),
@@ -112,7 +112,7 @@ FIGURES = (
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return the table: each target with the times, the ratio and whether it is reached; and the physical limit."""
+    """Return the table in markdown: each target with times, ratio, whether it is reached, and the physical limit."""
     titles = "| | size | PEs | ishmem | against | its time | ratio | at most | | physical limit | its time | ratio |"
     lines = [titles, "|---" * 12 + "|"]
     for figure in FIGURES:
@@ -121,7 +121,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def kernel_table(rows: Sequence[Row]) -> str:
-    """Return the table of collectives in kernels: for each number of PEs, their time, the host's and the ratio."""
+    """Return the table of collectives in kernels, in markdown: by number of PEs, their time, the host's, the ratio."""
     counts = sorted({row.pes for row in rows})
     titles = [f"{n} PEs: {title}" for n in counts for title in ("kernel", "host", "ratio")]
     times = {(_point(row), row.pes, row.contender): row for row in rows if row.seconds}
@@ -178,7 +178,7 @@ def _words(limit: Row) -> str:
 
 
 def update(page: Path, text: str, name: str = "figures") -> None:
-    """Replace the text between the markers of this name on a page.
+    """Replace the text between the markers of name ``name`` on a page.
 
     Raises:
         ValueError: The page has no markers.
@@ -192,14 +192,14 @@ def update(page: Path, text: str, name: str = "figures") -> None:
 
 
 TABLES = {"kernels": kernel_table}
-"""The tables of the parts of pages that do not show the performance targets."""
+"""Functions that return the table, by the name in the markers; other parts have the performance targets."""
 
 
 RESULTS = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def put(page: Path | None, text: str, name: str) -> None:
-    """Print a text, or write it between the markers of a page."""
+    """Write a text between the markers ``name`` of a page; print it if ``page`` is None."""
     if page is None:
         click.echo(text)
         return

@@ -1,6 +1,6 @@
-"""Compile the SPIR-V of kernels with Intel's offline GPU compiler, ``ocloc``; no GPU is needed.
+"""Compiles the SPIR-V of kernels with Intel's offline GPU compiler, ``ocloc``; no GPU is needed.
 
-``ocloc`` belongs to the compute driver. ``.ci/gpu-compiler`` downloads two of Debian's, of 2022 and of 2026, into
+``ocloc`` is part of the compute driver. ``.ci/gpu-compiler`` downloads two of Debian's, of 2022 and of 2026, into
 folders of ``build``; otherwise the ``ocloc`` in the ``PATH`` is used.
 """
 
@@ -53,8 +53,8 @@ class Compiler:
     """An ``ocloc`` program and the folders of its libraries.
 
     Attributes:
-        devices: The devices to compile for.
-        year: Of which year it is.
+        devices: The devices to compile for: names of ``ocloc``, each with that of the product.
+        year: The year of its release, or ``installed``.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Compiler:
         return f"{found.name}-{found.stat().st_size}"
 
     def compile(self, code: bytes, device: str) -> Binary:
-        """Compile a kernel for a device such as ``pvc``.
+        """Compile a kernel's SPIR-V for a device such as ``pvc``, and return the properties of the result.
 
         Raises:
             Refused: The kernel does not compile.
@@ -104,7 +104,7 @@ class Compiler:
 
 
 def find(folder: Path = FETCHED) -> Compiler | None:
-    """Return the compiler from a folder of unpacked Debian packages, or else the one in the ``PATH``, or None."""
+    """Return the compiler in a folder of unpacked Debian packages, else the one in the ``PATH``; None if none."""
     program = (folder / "usr/bin/ocloc").absolute()
     if program.exists():
         return Compiler(program, (folder.absolute() / "usr/lib").glob("*-linux-gnu"))
@@ -113,14 +113,14 @@ def find(folder: Path = FETCHED) -> Compiler | None:
 
 
 def find_newer(folder: Path = NEWER) -> Compiler | None:
-    """Return the newer compiler from a folder of unpacked Debian packages, or None."""
+    """Return the newer compiler in a folder of unpacked Debian packages; None if there is none."""
     for program in sorted((folder / "usr/bin").absolute().glob("ocloc-*")):
         return Compiler(program, (folder.absolute() / "usr/lib").glob("*-linux-gnu"), NEWER_DEVICES, "2026")
     return None
 
 
 def renamed(code: bytes) -> bytes:
-    """Return a module without names but a short one for the kernel, after which ``ocloc`` names files."""
+    """Return a module without debug names and with the kernel name `NAME`, which ``ocloc`` uses in file names."""
     module = []
     for op, operands in spirv.instructions(code):
         if op == ENTRY_POINT:
@@ -132,7 +132,7 @@ def renamed(code: bytes) -> bytes:
 
 
 def as_on_a_gpu(code: bytes) -> bytes:
-    """Return a kernel with its specialization constants set for PE 1 of 4 on a GPU, as loading a kernel sets them."""
+    """Return a kernel's SPIR-V with the specialisation constants of PE 1 of 4 on a GPU, as set at a launch."""
     constants = kernel_constants.ProcessConstants.of
     process = constants(HEAP, HEAP_SIZE, 1, Layout(4, 4), range(4), simd_width=16, xe_cores=64)
     return spirv.patched(code, kernel_constants.numbered(process))

@@ -1,8 +1,8 @@
-"""Show how regularly kernels run that wait for each other: ``python -m tools.kernel_waits [--page PAGE]``.
+"""Measures the variation of times of kernels that wait for each other: ``python -m tools.kernel_waits [--page PAGE]``.
 
 Each run is a job of its own. Its PEs launch a kernel of round trips between neighbours (`kernels.ping_pong`), and a
 kernel of barriers (`kernels.barrier_all`), several times each. The time of a run is the median of its launches, per hop
-or barrier, launch included; the first launch is not counted. PE 0 measures.
+or barrier, launch included; the first launch is not counted. The times are those of PE 0.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import click
 OPERATIONS = {"ping_pong": "ping-pong, one hop", "barrier_all": "`barrier_all`"}
 MARKER = "kernel waits"
 PATIENCE = 600.0
-"""Seconds that one run may take."""
+"""The time-out of one run in seconds."""
 
 Times = dict[str, list[float]]
-"""Seconds of each launch, per hop or barrier, by operation."""
+"""By operation: the seconds of each launch, divided by the number of hops or barriers."""
 
 
 def measure(launches: int, count: int) -> Times:
-    """Launch the kernels on this PE and return the times; collective."""
+    """Launch the kernels on this PE, ``launches`` times with ``count`` operations, and return the times; collective."""
     import ishmem
     from ishmem import dpex
     from ishmem.benchmarks import kernels
@@ -57,7 +57,7 @@ def run(pes: int, launches: int, count: int) -> Times:
     """Run a job and return the times of its PE 0.
 
     Raises:
-        click.ClickException: The job failed; the text has its errors.
+        click.ClickException: The job failed; the text contains its errors.
     """
     program = ["-m", "tools.kernel_waits", "--launches", str(launches), "--count", str(count), "--pe"]
     command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(pes), "--no-prefix", *program]
@@ -81,7 +81,7 @@ def table(runs: dict[int, list[Times]]) -> str:
 
 
 def conditions(runs: int, launches: int, count: int, busy: float) -> str:
-    """Return the sentence above the table."""
+    """Return the sentence above the table; ``busy`` is the load average before the first run."""
     return (
         f"Times in us of {runs} runs, each of {launches} launches of {count} round trips or barriers, on "
         f"{len(os.sched_getaffinity(0))} cores; load of the machine before the first run: {busy:.1f}."

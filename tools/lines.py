@@ -1,4 +1,4 @@
-"""``python tools/lines.py [COMMIT]``: lines of code of each package, and how many the change adds or takes away.
+"""``python tools/lines.py [COMMIT]``: prints the lines of code of each package, and how many a change adds or removes.
 
 The change is that of the working tree since ``COMMIT``: by default the last commit, or the one before if nothing has
 changed since. The budgets are those of CONTRIBUTING.md; vendored and generated files do not count.
@@ -18,17 +18,17 @@ BUDGET = re.compile(r"^\| ([\w, `]+) \| ([\d,]+) \|$", re.MULTILINE)
 
 
 def git(*arguments: str) -> str:
-    """Return what git prints."""
+    """Return the output of a git command."""
     return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
 def counts(path: str) -> bool:
-    """Whether a file counts: code that is written here by hand."""
+    """Return whether a file counts: code in a folder of this project, neither vendored nor generated."""
     return PurePosixPath(path).suffix in CODE and "/" in path and not path.startswith(NOT_OURS)
 
 
 def lines() -> dict[str, int]:
-    """Return the lines of each folder at the root."""
+    """Return the number of lines of each folder at the root."""
     found: dict[str, int] = {}
     for path in filter(counts, git("ls-files", "--cached", "--others", "--exclude-standard").splitlines()):
         if (ROOT / path).exists():
@@ -38,7 +38,7 @@ def lines() -> dict[str, int]:
 
 
 def change(commit: str) -> dict[str, int]:
-    """Return how many more lines each folder has than at a commit."""
+    """Return the number of lines that each folder has more than at a commit."""
     found: dict[str, int] = {}
     for line in git("diff", "--numstat", "--no-renames", commit).splitlines():
         added, removed, path = line.split("\t")
@@ -49,7 +49,7 @@ def change(commit: str) -> dict[str, int]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print a line for each budget: lines, budget and change."""
     last_two = git("rev-list", "--max-count=2", "HEAD").split()  # one in a clone without history
     commit = sys.argv[1] if len(sys.argv) > 1 else last_two[0 if git("status", "--porcelain") else -1][:10]
     more, now = change(commit), lines()

@@ -1,4 +1,4 @@
-"""The map from other SHMEM libraries for Python: their calls beside those of ishmem, for `c_map`."""
+"""The map from other SHMEM libraries for Python: their calls with those of ishmem, for the page of `c_map`."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ LIBRARIES = {
         _IRIS,
     ),
 }
-"""For each library: what differs, and pairs of calls."""
+"""For each library: a text about the differences, and pairs of its calls and those of ishmem."""
 
 
 def render() -> list[str]:
@@ -131,7 +131,7 @@ def render() -> list[str]:
 
 
 def _code(text: str) -> str:
-    """Mark code, but not the words around it."""
+    """Return a cell in markdown, with the call marked as code and other words unchanged."""
     before, found, code = text.partition(": ") if text.startswith("in kernels: ") else ("", "", text)
     if code.startswith(("nothing", "no form")):
         return code

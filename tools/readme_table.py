@@ -1,4 +1,4 @@
-"""The table of the README: the routines of each chapter, where they may be called, and their forms.
+"""Makes the table of the README: the routines of each chapter, where they may be called, and their forms.
 
 ``python -m tools.readme_table`` prints it. Names and forms come from the table of routines.
 """
@@ -13,7 +13,7 @@ from ishmem.common.routines import CHAPTERS, GROUP, QUEUE, Chapter, Routine
 
 _HEADER = ("| | | host | `_on_queue` | kernel | `_work_group` |", "|---|---|---|---|---|---|")
 _PATTERNS = ("atomic_*", "wait_until_*", "test_*", "*_reduce", "ctx_*")
-"""Names that stand for all routines of the chapter that they match, where these have the same forms."""
+"""Patterns printed in place of the routines of a chapter that they match, if these have the same forms."""
 
 _Forms = tuple[bool, bool, bool, bool]  # a mark for each column
 
@@ -42,7 +42,7 @@ def _forms(row: Routine) -> _Forms:
 
 
 def _short(members: list[str], names: list[str]) -> list[str]:
-    """Replace members that a pattern matches by the pattern, unless it matches one only, or others of all names."""
+    """Return members, with a pattern in place of those that match it if it matches several and no other names."""
     short = dict.fromkeys(members)
     for pattern in _PATTERNS:
         matched = fnmatch.filter(names, pattern)

@@ -1,8 +1,8 @@
-"""``python -I -S tools/type_stub.py OUTPUT``: write the type stub ``ishmem/__init__.pyi``. The build runs this.
+"""``python -I -S tools/type_stub.py OUTPUT``: writes the type stub ``ishmem/__init__.pyi``. The build runs this.
 
-It imports the public names of all modules, and spells out the signatures of the routines that `ishmem.runtime.stubs`
-derives from others when they are imported. A build has neither the core nor the packages that ishmem needs; the modules
-import inert ones in their places.
+The stub imports the public names of all modules, and contains the signatures of the routines that
+`ishmem.runtime.stubs` derives from others at import. A build has neither the core nor the packages that ishmem needs;
+inert modules replace them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NAMES = {
 
 
 class _Inert(type):
-    """The class of `Nothing`, which has every attribute and no elements."""
+    """The metaclass of `Nothing`: every attribute is `Nothing`, and an iteration has no elements."""
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -47,14 +47,14 @@ class _Inert(type):
 
 
 class Nothing(metaclass=_Inert):
-    """What an inert module has under any name: a class to derive from, whose calls return itself."""
+    """The value of every name in an inert module: a class that can be a base class, and whose calls return itself."""
 
     def __new__(cls, *_arguments: Any, **_keywords: Any) -> Any:
         return cls
 
 
 class InertModule(ModuleType):
-    """A module in place of one that a build does not have."""
+    """The replacement of a module that is not available in a build."""
 
     __path__: list[str] = []
     __file__ = __file__
@@ -66,15 +66,15 @@ class InertModule(ModuleType):
 
     @staticmethod
     def Routine(_core_function: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function of a routine with a fast path, to be changed by its decorators."""
+        """Return a function that returns the Python function of a routine with a fast path."""
         return lambda: function
 
 
 class InertModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds an inert module where there is none: other packages, the core, and what is not in the folder ``ishmem``."""
+    """An import hook that returns inert modules for all that are not found: other packages and the core."""
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec:
-        """Return how a module is imported that nothing else has found."""
+        """Return the specification of an inert module."""
         return importlib.machinery.ModuleSpec(name, self)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> InertModule:
@@ -86,7 +86,7 @@ class InertModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def import_from_sources() -> None:
-    """Let imports of ishmem take the sources alone."""
+    """Make ``import ishmem.NAME`` import the sources, without running the package's ``__init__``."""
     sys.dont_write_bytecode = True
     package = ModuleType("ishmem")
     package.__path__ = [str(ROOT / "ishmem")]
@@ -97,7 +97,7 @@ def import_from_sources() -> None:
 
 @functools.cache
 def _public() -> dict[str, dict[str, Any]]:
-    """Return the exported names of each module of ``ishmem`` and their values."""
+    """Return the exported names of each module of ``ishmem``, with their values."""
     exports = importlib.import_module("ishmem.common.exports").by_module()
     modules = {module: importlib.import_module(f"ishmem.{module}") for module in exports}
     return {module: {name: getattr(modules[module], name) for name in names} for module, names in exports.items()}
@@ -108,19 +108,19 @@ def _is_derived(value: Any) -> bool:
 
 
 def derived() -> dict[str, list[Any]]:
-    """Return the derived routines of each module."""
+    """Return the routines with derived signatures, by module."""
     return {module: [value for value in names.values() if _is_derived(value)] for module, names in _public().items()}
 
 
 def render() -> str:
-    """Return what the file should be."""
+    """Return the content of the stub."""
     imports = [_import(module, names) for module, names in sorted(_public().items())]
     definitions = (_definition(each) for routines in derived().values() for each in routines)
     return "\n".join([_HEAD + "".join(imports) + "__version__: str\n", *definitions])
 
 
 def _import(module: str, names: dict[str, Any]) -> str:
-    """Return the import of the names of a module that are not derived."""
+    """Return the import statement of the names of a module that are not derived; empty if there are none."""
     aliases = [f"{name} as {name}" for name, value in names.items() if not _is_derived(value)]
     line = f"from .{module} import {', '.join(aliases)}\n"
     if not aliases or len(line) <= 120:

@@ -1,4 +1,4 @@
-"""Device functions on disk: a device function of the extension that any process has compiled before is loaded.
+"""The cache on disk of the extension's device functions, which all processes of a user share.
 
 A kernel that calls the extension is compiled together with tens of device functions. They depend on the types of the
 arguments and on the options of the job, but not on the kernel, so a new kernel loads them. Each file holds one function
@@ -26,23 +26,23 @@ log = logging.getLogger(__package__)
 
 
 class FunctionCache(abc.ABC):
-    """The part of the cache that differs between compilers."""
+    """The cache of device functions; subclasses implement the parts that differ between compilers."""
 
     @abc.abstractmethod
     def code(self, result: CompileResult, key: str) -> Any:
-        """Return the code of a function and of all that it calls, to be pickled."""
+        """Return the code of a compiled function and of all its callees, as an object that can be pickled."""
 
     @abc.abstractmethod
     def library(self, target_context: Any, name: str, code: Any) -> Any:
-        """Return the library of code from the cache."""
+        """Return the numba code library, named ``name``, for code that `code` returned, possibly in another process."""
 
     def result(self, compiler: Any, arguments: tuple[Any, ...], compile: Callable[[], CompileResult]) -> CompileResult:
-        """Return the result of compiling a function: loaded, or that of ``compile``, which is stored.
+        """Return the compile result of a function: from the cache, or that of ``compile``, which is then stored.
 
         Args:
             compiler: numba's compiler of the function.
             arguments: The types of its arguments.
-            compile: Compiles it for them.
+            compile: Compiles the function for these types.
         """
         origin = installed().origin(compiler.py_func) if store.functions else None
         key = _key(origin, arguments, _flags(compiler)) if origin else None
@@ -58,7 +58,7 @@ class FunctionCache(abc.ABC):
         return result
 
     def _loaded(self, compiler: Any, arguments: tuple[Any, ...], key: str, stored: tuple[Any, ...]) -> CompileResult:
-        """Return what compiling the function would return, without its intermediate forms."""
+        """Return the compile result for a cache entry: return type, symbol and code. It has no intermediate forms."""
         return_type, symbol, code = stored
         target, function, number = compiler.targetdescr, compiler.py_func, _number(key)
         name = f"{function.__qualname__}${number}"
@@ -99,14 +99,14 @@ def _flags(compiler: Any) -> Flags:
 
 
 def _number(key: str) -> int:
-    """Return the number of a function, with 19 digits: more than numba counts to."""
+    """Return a function's number for numba from its key; it has 19 digits, so numba's own counter does not reach it."""
     return 10**18 + int(key, 16) % 10**18
 
 
 def _numbered(number: int, compile: Callable[[], CompileResult]) -> CompileResult:
-    """Compile a function under a number that is the same in all processes.
+    """Return the result of ``compile``, where numba numbers the function ``number``, the same in all processes.
 
-    Otherwise numba counts the functions of a process, and functions of two processes could have one name.
+    numba's own numbers count the functions of a process, so functions of two processes could have one name.
     """
     counted = FunctionIdentity._unique_ids
     FunctionIdentity._unique_ids = itertools.chain([number], counted)

@@ -1,6 +1,6 @@
-"""The cache of kernels on disk: a kernel that any process has compiled before is loaded instead of compiled.
+"""The cache of kernels on disk, which all processes of a user share.
 
-It holds SPIR-V whose constants that differ between processes are set when a kernel is loaded.
+It contains SPIR-V; constants that differ between processes are set when a kernel is loaded.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ log = logging.getLogger(__package__)
 
 
 class Code(NamedTuple):
-    """A kernel for the driver.
+    """A compiled kernel, as passed to the driver.
 
     Attributes:
         name: The name of the kernel in the module.
-        spirv: The module.
-        llvm: The optimised LLVM code, if it was asked for.
+        spirv: The SPIR-V module.
+        llvm: The optimised LLVM code, if the compiler was set to return it; else empty.
     """
 
     name: str
@@ -29,11 +29,11 @@ class Code(NamedTuple):
 
 
 Make = Callable[[tuple[Any, ...]], Code]
-"""Compiles a kernel for the kinds of its arguments."""
+"""Compiles a kernel for argument kinds, and returns its code."""
 
 
 def code_of(kernel: Any, kinds: tuple[Any, ...], make: Make, is_kept: bool = True) -> Code:
-    """Return the code of a kernel: stored before, or made, and stored if it ``is_kept``."""
+    """Return the code of a kernel: from the cache, or else compiled by ``make``, and stored if ``is_kept``."""
     kept = store.kernels
     key = _key(kernel, kinds) if kept and is_kept else None
     if kept is None or key is None or not kept.has(key):
@@ -68,7 +68,7 @@ def _key(kernel: Any, kinds: tuple[Any, ...]) -> str | None:
 
 
 def _packed(code: Code) -> bytes | None:
-    """Return the cache entry of compiled code: name, zero byte, SPIR-V; None if the code serves this process only."""
+    """Return the cache entry of compiled code: name, zero byte, SPIR-V; None if other processes cannot use the code."""
     stored = installed().storable(code.spirv)
     if stored is None:
         log.debug("kernel %s is not cached: its code is of use in this process only", code.name)

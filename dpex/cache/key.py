@@ -1,4 +1,4 @@
-"""The keys of compiled code in the cache: a hash of everything that the code depends on, for both compilers of kernels.
+"""The keys of compiled code in the cache: a hash of everything that the code depends on.
 
 The key of a kernel covers the bytecode of the kernel and of the device functions it calls, the values of the names they
 use, the types of the arguments, and what the compiler adds: options, settings and versions. An object of a library is
@@ -41,12 +41,12 @@ class NoKeyError(Exception):
 
 
 class Language:
-    """What keys depend on in a compiler of kernels: here in that of this package.
+    """The parts of keys that differ between compilers of kernels; this class is for the compiler of this package.
 
     Attributes:
         dispatcher: The class of kernels and device functions.
-        package: The package of the language, whose objects are identified by their names.
-        packages: Those whose versions matter.
+        package: The package of the compiler; keys contain its objects by name.
+        packages: The packages whose versions are in the keys.
     """
 
     dispatcher: type  # set by the module that defines it
@@ -57,12 +57,12 @@ class Language:
         """Return the options with which a kernel or device function is compiled.
 
         Raises:
-            NoKeyError: It is compiled in a way that options do not describe.
+            NoKeyError: Its compilation depends on more than its options.
         """
         return dict(function.targetoptions)
 
     def settings(self) -> Any:
-        """Return the settings of numba that the program has changed, if it is imported."""
+        """Return name and value of each numba setting that the program has changed; empty if numba is not imported."""
         config = sys.modules.get("numba.core.config")
         return [
             (name, value)
@@ -71,7 +71,7 @@ class Language:
         ]
 
     def arguments(self, kinds: tuple[Any, ...]) -> Any:
-        """Return the kinds of a kernel's arguments as plain values.
+        """Return the kinds of a kernel's arguments, which may contain numba types, as plain values.
 
         Raises:
             NoKeyError: A kind is not covered.
@@ -79,9 +79,9 @@ class Language:
         return tuple(map(_plain, kinds))
 
     def of_type(self, kind: Any) -> tuple[Any, ...] | None:
-        """Return a type of numba that only the language has, such as an array's, as plain values; ``None`` for others.
+        """Return a numba type that this compiler defines, such as an array's, as plain values; ``None`` for others.
 
-        It is the type of an argument of a device function.
+        ``kind`` is the type of an argument of a device function.
         """
         from ..compile import types
 
@@ -93,17 +93,17 @@ class Language:
 
 
 language = Language()
-"""That of the compiler which is in use."""
+"""The object for the compiler in use."""
 
 
 def use(other: Language) -> None:
-    """Make keys for another compiler."""
+    """Make keys for another compiler from now on."""
     global language
     language = other
 
 
 def digest(parts: Any) -> str:
-    """Return the hash of plain values."""
+    """Return the SHA-256 hash of plain values, as hexadecimal digits."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
@@ -111,7 +111,7 @@ def kernel_key(kernel: Any, kinds: tuple[Any, ...]) -> str:
     """Return the key of a kernel for arguments of these kinds.
 
     Raises:
-        NoKeyError: The kernel has no key; the message gives the reason.
+        NoKeyError: The kernel has no key; the message is the reason.
     """
     extension = installed()
     walk = KeyWalk(extension)
@@ -123,24 +123,24 @@ def kernel_key(kernel: Any, kinds: tuple[Any, ...]) -> str:
 
 
 def key_parts() -> tuple[Any, ...]:
-    """Return versions, settings and sources that all compiled code depends on."""
+    """Return the parts common to all keys: versions, numba's settings, and a hash of this package's sources."""
     return _versions(language.packages), _environment(), language.settings(), _sources()
 
 
 @functools.cache
 def _versions(packages: tuple[str, ...]) -> tuple[Any, ...]:
-    """Return the versions of Python and of packages, and the architecture of the host."""
+    """Return the version of Python, the architecture of the host, and the versions of packages."""
     found = tuple(importlib.metadata.version(package) for package in packages)
     return sys.version, platform.machine(), found
 
 
 def _environment() -> list[tuple[str, str]]:
-    """Return numba's settings in the environment."""
+    """Return the ``NUMBA_`` variables of the environment that may affect kernels, sorted by name."""
     return sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_") and matters(item[0]))
 
 
 def matters(name: str) -> bool:
-    """Return whether a setting of numba may affect kernels."""
+    """Return whether the numba setting of a name may affect kernels."""
     return not any(word in name for word in _NOT_CODE)
 
 
@@ -159,7 +159,7 @@ def _plain(kind: Any) -> Any:
 
 
 def described(kind: Any) -> tuple[Any, ...]:
-    """Describe the type of an argument, in numba, as plain values.
+    """Return the numba type of an argument, or the value of a default, as plain values.
 
     Raises:
         NoKeyError: The type is not covered.
@@ -190,12 +190,12 @@ def described(kind: Any) -> tuple[Any, ...]:
 
 
 class KeyWalk:
-    """One pass over a kernel and everything it refers to; a description is a nested tuple of plain values.
+    """A traversal of a kernel and everything it refers to; a description is a nested tuple of plain values.
 
     Attributes:
         uses_extension: Whether the kernel refers to an object of the extension.
         has_debug: Whether a function is compiled with the option ``debug``, so that its lines are in the code.
-        lines: Where the functions stand.
+        lines: The file name, first line and line table of each function.
     """
 
     def __init__(self, extension: Extension) -> None:
@@ -205,7 +205,7 @@ class KeyWalk:
         self._open: list[Any] = []
 
     def dispatcher(self, kernel: Any) -> tuple[Any, ...]:
-        """Describe a kernel or device function.
+        """Return the description of a kernel or device function.
 
         Raises:
             NoKeyError: It depends on something that the key does not cover.
@@ -265,7 +265,7 @@ class KeyWalk:
         return described
 
     def _library(self, name: str, value: Any) -> str:
-        """Return the qualified name of an object that a library exports under that name."""
+        """Return the qualified name of an object that its library exports; raise `NoKeyError` for other objects."""
         value = self.extension.unwrapped(value)
         module = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
         path = str(getattr(value, "__qualname__", None) or getattr(value, "__name__", ""))
@@ -282,13 +282,13 @@ class KeyWalk:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a type of numbers in numba."""
+    """Return whether a value is a number type of numba, boolean included."""
     types = sys.modules.get("numba.core.types")
     return types is not None and (isinstance(value, types.Number) or value is types.boolean)
 
 
 def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield name and value of each global or closure variable that a function reads; ``module.name`` is one name."""
+    """Yield name and value of each global or closure variable that a function reads; attributes as ``module.name``."""
     code = function.__code__
     scope = {**vars(builtins), **function.__globals__}
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
@@ -321,7 +321,7 @@ _compiled: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 
 def _unchanged(function: Any, description: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the description of a device function; raise if it has changed since numba compiled it.
+    """Return the description of a device function; raise `NoKeyError` if it has changed since numba compiled it.
 
     numba compiles a device function once per signature, with the values its variables had at that time.
     """

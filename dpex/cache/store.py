@@ -17,16 +17,16 @@ LIMIT = 1 << 28  # bytes that a folder holds by default
 POLL = 0.005, 0.05  # seconds, at first and after a long wait
 KEPT = 0.75  # fraction of the limit that remains after old files are removed
 HEAD_START = 0.3
-"""Seconds by which one process precedes others that have made no value, when all need the same one. It then makes all
-kernels of a program and reuses the device functions that they share."""
+"""Seconds by which the first process begins before others that have computed no value yet, if all need the same one. So
+it compiles all kernels of a program, and reuses the device functions that they share."""
 
 
 class Store:
-    """Values under keys of hexadecimal digits; a file that cannot be read or written counts as absent.
+    """A map from keys of hexadecimal digits to bytes; a file that cannot be read or written counts as absent.
 
     A file is written under a temporary name and renamed when it is complete. It is ignored unless this user owns it and
-    its checksum over key and value is correct. Values in ``installed``, a folder of the same form that came with a
-    library, are only read, whoever owns them: who can write there can change the library, too.
+    its checksum over key and value is correct. ``installed`` is a folder of the same form that came with a library; it
+    is only read, and its files may have any owner: who can write there can change the library, too.
     """
 
     def __init__(self, folder: Path, limit: int, suffix: str = ".kernel", installed: Path | None = None) -> None:
@@ -35,7 +35,7 @@ class Store:
         self._room = 0  # bytes to be written before the folder is looked at again
 
     def get(self, key: str) -> bytes | None:
-        """Return the value of a key, or ``None``."""
+        """Return the value of a key, or ``None`` if there is none."""
         own = _opened(key, self._of_this_user(key))
         if own is None and self.installed:
             with contextlib.suppress(OSError):
@@ -43,7 +43,7 @@ class Store:
         return own
 
     def _of_this_user(self, key: str) -> bytes:
-        """Return what is in the file of a key, or nothing."""
+        """Return the content of a key's file; empty if there is none, or another user owns it."""
         path = self._path(key)
         try:
             with path.open("rb") as file:
@@ -56,14 +56,14 @@ class Store:
         return data
 
     def has(self, key: str) -> bool:
-        """Return whether there is a file for a key, which may be damaged."""
+        """Return whether there is a file for a key; it may be damaged."""
         return self._path(key).exists()
 
     def put(self, key: str, value: bytes) -> None:
         """Store a value, then remove the least recently used values if they exceed the limit.
 
-        A look at a folder of thousands of files takes as long as some kernels. So a process looks when it begins to
-        write, and again when it has written an eighth of what was free: others write meanwhile.
+        To list a folder of thousands of files takes as long as to compile some kernels. So a process lists it at its
+        first write, and again when it has written an eighth of the free bytes: others write meanwhile.
         """
         with contextlib.suppress(OSError):
             self._make_folder()
@@ -80,12 +80,12 @@ class Store:
                 self._room = self._shrink() // 8
 
     def get_or_make(self, key: str, make: Callable[[], bytes | None], is_first: bool = True) -> bytes | None:
-        """Return the value of a key; if there is none, make and store it while other processes that need it wait.
+        """Return the value of a key; if there is none, compute and store it, while other processes that need it wait.
 
         Args:
             key: The key.
             make: Returns the value, or ``None`` if it must not be stored.
-            is_first: Whether this process lets no other begin first.
+            is_first: Whether this process begins at once, without the wait of `HEAD_START` for another one.
 
         Returns:
             The stored value, or ``None`` if ``make`` was called.
@@ -104,7 +104,7 @@ class Store:
 
     @contextlib.contextmanager
     def turn(self, key: str, head_start: float = 0.0) -> Iterator[None]:
-        """Lock a key while its value is computed; after `PATIENCE` seconds, go on without the lock.
+        """Return a context manager that holds the lock of a key; after `PATIENCE` seconds, without the lock.
 
         Args:
             key: The key.
@@ -126,7 +126,7 @@ class Store:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def _shrink(self) -> int:
-        """Remove the least recently used values if all exceed the limit; return how many bytes are free."""
+        """Remove the least recently used values if the total exceeds the limit; return the number of free bytes."""
         found = []
         for path in self.folder.glob(f"*{self.suffix}"):
             with contextlib.suppress(OSError):  # another process may remove files, too
@@ -145,7 +145,7 @@ class Store:
 
 
 def _opened(key: str, data: bytes) -> bytes | None:
-    """Return the value in the file of a key; ``None`` if the file is damaged."""
+    """Return the value in the content of a key's file; ``None`` if the content is damaged."""
     value = data[len(MAGIC) + 32 :]
     return value if data == _sealed(key, value) else None
 
@@ -167,7 +167,7 @@ def _lock(descriptor: int) -> None:
 
 
 def _let_another_begin(descriptor: int, path: Path, seconds: float) -> None:
-    """Return when another process holds the lock or has written the value, or after some seconds."""
+    """Wait until another process holds the lock of a file or has written ``path``, at most ``seconds``."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not path.exists():
         try:
@@ -179,16 +179,16 @@ def _let_another_begin(descriptor: int, path: Path, seconds: float) -> None:
 
 
 kernels: Store | None = None
-"""The store of kernels; ``None`` if none are kept."""
+"""The store of kernels; ``None`` without a cache."""
 
 functions: Store | None = None
-"""The store of a library's device functions."""
+"""The store of a library's device functions; ``None`` without a cache."""
 
 
 def use(folder: Path | None, limit: int = LIMIT, installed: Path | None = None) -> None:
-    """Keep at most ``limit`` bytes of compiled code in a folder; ``None``, as before the first call, means no cache.
+    """Store at most ``limit`` bytes of compiled code in a folder; ``None``, as before the first call, means no cache.
 
-    A quarter of the bytes is for device functions. Those in the folder ``installed`` are used, too.
+    A quarter of the bytes is for device functions. Those in the folder ``installed`` are loaded, too.
     """
     global kernels, functions
     for_functions = limit // 4

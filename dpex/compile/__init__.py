@@ -1,1 +1,1 @@
-"""From a function in Python to SPIR-V: numba's target for the device, type inference, lowering, LLVM, and messages."""
+"""Compiles Python functions to SPIR-V: numba's target for the device, type inference, lowering, LLVM, and messages."""

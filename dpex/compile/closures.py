@@ -1,7 +1,6 @@
-"""Arguments of inner functions and lambdas, which numba inlines where they are called.
+"""Binds the arguments in calls of inner functions and lambdas, which numba inlines, as Python does.
 
-numba appends all defaults to the positional arguments and drops the keywords. Here a call binds as in Python. Both
-compilers of kernels use this.
+numba appends all defaults to the positional arguments and drops the keywords. Both compilers of kernels use this.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from numba.core.errors import UnsupportedError
 
 
 def arguments(call: Any, callee: Any, loc: Any, func_ir: Any) -> list[Any]:
-    """Return what a call of a function that is inlined passes for each parameter.
+    """Return the IR variable or constant that a call of an inlined function passes for each parameter.
 
     Args:
-        call: The expression of numba's IR that calls.
-        callee: The function, or the ``make_function`` expression of an inner one.
-        loc: Where the call is.
-        func_ir: The function that calls.
+        call: The call, an expression of numba's IR.
+        callee: The called function, or the ``make_function`` expression of an inner one.
+        loc: The location of the call.
+        func_ir: The IR of the calling function.
 
     Raises:
         UnsupportedError: The arguments do not fit the parameters.
@@ -39,7 +38,7 @@ def arguments(call: Any, callee: Any, loc: Any, func_ir: Any) -> list[Any]:
 
 
 def _signature(code: Any, defaults: list[Any]) -> inspect.Signature:
-    """Return the signature of an inner function; numba takes no keyword-only parameters with defaults."""
+    """Return the signature of an inner function; numba has no keyword-only parameters with defaults."""
     count, names = code.co_argcount, code.co_varnames
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         raise UnsupportedError(f"the inner function {code.co_name} takes *args or **kwargs; name its parameters")
@@ -64,5 +63,5 @@ _of_numba = inlining._get_callee_args
 
 
 def install() -> None:
-    """Replace numba's function."""
+    """Replace numba's ``_get_callee_args`` by `arguments`."""
     inlining._get_callee_args = arguments

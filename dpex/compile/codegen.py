@@ -1,4 +1,4 @@
-"""LLVM code of compiled functions: what numba asks of a target's code generator, and what the cache keeps."""
+"""The code generator and code library of numba's target for the device, and the cache of their LLVM code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ llvm.initialize_all_asmprinters()
 def new_machine() -> Any:
     """Return a target machine for one module.
 
-    LLVM's SPIR-V back end keeps types of the last module of a machine, and crashes on a second module.
+    LLVM's SPIR-V back end retains types of a machine's last module, and crashes on a second module.
     """
     return llvm.Target.from_triple(TRIPLE).create_target_machine(opt=2)
 
@@ -32,9 +32,9 @@ class DeviceLibrary(CodeLibrary):  # type: ignore[misc]
     """The LLVM module of a compiled function, and the libraries of the functions that it calls.
 
     Attributes:
-        symbol: The name of the function, if no other function in any process has it; else empty.
+        symbol: The function's name if it is unique in all processes; else empty.
         modules: The modules of llvmlite's builder.
-        callees: The libraries of the functions that this one calls.
+        callees: The libraries of the called functions.
     """
 
     def __init__(self, codegen: Any, name: str):
@@ -46,13 +46,13 @@ class DeviceLibrary(CodeLibrary):  # type: ignore[misc]
 
     @classmethod
     def of_text(cls, codegen: Any, symbol: str, text: str) -> DeviceLibrary:
-        """Return the library of a function whose LLVM code is known."""
+        """Return the library of a function with LLVM code ``text``, defined under ``symbol``."""
         library = cls(codegen, symbol)
         library.symbol, library._text = symbol, text
         return library
 
     def absorb(self, text: str) -> None:
-        """Replace the code by code that has the callees without a symbol in it."""
+        """Replace the code by ``text``, which includes the callees without a symbol, and drop these callees."""
         self._text, self.callees = text, [each for each in self.whole() if each.symbol and each is not self]
 
     def add_ir_module(self, module: Any) -> None:
@@ -60,30 +60,30 @@ class DeviceLibrary(CodeLibrary):  # type: ignore[misc]
         self.modules.append(module)
 
     def add_linking_library(self, library: DeviceLibrary) -> None:
-        """Add the library of a function that this one calls."""
+        """Add the library of a called function, unless it was added before."""
         if library not in self.callees:
             self.callees.append(library)
 
     def finalize(self) -> None:
-        """Accept no more modules."""
+        """Mark the library as complete."""
         self._finalized = True
 
     def get_function(self, name: str) -> Any:
-        """Return a function of this library."""
+        """Return the function of this name from the library's modules."""
         return next(found for module in self.modules for found in module.functions if found.name == name)
 
     def get_llvm_str(self) -> str:
-        """Return the code of this library alone."""
+        """Return the LLVM code of this library without its callees."""
         if self._text is None:
             self._text = "\n".join(map(str, self.modules))
         return self._text
 
     def get_asm_str(self) -> str:
-        """Return nothing: SPIR-V is made of whole kernels only."""
+        """Return an empty string: SPIR-V is made of whole kernels only."""
         return ""
 
     def whole(self) -> list[DeviceLibrary]:
-        """Return this library and all that it needs, each once; a symbol stands for the same code in all libraries."""
+        """Return this library and all its direct and indirect callees; of several with one symbol, only one."""
         found: dict[Any, DeviceLibrary] = {}
         left = [self]
         while left:
@@ -95,7 +95,7 @@ class DeviceLibrary(CodeLibrary):  # type: ignore[misc]
 
 
 class DeviceCodegen(Codegen):  # type: ignore[misc]
-    """Makes libraries for the device."""
+    """numba's code generator for the device; it makes objects of `DeviceLibrary`."""
 
     _library_class = DeviceLibrary
 
@@ -111,7 +111,7 @@ class DeviceCodegen(Codegen):  # type: ignore[misc]
         pass
 
     def insert_unresolved_ref(self, _builder: Any, _type: Any, name: str) -> Any:
-        """Refuse a call of a function in itself.
+        """Raise the error for a function that calls itself.
 
         Raises:
             NumbaTypeError: Always.
@@ -120,28 +120,28 @@ class DeviceCodegen(Codegen):  # type: ignore[misc]
 
 
 Texts = list[tuple[str, str]]
-"""Symbol and LLVM code of a function, then of each that it calls."""
+"""Symbol and LLVM code of a function, then of each of its callees."""
 
 
 class LlvmTextCache(FunctionCache):
-    """The cache of device functions, with a text of LLVM for each."""
+    """The cache of device functions as LLVM code."""
 
     def code(self, result: Any, key: str) -> Texts:
-        """Return the code of a function and of all that it calls."""
+        """Return symbol and LLVM code of a compiled function and of all its callees; ``key`` is not used."""
         library = result.library
         library.symbol = result.fndesc.mangled_name
         _absorb(library)
         return [(each.symbol, each.get_llvm_str()) for each in library.whole()]
 
     def library(self, target_context: Any, name: str, code: Texts) -> DeviceLibrary:
-        """Return the library of code from the cache."""
+        """Return the library for code that `code` returned; its name is the function's symbol."""
         library, *callees = (DeviceLibrary.of_text(target_context.codegen(), *each) for each in code)
         library.callees = callees
         return library
 
 
 def _absorb(library: DeviceLibrary) -> None:
-    """Move functions without a symbol of their own, as numba adds them, into the code of the one that calls them."""
+    """Link callees without a unique symbol, such as numba's own functions, into the code of a library."""
     nameless = [each for each in library.whole() if not each.symbol]
     if not nameless:
         return

@@ -1,4 +1,4 @@
-"""Compiles a kernel for the kinds of its arguments."""
+"""Compiles kernels for the kinds of their arguments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .types import IndexSpaceType, USMNdArray, numba_type, register_arrays
 
 @global_compiler_lock  # type: ignore[untyped-decorator, unused-ignore]
 def compiled(kernel: Any, kinds: tuple[Any, ...]) -> Code:
-    """Return the code of a kernel for arguments of these kinds.
+    """Compile a kernel for arguments of these kinds and return its code.
 
     Raises:
         KernelCompileError: The kernel does not compile.
@@ -48,7 +48,7 @@ def compiled(kernel: Any, kinds: tuple[Any, ...]) -> Code:
 
 
 def without_result(kernel: Any, sig: Any) -> Any:
-    """Return a signature given ahead, with no return type in place of an unknown one.
+    """Return a signature passed to the decorator with the return type void, which it may leave out.
 
     Raises:
         KernelHasReturnValueError: The signature has a return type.
@@ -64,7 +64,7 @@ def without_result(kernel: Any, sig: Any) -> Any:
 
 
 def _result(kernel: Any, given: tuple[Any, ...]) -> Any:
-    """Return what numba has compiled for argument types: for the same, or those of a signature given ahead."""
+    """Return numba's compile result for argument types, or for a signature passed to the decorator that fits them."""
     if not kernel.is_specialised:
         _check_count(kernel, len(given) - 1)
         try:
@@ -94,7 +94,7 @@ def _is_void(kind: Any) -> bool:
 
 
 def _takes(known: Any, given: Any) -> bool:
-    """Return whether a parameter of a specialisation takes an argument without a conversion."""
+    """Return whether an argument of type ``given`` can be passed for type ``known`` without a conversion."""
     if isinstance(known, IndexSpaceType) or known == given:
         return bool(known == given)
     facts = ("dtype", "ndim", "layout", "addrspace")

@@ -1,7 +1,7 @@
-"""Errors of numba in kernels, in few words: the kernel, the line of the program and the cause.
+"""Converts numba's errors in kernels to short ones, with the kernel, the line of the program and the cause.
 
-numba wraps the cause into the history of its type inference, once for each function on the way. `KernelCompileError`
-replaces that; the logger ``dpex`` shows the original.
+numba wraps the cause into a trace of its type inference, once for each calling function. `KernelCompileError` replaces
+that; the logger ``dpex`` shows the original.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CAUSE = re.compile(
     re.DOTALL,
 )
 _OF_NUMBA = "/numba/", f"/{COMPILER.package}/"
-"""Parts of the names of files whose errors are not worded for programs."""
+"""Parts of the paths of files whose error messages are not meant for users of kernels."""
 _HEADING = re.compile(
     r"^(Raised from |(?:\w+Error: )?Failed in .* pipeline|During: |There are \d+ candidate|- Resolution failure for |"
     r"\s*- Of which|\s*$)"
@@ -60,15 +60,15 @@ class KernelCompileError(TypingError):  # type: ignore[misc]
     """A kernel does not compile; the message ends with the line of the program and the cause."""
 
     def add_context(self, _message: str) -> KernelCompileError:
-        """Return the error unchanged: the context that numba would add does not explain it."""
+        """Return the error unchanged; the context of numba would not explain it."""
         return self
 
 
 def refuse_function(value: Any) -> None:
-    """Refuse a function of Python or numpy that numba has for some types, by code that devices do not run.
+    """Raise an error for a function of Python or numpy whose implementation in numba does not run on devices.
 
     Raises:
-        NumbaTypeError: The function has no code for devices.
+        NumbaTypeError: ``value`` is such a function.
     """
     if any(value is each for each in _REFUSED):
         name = value.__name__
@@ -77,7 +77,7 @@ def refuse_function(value: Any) -> None:
 
 
 def note_code(error: Exception, code: Any) -> None:
-    """Note in an error the function in whose compilation it has happened, the innermost one of the program."""
+    """Store the function being compiled, given its code object, in an error that has no place yet."""
     line = _line_naming(code, str(error))
     _note(error, code.co_filename, line or code.co_firstlineno, is_known=line is not None)
 
@@ -96,7 +96,7 @@ def _note(error: Exception, file: str, line: int, is_known: bool) -> None:
 
 
 def of_kernel(kernel: Any, error: Exception) -> Exception:
-    """Return the error to raise for a kernel that numba rejects."""
+    """Return the error to raise for a kernel that numba rejects with ``error``."""
     log.debug("%s", error)
     text = str(error) if isinstance(error, NumbaError) else f"{type(error).__name__}: {error}"
     note_code(error, kernel.py_func.__code__)
@@ -109,7 +109,7 @@ def of_kernel(kernel: Any, error: Exception) -> Exception:
 
 
 def _line_naming(code: Any, text: str) -> int | None:
-    """Return the line of a function that uses the name of which a text says that it is not known."""
+    """Return the line of a function that uses the name quoted in an error message; None if there is none."""
     found, line = _NAMED.search(text), None
     for step in dis.get_instructions(code) if found else ():
         line = step.starts_line if step.starts_line and step.starts_line is not True else line
@@ -131,14 +131,14 @@ def explain(
     name: str, file: str, line: int, text: str, is_library: Callable[[str], bool] = in_libraries,
     error: type[Error] = KernelCompileError,  # type: ignore[assignment, unused-ignore]
 ) -> Error:  # fmt: skip
-    """Return the error for a kernel, defined at a line of a file, that numba rejects with a text.
+    """Return the error for a kernel, defined at a line of a file, that numba rejects with a message.
 
     Args:
-        name: The kernel.
-        file: Where it is defined.
-        line: The line there.
-        text: What numba reports.
-        is_library: Tells whether a file is not the program's.
+        name: The name of the kernel.
+        file: The path of the file that defines it.
+        line: The line number there.
+        text: The error message of numba.
+        is_library: Returns whether a file, given its path, is not part of the program.
         error: The class of the error.
     """
     place = _place(text, is_library)
@@ -150,7 +150,7 @@ def explain(
 
 
 def _place(text: str, is_library: Callable[[str], bool]) -> tuple[str, int] | None:
-    """Return the innermost line of the program that a text of numba names."""
+    """Return file and line of the first place in a message of numba that is in the program; None if there is none."""
     for found in _PLACE.finditer(text):
         name = found["at"] or found["file"]
         file = name if name.startswith("<") else str(Path(name).resolve())
@@ -160,7 +160,7 @@ def _place(text: str, is_library: Callable[[str], bool]) -> tuple[str, int] | No
 
 
 def _cause(text: str, file: str, line: int) -> tuple[int, str]:
-    """Return the line and the cause of an error at a line."""
+    """Return the line and the cause for a message of numba that names a line; the returned line may differ."""
     causes = [(found["text"].strip(), found["file"]) for found in _CAUSE.finditer(text)]
     own = [cause for cause, origin in causes if not any(each in origin for each in _OF_NUMBA)]
     words = _of_syntax(text, file, line) or (_as_worded(own[-1]) if own else None)
@@ -171,7 +171,7 @@ def _cause(text: str, file: str, line: int) -> tuple[int, str]:
 
 
 def _of_syntax(text: str, file: str, line: int) -> str | None:
-    """Return the words for a construct of Python at a line that kernels do not have."""
+    """Return the message for an unsupported construct of Python at a line; None if there is none."""
     for node in constructs.nodes_at(file, line) if _NUMBER_INDEXED.search(text) else ():
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call):
             return f"{ast.unparse(node.value)} is a number: leave out [{ast.unparse(node.slice)}]"
@@ -179,7 +179,7 @@ def _of_syntax(text: str, file: str, line: int) -> str | None:
 
 
 def _of_member(text: str) -> str | None:
-    """Return the words for a member that a type or a module does not have."""
+    """Return the message for a missing member of a type or module; None if numba's message is about something else."""
     if member := _NO_MEMBER.search(text):
         return _no_member(member["kind"], member["name"])
     if found := _NO_MEMBER_OF_ARRAY.search(text):
@@ -195,7 +195,7 @@ def _of_member(text: str) -> str | None:
 
 
 def _as_worded(text: str) -> str:
-    """Return the first line of a text that says something, behind words of ours if it is of numba's inside."""
+    """Return the first line of a message of numba that is not a heading, with an introduction if it is internal."""
     words = [line.strip() for line in _SOURCE.split(text)[0].splitlines() if not _HEADING.match(line)]
     shown = next((each for each in words if not each.endswith(":")), text.strip())
     shown = re.sub(r"^Untyped global name '\w+': ", "", shown)
@@ -205,7 +205,7 @@ def _as_worded(text: str) -> str:
 
 
 def _no_member(kind: str, name: str) -> str:
-    """Say what to write in place of a method that an item or a group does not have."""
+    """Return the message for a missing method of an item or group, with the method that is probably meant."""
     names = [each for each in dir(getattr(kernel_api, kind)) if not each.startswith("_")]
     for likely in (name.replace("global_", ""), name.replace("get_", "get_global_")):
         if likely in names:

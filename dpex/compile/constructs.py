@@ -1,7 +1,6 @@
-"""What Python has and kernels do not: each construct by its name, with what to write instead.
+"""Messages for constructs of Python that kernels do not support, with the replacement to write.
 
-A construct is looked for in the source of a kernel that numba rejects, so nothing here refuses a program: it words an
-error.
+The source of a kernel is searched for them only after numba has rejected it, to find the text of the error.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from typing import Any
 
 RAISED = 'kernels raise exceptions only, as raise ValueError("text")'
 STRINGS = "kernels have no operations on strings: choose by numbers, such as the members of an enum.IntEnum"
-"""The words for all that computes with strings."""
+"""The message for all operations on strings."""
 
 NAMELESS = "<string>", "<stdin>"
-"""Names of files for which linecache may have the source of something else, such as that of ``python -c``."""
+"""File names without a file, for which linecache may have an unrelated source, such as that of ``python -c``."""
 _COLLECTION = "a tuple or a kernel_api.PrivateArray may serve"
 _ASYNC = "async: submit the kernel by dpex.call_kernel_async; in it, ishmem.wait_until waits"
 _LOOP = "write a for loop"
 _GENERATORS = f"generators: {_LOOP}"
 GENERATORS = f"kernels have no {_GENERATORS}"
-"""The words for yield."""
+"""The message for yield."""
 _TRY = "try: they cannot catch an exception; test the values by if before"
 _ELEMENTS = "write to an element of an array argument"
 _ATTRIBUTES = f"assignments to attributes: {_ELEMENTS}"
@@ -60,7 +59,7 @@ _NODES = {
     "Yield": _GENERATORS,
     "YieldFrom": _GENERATORS,
 }
-"""Nodes of Python's syntax by their names, some of which only newer versions have."""
+"""Endings of messages by class name of the ``ast`` node; some classes exist in newer versions of Python only."""
 
 _OPCODES = {
     "BUILD_LIST": "List", "BUILD_MAP": "Dict", "BUILD_SET": "Set", "DICT_MERGE": "**", "FORMAT": "JoinedStr",
@@ -68,7 +67,7 @@ _OPCODES = {
     "MATCH_CLASS": "MatchClass", "MATCH_MAPPING": "MatchMapping", "MATCH_SEQUENCE": "MatchSequence",
     "STORE_GLOBAL": "Global", "DELETE_GLOBAL": "Delete", "UNPACK_EX": "*",
 }  # fmt: skip
-"""Beginnings of the names of bytecodes, for programs without a source file."""
+"""Names in `_NODES` or `_EXPRESSIONS` by prefix of the bytecode's name, for programs without a source file."""
 
 _EXPRESSIONS = {
     "**": "** in calls: name each argument",
@@ -76,7 +75,7 @@ _EXPRESSIONS = {
 }
 
 ON_HOST = "call it on the host, and pass the result as an argument"
-"""What to do with a function that kernels do not have."""
+"""The advice for functions without an equivalent in kernels."""
 
 _INSPECTS = "a kernel knows the types of its variables when it compiles"
 
@@ -93,18 +92,18 @@ _FUNCTIONS = {
     "memoryview": "take a view of an array, such as a[1:3]",
     "sorted": "sort the elements of an array in place, in a loop",
 }  # fmt: skip
-"""Functions of Python that kernels do not have, with what to write instead or the words for all of their kind."""
+"""Built-in functions that kernels do not have, with the replacement to write; or with `STRINGS`, the whole message."""
 
 _SUPPORTED = {
     "abs", "bool", "complex", "divmod", "enumerate", "filter", "float", "getattr", "hasattr", "int", "isinstance",
     "iter", "len", "map", "max", "min", "next", "pow", "print", "range", "round", "slice", "sum", "tuple", "type",
     "zip", "Ellipsis", "False", "None", "NotImplemented", "True", "__debug__", "__name__",
 }  # fmt: skip
-"""Names of Python that kernels have."""
+"""Built-in names that kernels have."""
 
 
 def of_function(name: str) -> str | None:
-    """Return the words for a function of Python that kernels do not have; ``None`` for other names."""
+    """Return the message for a built-in function that kernels do not have; ``None`` for other names."""
     if name in _SUPPORTED or not hasattr(builtins, name) or _is_exception(name):
         return None
     advice = _FUNCTIONS.get(name, ON_HOST)
@@ -112,24 +111,24 @@ def of_function(name: str) -> str | None:
 
 
 def of_opcode(name: str) -> str | None:
-    """Return the words for a bytecode that numba does not know; ``None`` where its name tells nothing."""
+    """Return the message for a bytecode that numba does not support; ``None`` if its name is not in `_OPCODES`."""
     return next((_words(node) for beginning, node in _OPCODES.items() if name.startswith(beginning)), None)
 
 
 def of_types(text: str) -> str | None:
-    """Return the words for the first collection among the types in a text of numba, ``None`` if there is none."""
+    """Return the message for the first collection type in a message of numba; ``None`` if there is none."""
     found = re.search(r"\b(DictType\[|set\(\w|(?:reflected )?list\(\w)", text)
     kinds = {"D": "Dict", "s": "Set", "r": "List", "l": "List"}
     return _words(kinds[found[1][0]]) if found and "in globals" not in text else None
 
 
 def at_line(file: str, line: int) -> str | None:
-    """Return the words for the first construct of a line of a program that kernels do not have."""
+    """Return the message for the first unsupported construct at a line of a file; ``None`` if there is none."""
     return next((found for node in _nodes(file) if _is_at(node, line) and (found := of_node(node))), None)
 
 
 def around_line(file: str, line: int) -> tuple[int, str] | None:
-    """Return the line and the words of the innermost statement around a line that kernels do not have."""
+    """Return line and message of the innermost unsupported construct that includes a line; ``None`` if none."""
     around = [(node, found) for node in _nodes(file) if _is_around(node, line) and (found := of_node(node))]
     return (around[-1][0].lineno, around[-1][1]) if around else None
 
@@ -143,7 +142,7 @@ def _is_around(node: Any, line: int) -> bool:
 
 
 def in_function(file: str, line: int) -> tuple[int, str] | None:
-    """Return the line and the words of the first construct in the function that begins at a line of a program."""
+    """Return line and message of the first unsupported construct in the function at a line; ``None`` if none."""
     function = function_at(file, line)
     if function is None:
         return None
@@ -155,7 +154,7 @@ def in_function(file: str, line: int) -> tuple[int, str] | None:
 
 
 def function_at(file: str, line: int) -> ast.FunctionDef | None:
-    """Return the function whose first line, or the line of whose first decorator, is a line of a program."""
+    """Return the function whose ``def`` or one of whose decorators is at a line of a file; ``None`` if none."""
     for node in _nodes(file):
         if isinstance(node, ast.FunctionDef) and line in (node.lineno, *(each.lineno for each in node.decorator_list)):
             return node
@@ -163,12 +162,12 @@ def function_at(file: str, line: int) -> ast.FunctionDef | None:
 
 
 def nodes_at(file: str, line: int) -> Iterator[ast.AST]:
-    """Yield the nodes of the syntax that begin at a line of a program, the outer ones first."""
+    """Return an iterator over the syntax nodes that begin at a line of a file, the outer ones first."""
     return (node for node in _nodes(file) if node.lineno == line)
 
 
 def of_node(node: ast.AST) -> str | None:
-    """Return the words for a node of the syntax, or ``None`` if kernels have it, or may have it."""
+    """Return the message for an unsupported syntax node, or ``None`` if kernels support it, or may do so."""
     kind = type(node).__name__
     if getattr(node, "is_constant", False):
         return None
@@ -187,7 +186,7 @@ def of_node(node: ast.AST) -> str | None:
 
 
 def _without_line(node: ast.AST) -> str | None:
-    """Return the words for a node that numba refuses without a line, and that may stand in a line without a fault."""
+    """Return the message for a node that numba rejects without naming its line; ``None`` for other nodes."""
     if isinstance(node, (ast.FunctionDef, ast.Lambda)) and any(node.args.kw_defaults):
         return "a function inside a kernel has no defaults of keyword-only parameters: leave out the *"
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id.islower():
@@ -208,7 +207,7 @@ def _of_call(node: ast.Call) -> str | None:
 
 
 def _computes_with_text(node: ast.AST) -> bool:
-    """Return whether a node is an operation on a constant string, other than a comparison for equality."""
+    """Return whether a node is an operation on a string literal, other than a comparison for equality."""
     parts: list[ast.AST] = []
     if isinstance(node, ast.BinOp):
         parts = [node.left, node.right]
@@ -234,7 +233,7 @@ def _is_exception(name: str) -> bool:
 
 
 def _nodes(file: str) -> tuple[Any, ...]:
-    """Return all nodes of a program that have a place, the outer ones first; none if it has no source."""
+    """Return all syntax nodes of a file that have a line, the outer ones first; empty if it has no source."""
     return _parsed("".join(linecache.getlines(file))) if file not in NAMELESS else ()
 
 

@@ -1,4 +1,4 @@
-"""numba's side of functions that are compiled for the device."""
+"""The numba dispatcher and compiler of functions for the device."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from numba.core.typed_passes import (
 )
 from numba.core.untyped_passes import InlineClosureLikes, ReconstructSSA
 
-from ..language import registrations  # noqa: F401  # what kernels may call
+from ..language import registrations  # noqa: F401  # its import registers them with numba
 from . import compile_errors, keyword_only
 from .codegen import LlvmTextCache
 from .duplicate_returns import share_ends
@@ -36,7 +36,7 @@ from .typeinfer import DeviceTypeInference
 
 
 class _Passes(PassManager):  # type: ignore[misc]
-    """Runs passes without numba's events and timers, which describe all flags at each pass: a tenth of the time."""
+    """Runs passes without numba's events and timers, which take a tenth of the time, since each formats all flags."""
 
     def _runPass(self, index: int, pss: Any, internal_state: Any) -> None:
         if isinstance(pss, InlineClosureLikes) and not _has_closures(internal_state.func_id.code):
@@ -47,14 +47,14 @@ class _Passes(PassManager):  # type: ignore[misc]
 
 
 def _has_closures(code: CodeType) -> bool:
-    """Return whether a function may have what numba inlines: functions, lists and `functools.reduce`."""
+    """Return whether code may contain constructs that numba inlines: functions, lists, `functools.reduce`."""
     has_functions = any(isinstance(each, CodeType) for each in code.co_consts)
     has_lists = any(each.opname in ("BUILD_LIST", "LIST_APPEND") for each in dis.get_instructions(code))
     return has_functions or has_lists or "reduce" in code.co_names + code.co_freevars
 
 
 class _Compiler(CompilerBase):  # type: ignore[misc]
-    """Type inference as numba's for the host, then lowering; no parallel loops, no object mode."""
+    """numba's compiler pipeline for the device: that for the host, without parallel loops and object mode."""
 
     def _compile_bytecode(self) -> Any:
         share_ends(self.state)
@@ -79,7 +79,7 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
 
 
 class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
-    """Compiles a function for combinations of argument types."""
+    """numba's dispatcher for the device: compiles a function for each combination of argument types."""
 
     targetdescr = target
 
@@ -88,7 +88,7 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
         super().__init__(keyword_only.positional(py_func), targetoptions=targetoptions or {}, pipeline_class=_Compiler)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return what numba calls for arguments of these types.
+        """Return the call template of numba for a call with arguments of these types; compile if necessary.
 
         Raises:
             NumbaError: The call does not fit the function, or the function does not compile.
@@ -99,7 +99,7 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
 
     @global_compiler_lock  # type: ignore[untyped-decorator, unused-ignore]
     def compile(self, sig: Any) -> Any:
-        """Compile for a signature, unless it has been; return the key under which the target knows the result.
+        """Compile for a signature, unless this was done before; return the key of the result in the target context.
 
         Raises:
             NumbaError: The function does not compile.
@@ -117,7 +117,7 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
         return self.overloads[tuple(arguments)].entry_point
 
     def _compile_core(self, arguments: Any, return_type: Any) -> Any:
-        """Compile; a function that needs the value of an argument is compiled for literals."""
+        """Return the compile result; if the function needs an argument's value, make numba retry with literal types."""
         compile = functools.partial(self._compiler.compile, arguments, return_type)
         try:
             return _functions.result(self._compiler, arguments, compile)
@@ -130,7 +130,7 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
             raise
 
     def add_overload(self, cres: Any) -> None:
-        """Make the result of a compilation known to callers."""
+        """Add a compile result to ``overloads`` and to the target context, so that other functions can call it."""
         key = f"{cres.fndesc.mangled_name}.{next(_count)}"
         self.overloads[tuple(cres.signature.args)] = cres._replace(entry_point=key)
         self.targetctx.insert_user_function(key, cres.fndesc, [cres.library])
@@ -143,7 +143,7 @@ _of_host: weakref.WeakKeyDictionary[Dispatcher, DeviceDispatcher] = weakref.Weak
 
 
 def _of_host_function(_context: Any, function: Dispatcher) -> DeviceDispatcher:
-    """Return the dispatcher of a function that a program has compiled for the host, too (``njit``)."""
+    """Return the dispatcher for the device of a function that a program has decorated by numba's ``njit``."""
     if function not in _of_host:
         _of_host[function] = DeviceDispatcher(function.py_func)
     return _of_host[function]
@@ -153,13 +153,13 @@ TypingContext.device_function = _of_host_function  # type: ignore[method-assign,
 
 
 def _jit(function: Any = None, **options: Any) -> Any:
-    """Return the dispatcher of an implementation that numba has chosen, or a decorator that does."""
+    """Return the dispatcher of an implementation that numba has chosen; without a function, a decorator for it."""
     options = {name: value for name, value in options.items() if name not in _OF_HOST}
     return DeviceDispatcher(function, options) if function else lambda chosen: DeviceDispatcher(chosen, options)
 
 
 _OF_HOST = "_nrt", "locals"
-"""Options of numba's own implementations that mean nothing for the device."""
+"""Options of numba's own implementations that the device ignores."""
 
 
 dispatcher_registry[target_registry[TARGET]] = DeviceDispatcher

@@ -1,8 +1,8 @@
-"""One copy of each end of a function in its bytecode.
+"""Merges the copies of a function's end in its bytecode.
 
 CPython copies a short end of a function (at most four instructions) to each branch before it, so
-``return f(group, x if c else y)`` has two calls. If ``f`` is an operation of a group, the work-items of the group have
-to be in the same one. Both compilers of kernels use this.
+``return f(group, x if c else y)`` has two calls. If ``f`` is a group operation, all work-items of the group must make
+the same call. Both compilers of kernels use this.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from numba.core.untyped_passes import ExtractByteCode
 _RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
 _JUMPS = {*dis.hasjrel, *dis.hasjabs}
 _UNIT = 2
-"""Bytes of an instruction, without its inline caches."""
+"""The size of an instruction in bytes, without its inline caches."""
 
 
 def share_ends(state: Any) -> None:
-    """Replace the copies of ends in the bytecode that numba is going to compile."""
+    """Replace the bytecode in numba's compiler state by that of `with_shared_ends`."""
     code = with_shared_ends(state.func_id.code)
     if code is not state.func_id.code:
         state.func_id.code = code
@@ -30,9 +30,9 @@ def share_ends(state: Any) -> None:
 
 
 def with_shared_ends(code: CodeType) -> CodeType:
-    """Return code in which a copy of an end that calls a function is a jump to the last copy.
+    """Return code in which each copy of an end with a call is replaced by a jump to the last copy.
 
-    The functions in it are treated alike. The code stays as it is if there is no such copy.
+    This includes inner functions. The code is returned unchanged if there is no such copy.
     """
     constants = tuple(with_shared_ends(each) if isinstance(each, CodeType) else each for each in code.co_consts)
     bytecode = bytearray(code.co_code)
@@ -52,11 +52,11 @@ class _Instruction(NamedTuple):
     arg: int | None
     line: int | None
     start: int
-    """Its offset in bytes, with what extends its argument."""
+    """Its offset in bytes, that of the first ``EXTENDED_ARG`` before it if there is one."""
 
 
 def _ends(code: CodeType) -> list[list[_Instruction]]:
-    """Return the instructions that run one after the other up to each return."""
+    """Return, for each return, the straight-line instructions up to it, without jumps and jump targets in between."""
     lines = {offset: line for start, stop, line in code.co_lines() for offset in range(start, stop, _UNIT)}
     ends: list[list[_Instruction]] = []
     current: list[_Instruction] = []
@@ -77,14 +77,14 @@ def _ends(code: CodeType) -> list[list[_Instruction]]:
 
 
 def _shared(end: list[_Instruction], last: list[_Instruction]) -> int:
-    """Return how many instructions two ends share: the same ones of the same lines, a call among them; 0 for none."""
+    """Return the number of equal final instructions of two ends, lines included; 0 if there is no call among them."""
     pairs = zip(reversed(end), reversed(last))
     same = list(itertools.takewhile(lambda pair: pair[0][:-1] == pair[1][:-1], pairs))
     return len(same) if any("CALL" in one.name for one, _ in same) else 0
 
 
 def _jump(bytecode: bytearray, end: list[_Instruction], target: int) -> None:
-    """Replace an end by a jump forward; a call and a return have room for it."""
+    """Overwrite an end by a forward jump to byte offset ``target``, which fits in place of a call and a return."""
     start, stop = end[0].start, end[-1].start + _UNIT
     size = _UNIT
     while (distance := (target - start - size) // _UNIT) >= 1 << 8 * size // _UNIT:

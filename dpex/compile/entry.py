@@ -1,8 +1,7 @@
-"""The entry of a kernel: a function for the driver, whose parameters are pointers and numbers.
+"""The entry point of a kernel, which the driver calls; its parameters are pointers and numbers.
 
-An array is passed as pointer, shape and, unless it is contiguous in C order, strides. What follows from these, the
-number of elements and the strides of contiguous arrays, is computed in the kernel, where the compiler sees how it
-follows.
+An array is passed as pointer, shape and, unless it is contiguous in C order, strides. The number of elements and the
+strides of contiguous arrays are computed in the kernel, so that the optimiser can use their relation to the shape.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ _ELEMENTS = {
     "char": ir.IntType(8), "short": ir.IntType(16), "int": ir.IntType(32), "long": ir.IntType(64),
     "half": ir.HalfType(), "float": ir.FloatType(), "double": ir.DoubleType(),
 }  # fmt: skip
-"""The types of OpenCL C whose vectors have names such as ``int4``."""
+"""Element types of OpenCL C's vector types, such as ``int4``."""
 
 
 def entry_module(name: str, result: Any, hint: str) -> Any:
-    """Return the LLVM module of a kernel's entry, which makes the arguments of the compiled function and calls it.
+    """Return the LLVM module of a kernel's entry point, which builds numba's arguments and calls the function.
 
     Args:
-        name: The name that the kernel gets.
-        result: numba's result of compiling the function.
-        hint: The option ``vec_type_hint``, or an empty text.
+        name: The name of the kernel.
+        result: numba's compile result of the function.
+        hint: The option ``vec_type_hint``, or an empty string.
 
     Raises:
-        ValueError: ``hint`` is no vector type of OpenCL C.
+        ValueError: ``hint`` is not a vector type of OpenCL C.
     """
     context, kinds = target.target_context, result.fndesc.argtypes
     module = context.create_module("kernel")
@@ -61,7 +60,7 @@ def _set_hint(function: Any, hint: str) -> None:
 
 
 def _parameters(context: Any, kind: Any) -> list[Any]:
-    """Return the LLVM types of the kernel parameters of an argument."""
+    """Return the LLVM types of the kernel parameters for an argument of a type."""
     if isinstance(kind, IndexSpaceType):
         return []
     if isinstance(kind, USMNdArray):
@@ -75,7 +74,7 @@ def _parameters(context: Any, kind: Any) -> list[Any]:
 
 
 def _value(context: Any, builder: Any, kind: Any, given: Any) -> Any:
-    """Emit the value of an argument from its parameters, which ``given`` iterates over."""
+    """Emit and return the value of an argument; its parameters are the next items of the iterator ``given``."""
     if isinstance(kind, IndexSpaceType):
         return context.get_constant_null(kind)
     if isinstance(kind, USMNdArray):

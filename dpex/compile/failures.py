@@ -1,7 +1,7 @@
-"""Errors inside kernels, at their line of the program: an extension may report them, as in `Extension.report`.
+"""Emits reports of errors inside kernels with their line of the program, by `Extension.report`.
 
-A kernel cannot raise: an exception ends its work-item. An access to an array that is checked and is out of bounds is
-left out, and the work-item goes on, so that others do not wait for it at a barrier.
+A kernel cannot raise: an exception ends its work-item. An array access out of bounds, where it is checked, is skipped,
+and the work-item continues, so that others do not wait for it at a barrier.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from ..extension import KernelFailure, SourceLine, installed
 
 
 def set_place(builder: Any, place: SourceLine | None) -> None:
-    """Set the line of the program that a builder emits code for; ``None`` where failures are not reported."""
+    """Set the line of the program for which a builder emits code; ``None`` if failures are not reported."""
     builder.dpex_place = place
 
 
 def place_of(builder: Any) -> SourceLine | None:
-    """Return the line of the program that a builder emits code for, or ``None`` if failures are not reported."""
+    """Return the line of the program for which a builder emits code, or ``None`` if failures are not reported."""
     return getattr(builder, "dpex_place", None)
 
 
 def report_index(context: Any, builder: Any, index: Any, axis: int, shape: tuple[Any, ...]) -> None:
-    """Emit the report of an index out of bounds, where failures are reported.
+    """Emit the report of an index out of bounds, if the builder has a line set by `set_place`.
 
     Args:
         context: The target context.
         builder: The builder, in a block that runs if the index is out of bounds.
-        index: The index, an int64.
-        axis: The dimension that it belongs to.
-        shape: The extents of the array.
+        index: The index, an LLVM value of type int64.
+        axis: The dimension of the index.
+        shape: The extents of the array, LLVM values of type int64.
     """
     place = place_of(builder)
     if place:
@@ -40,12 +40,12 @@ def report_index(context: Any, builder: Any, index: Any, axis: int, shape: tuple
 
 
 class CallConvention(MinimalCallConv):  # type: ignore[misc]
-    """A status as the result of a function, and a pointer to its value as first parameter."""
+    """numba's minimal call convention: functions return a status, and their value through the first parameter."""
 
     def return_user_exc(
         self, builder: Any, exc: Any, exc_args: Any = None, loc: Any = None, func_name: Any = None
     ) -> None:
-        """Emit the end of a function by an exception."""
+        """Emit the return of a function by an exception, and the report of it if the builder has a line."""
         place = place_of(builder)
         if place:
             text = ", ".join(map(str, exc_args or ()))
@@ -53,7 +53,7 @@ class CallConvention(MinimalCallConv):  # type: ignore[misc]
         super().return_user_exc(builder, exc, exc_args, loc, func_name)
 
     def return_status_propagate(self, builder: Any, status: Any) -> None:
-        """Emit the end of a function in which a called function has ended by an exception."""
+        """Emit the return of a function whose callee has ended by an exception, and the record of the call's line."""
         place = place_of(builder)
         if place:
             installed().record_place(self.context, builder, place)
@@ -62,5 +62,5 @@ class CallConvention(MinimalCallConv):  # type: ignore[misc]
     def return_dynamic_user_exc(
         self, builder: Any, exc: Any, _exc_args: Any, _kinds: Any, loc: Any = None, func_name: Any = None
     ) -> None:
-        """Emit the end of a function by an exception whose arguments are known at run time only; they are dropped."""
+        """Emit the return of a function by an exception with arguments computed at run time, which are dropped."""
         self.return_user_exc(builder, exc, None, loc, func_name)

@@ -1,4 +1,4 @@
-"""Keyword-only parameters of device functions, as ``y`` in ``def f(x, *, y)``: numba knows positional ones."""
+"""Converts keyword-only parameters of device functions, which numba does not support, to positional ones."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from numba.core.errors import NumbaTypeError
 
 
 class _Required:
-    """Stands for the default of a parameter that has none and follows one that has."""
+    """The placeholder default of a parameter without one that follows a parameter with a default."""
 
 
 def positional(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose keyword-only parameters follow the others, with the same code.
+    """Return the same function with its keyword-only parameters as positional ones after the others.
 
     Raises:
-        NumbaTypeError: The function also takes any number of arguments by ``*``.
+        NumbaTypeError: The function also has a parameter ``*args``.
     """
     code: Any = function.__code__
     count, only = code.co_argcount, code.co_kwonlyargcount
@@ -42,19 +42,19 @@ def positional(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _HAS_STAR = 0x04
-"""The flag of code with a parameter ``*args``."""
+"""The flag of code objects with a parameter ``*args``."""
 
 
 def check_call(function: Callable[..., Any], arguments: Any, folded: Any) -> None:
-    """Refuse a call of a function that passes a keyword-only argument by position, or leaves one out.
+    """Check that a call passes keyword-only arguments by name, and all that have no default.
 
     Args:
         function: The function as the program has defined it.
         arguments: The types of the positional arguments.
-        folded: The types of all arguments.
+        folded: The types of all arguments, in the order of the parameters.
 
     Raises:
-        NumbaTypeError: It does so.
+        NumbaTypeError: One is passed by position, or missing.
     """
     code: Any = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

@@ -1,7 +1,7 @@
-"""Lines of the program in the SPIR-V of functions that are compiled with the option ``debug``.
+"""Adds lines of the program to the SPIR-V of functions that are compiled with the option ``debug``.
 
-LLVM's SPIR-V back end drops them. So a call of a function that does not exist marks each line in the optimised code,
-and ``OpLine`` takes the place of the call in the SPIR-V.
+LLVM's SPIR-V back end drops them. So a call of an undefined function marks each line in the optimised code, and an
+``OpLine`` replaces the call in the SPIR-V.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _NOT_MARKED = re.compile(r" = (?:phi|alloca) ")
 
 STRING, NAME, LINE, DECORATE, CONSTANT, FUNCTION, FUNCTION_END, CALL = 7, 5, 8, 71, 43, 54, 56, 57
 _PREAMBLE = {10, 11, 14, 15, 16, 17, 331}
-"""Instructions before those of the debug information: capabilities, extensions, entry points and their modes."""
+"""Opcodes of the instructions before debug information: capabilities, extensions, entry points and their modes."""
 _LINKAGE = 41
 
 
 def marked(text: str) -> tuple[str, list[str]]:
-    """Return LLVM code with marks at the lines of the program, and the files that the numbers of marks stand for."""
+    """Return LLVM code with a marking call at each line of the program, and the files; marks count these from 1."""
     places = _places(text)
     if not places:
         return text, []
@@ -47,7 +47,7 @@ def marked(text: str) -> tuple[str, list[str]]:
 
 
 def _places(text: str) -> dict[str, tuple[str, int]]:
-    """Return file and line of the locations in the metadata of LLVM code."""
+    """Return file and line of each ``DILocation`` in the metadata of LLVM code, by its number there."""
     nodes = {number: (kind, fields) for number, kind, fields in _NODE.findall(text)}
     found = {}
     for number, (kind, fields) in nodes.items():
@@ -58,7 +58,7 @@ def _places(text: str) -> dict[str, tuple[str, int]]:
 
 
 def _file(nodes: dict[str, tuple[str, str]], fields: str) -> str:
-    """Return the file of a location or scope."""
+    """Return the path of the file of a location or scope, given its fields; empty if there is none."""
     reference = re.search(_REFERENCE.format("file"), fields) or re.search(_REFERENCE.format("scope"), fields)
     kind, inner = nodes[reference[1]] if reference else ("", "")
     named = _FILE.search(inner)
@@ -66,7 +66,7 @@ def _file(nodes: dict[str, tuple[str, str]], fields: str) -> str:
 
 
 def with_lines(code: bytes, files: list[str]) -> bytes:
-    """Return SPIR-V with ``OpLine`` in place of the marks; the files have the numbers from 1 on."""
+    """Return SPIR-V with ``OpLine`` in place of the marking calls, which count ``files`` from 1."""
     module, bound = list(spirv.instructions(code)), spirv.bound_of(code)
     mark = next((its[0] for op, its in module if op == DECORATE and _imports(its, _MARK)), None)
     if mark is None:

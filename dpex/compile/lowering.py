@@ -1,4 +1,4 @@
-"""Lowers a function to LLVM, and notes at each statement which line of the program it is."""
+"""Lowers a function to LLVM, and records the line of the program at each statement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import compile_errors, constructs, failures
 
 
 class _Lower(Lower):  # type: ignore[misc]
-    """Lowers a function to LLVM; array accesses have bounds checks where the extension or BOUNDSCHECK asks for them."""
+    """Lowers a function to LLVM, with bounds checks by the option, numba's BOUNDSCHECK or `Extension.watches`."""
 
     def pre_lower(self) -> None:
         super().pre_lower()
@@ -41,7 +41,7 @@ class _Lower(Lower):  # type: ignore[misc]
             raise
 
     def _refuse_transposed(self, inst: Any) -> None:
-        """Refuse ``a[...] = a.T``, which `dpex.language.overlaps` cannot assign, while the kernel compiles.
+        """Raise an error for the statement ``a[...] = a.T``, which `dpex.language.overlaps` cannot assign.
 
         Raises:
             NumbaTypeError: The statement is such an assignment.
@@ -57,11 +57,11 @@ class _Lower(Lower):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[untyped-decorator, unused-ignore]
 class DeviceLowering(BaseNativeLowering):  # type: ignore[misc]
-    """Lowers a function for the device."""
+    """The pass that lowers a function for the device."""
 
     _name = "dpex_lowering"
 
     @property
     def lowering_class(self) -> type[Lower]:
-        """Return the class that lowers."""
+        """The class that lowers a function."""
         return _Lower

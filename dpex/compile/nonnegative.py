@@ -1,7 +1,7 @@
-"""Which integers of a function are never negative, as far as the program shows it.
+"""Determines from its definitions whether an integer variable of a function is never negative.
 
-The index of a loop over ``range(n)``, an id of a work-item, a length, and sums and products of such: Python has one
-type of integers, so that ``hash + i`` of an uint64 and an index means something, and for a kernel it is an uint64.
+Examples are the index of a loop over ``range(n)``, a work-item's id, a length, and sums and products of these. With
+them, ``hash + i`` of an uint64 and an index has the type uint64 in a kernel.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from .types import IndexSpaceType
 
 _EXTENTS = "shape", "size", "ndim", "nbytes", "itemsize"
 _BOTH = {each for name in ("add", "mul", "floordiv", "or_", "xor") for each in with_in_place(name)}
-"""Operators that give no negative value if neither operand is negative."""
+"""Operators whose result is nonnegative if both operands are. For `_LEFT`, `_RIGHT` and `_EITHER`, one suffices."""
 _LEFT = {each for name in ("lshift", "rshift", "pow") for each in with_in_place(name)}
 _RIGHT = set(with_in_place("mod"))
 _EITHER = set(with_in_place("and_"))
 
 
 class Naturals:
-    """Looks at what defines the variables of a function.
+    """Finds nonnegative variables of a function by their definitions in numba's IR.
 
     Args:
-        inferer: numba's inference of the types of the function.
+        inferer: numba's type inference of the function.
     """
 
     def __init__(self, inferer: Any) -> None:
@@ -47,7 +47,7 @@ class Naturals:
         return self.defines(name)
 
     def defines(self, name: str) -> bool:
-        """Return whether all that a variable is assigned are integers that are never negative."""
+        """Return whether all assignments to a variable are of integers that are never negative."""
         self._asked.add(name)
         return bool(self._defined(name)) and all(map(self._is_natural, self._defined(name)))
 
@@ -55,7 +55,7 @@ class Naturals:
         return list(self.function._definitions.get(name, ()))
 
     def _definition(self, variable: Any) -> Any:
-        """Return what a variable is, or ``None`` if it has not one definition."""
+        """Return the expression that defines a variable, through copies; ``None`` if there is not exactly one."""
         while isinstance(variable, ir.Var):
             defined = self._defined(variable.name)
             variable = defined[0] if len(defined) == 1 else None
@@ -96,7 +96,7 @@ class Naturals:
     _of_getitem = _of_static_getitem
 
     def _of_pair_first(self, value: Any) -> bool:
-        """Return whether a loop is over a range that goes up from 0 or more, or down to 0 or more."""
+        """Return whether a loop is over a ``range`` whose values are all nonnegative."""
         step = self._definition(value.value)
         start = self._definition(step.value) if isinstance(step, ir.Expr) and step.op == "iternext" else None
         given = self._definition(start.value) if isinstance(start, ir.Expr) and start.op == "getiter" else None
@@ -107,7 +107,7 @@ class Naturals:
         return len(given.args) == 1 or all(self.has(each.name) for each in (given.args[0], *given.args[2:]))
 
     def _constant(self, variable: Any) -> float:
-        """Return the integer that a variable is, or NaN if it is none that the program shows."""
+        """Return the value of a variable that is defined as an integer constant; NaN for others."""
         value = getattr(self._definition(variable), "value", None)
         return value if isinstance(value, int) else math.nan
 
@@ -122,14 +122,14 @@ class Naturals:
         return any(map(self.has, arguments)) if function is max else self._is_place(value.func)
 
     def _is_place(self, function: Any) -> bool:
-        """Return whether a function is a method of an item or group that gives an id or an extent."""
+        """Return whether a function is a method of an item or group; these return ids and extents."""
         method = self._definition(function)
         if not isinstance(method, ir.Expr) or method.op != "getattr":
             return False
         return isinstance(self.inferer.typevars[method.value.name].type, IndexSpaceType)
 
     def _called(self, call: Any) -> Any:
-        """Return the function that is called, or ``None`` if it is no global."""
+        """Return the called function, or ``None`` if it is not a global or a module's attribute."""
         function = self._definition(call.func)
         if isinstance(function, ir.Expr) and function.op == "getattr":
             module = self._definition(function.value)

@@ -1,7 +1,7 @@
-"""Functions of numba that are wrong or slow for kernels.
+"""Replacements of numba functions that are wrong or slow for kernels.
 
-One assumes one address space, one loses ``:=``, one takes long for operators on arrays. ``docs/upstream.md`` has the
-text of a report to numba for the first two.
+They fix pointers in address spaces, the walrus operator ``:=``, and slow type inference of operators on arrays.
+``docs/upstream.md`` has the text of a report to numba for the first two.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba.core.typing.templates import Registry
 
 
 def pointer_add(builder: Any, ptr: Any, offset: Any, return_type: Any = None) -> Any:
-    """Add bytes to a pointer, in the address space of the pointer; numba's function casts it to address space 0."""
+    """Emit a pointer plus an offset in bytes, in the pointer's address space; numba's function casts it to space 0."""
     if isinstance(offset, int):
         offset = cgutils.intp_t(offset)
     base = builder.bitcast(ptr, cgutils.int8_t.as_pointer(getattr(ptr.type, "addrspace", 0)))
@@ -23,9 +23,9 @@ def pointer_add(builder: Any, ptr: Any, offset: Any, return_type: Any = None) ->
 
 
 def remove_unused_temporaries(interpreter: Any) -> None:
-    """Let a block assign a value to its variable at once, and keep the temporary where ``(x := value)`` is used.
+    """Replace ``t = value; x = t`` in a block by ``x = value``, unless ``t`` is used again.
 
-    numba's method replaces ``t = value; x = t`` by ``x = value``, also where the block uses ``t`` again.
+    numba's method replaces it also where the block uses ``t`` again, as for ``(x := value)``.
     """
     before = [each for each in interpreter.current_block.body if isinstance(each, ir.Assign)]
     made = {each.target.name: each for each in before}
@@ -45,13 +45,13 @@ _remove = Interpreter._remove_unused_temporaries
 
 
 def install() -> None:
-    """Replace the functions."""
+    """Replace numba's functions by `pointer_add` and `remove_unused_temporaries`."""
     cgutils.pointer_add = pointer_add
     Interpreter._remove_unused_temporaries = remove_unused_temporaries
 
 
 class _OfArrays:
-    """Looks for an array before numba looks for a loop of the ufunc that takes the types."""
+    """A mixin for numba's templates of array operators: without an array argument, it skips the search for loops."""
 
     def generic(self, args: Any, kws: Any) -> Any:
         """Return the signature for these arguments; None if none of them is an array."""
@@ -68,9 +68,9 @@ def _asked_later(kind: Any) -> Any:
 
 
 numpy_registry = Registry()
-"""What numba knows of numpy's functions, with types of operators on whole arrays that take no time for numbers.
+"""numba's typing registry of numpy, with templates of array operators that return at once for numbers.
 
-Kernels have no memory for the result, so these only serve an error that says so.
+Kernels have no memory for the result of array operators, which are typed only for a good error message.
 """
 numpy_registry.functions, numpy_registry.attributes = npydecl.registry.functions, npydecl.registry.attributes
 numpy_registry.globals = [(value, _asked_later(kind)) for value, kind in npydecl.registry.globals]

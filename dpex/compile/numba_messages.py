@@ -1,4 +1,4 @@
-"""What numba says of a kernel, in the words of the program: operators, types and names as they are written there."""
+"""Translates error messages of numba to the terms of the program: its operators, types and names."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ _TYPES = (
     (re.compile(r"\bunicode_type\b"), "a string"),
     (re.compile(r"\bnone\b"), "None"),
 )  # fmt: skip
-"""Types as numba writes them, and as a program does."""
+"""Patterns of types in numba's messages, with the words that replace them."""
 
 _OF_NUMPY = {
     "numpy.isclose": ": write abs(a - b) <= atol + rtol * abs(b)",
     "numpy.where": ": write x if condition else y",
 }
-"""What to write instead of functions of numpy."""
+"""Replacements to write instead of functions of numpy."""
 
 _ANNOTATION = re.compile(r": '[^']*'| -> .*")
 _VERSION = re.compile(r"\.\d+\b")
 
 
 def named(kinds: str) -> str:
-    """Return types, as numba writes them, in words."""
+    """Return a text in which the types in numba's notation are replaced by words."""
     for pattern, words in _TYPES:
         kinds = pattern.sub(words, kinds)
     return kinds.strip().rstrip(",")
 
 
 def _kind(kind: str) -> str:
-    """Return a type in words, without the value of a constant."""
+    """Return a type in words; for a literal type, the type of the constant."""
     return named(re.sub(r"Literal\[(\w+)\]\(.*?\)", r"\1", kind))
 
 
 def _variable(name: str) -> str:
-    """Return the name of a variable in the program for numba's, or what stands for a value without a name."""
+    """Return the program's name of a variable of numba's IR, or ``the value`` for a temporary."""
     return "the value" if name.startswith("$") else _VERSION.sub("", name)
 
 
@@ -90,7 +90,7 @@ def _no_implementation(found: re.Match[str]) -> str:
 
 
 def _parts(kinds: str) -> list[str]:
-    """Divide a list of types at the commas that are in no brackets."""
+    """Split a list of types at the commas outside brackets."""
     parts, depth = [""], 0
     for letter in kinds:
         depth += (letter in "([<") - (letter in ")]>")
@@ -211,13 +211,13 @@ _RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         "this needs memory at run time, which kernels do not have: use a tuple or a PrivateArray",
     ),
 )
-"""Patterns in numba's texts, with the words of the program: with groups in them, or a function."""
+"""Patterns in numba's messages, with their translation: a format of the pattern's groups or a function of the match."""
 
 _GROUPS = {
     "kind": named, "one": _kind, "other": _kind, "variable": _variable,
     "signature": lambda text: _ANNOTATION.sub("", text),
 }  # fmt: skip
-"""How the groups of patterns are put into words; others stand as they are."""
+"""Functions that translate the groups of patterns; other groups are inserted unchanged."""
 
 _PATTERNS = tuple((re.compile(pattern, re.DOTALL | re.MULTILINE), words) for pattern, words in _RULES)
 
@@ -225,7 +225,7 @@ _INTERNAL = re.compile(r"nopython|NRT|[Nn]umba|unify|Function\(|opcode|<class |\
 
 
 def translated(text: str) -> str | None:
-    """Return a text of numba in the words of the program; ``None`` for a text without a translation."""
+    """Return the translation of a message of numba; ``None`` if no pattern matches."""
     for pattern, words in _PATTERNS:
         if found := pattern.search(text):
             if callable(words):
@@ -235,5 +235,5 @@ def translated(text: str) -> str | None:
 
 
 def is_internal(text: str) -> bool:
-    """Return whether a text speaks of the inside of numba."""
+    """Return whether a message contains terms of numba's implementation."""
     return bool(_INTERNAL.search(text))

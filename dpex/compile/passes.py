@@ -1,4 +1,4 @@
-"""Passes over numba's code of a function before its types are inferred."""
+"""Passes over numba's IR of a function before type inference."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numba.core.ir_utils import find_const, guard
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class EmptyBlocks(FunctionPass):  # type: ignore[misc]
-    """Lets branches lead to where the block leads that they would enter, if that only jumps.
+    """Redirects branches to blocks that only jump to the targets of these jumps.
 
-    From 3.12 on, CPython ends a ``while`` loop with a branch around a jump back. LLVM may take that jump for the loop's
-    latch and, as the latch has no exit, copy the body in front of the loop. Values then move between registers in each
-    turn.
+    From 3.12 on, CPython ends a ``while`` loop with a branch around a jump back. LLVM may choose that jump as the
+    loop's latch and, as the latch has no exit, copy the body in front of the loop. Values then move between registers
+    in each iteration.
     """
 
     _name = "dpex_empty_blocks"
@@ -25,7 +25,7 @@ class EmptyBlocks(FunctionPass):  # type: ignore[misc]
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        """Change the branches of a function, and remove the blocks that are no longer entered."""
+        """Redirect the branches of a function and remove the unused blocks; return whether there were any."""
         blocks = state.func_ir.blocks
         leads = {label: each.body[0].target for label, each in blocks.items() if isinstance(each.body[0], ir.Jump)}
         for label in [each for each, to in leads.items() if to == each or to in leads]:
@@ -46,9 +46,9 @@ class EmptyBlocks(FunctionPass):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class ConstantAttributes(FunctionPass):  # type: ignore[misc]
-    """Replaces ``getattr(x, "name")`` with a constant name by the attribute itself, which methods need.
+    """Replaces ``getattr(x, "name")`` with a constant name by an attribute access, as is necessary for methods.
 
-    numba's ``getattr`` passes the name as a string at run time, which takes memory that kernels do not have.
+    numba's ``getattr`` passes the name as a string at run time, which needs memory that kernels do not have.
     """
 
     _name = "dpex_constant_attributes"
@@ -57,7 +57,7 @@ class ConstantAttributes(FunctionPass):  # type: ignore[misc]
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        """Replace them; return whether there were any."""
+        """Replace the calls in a function; return whether there were any."""
         found = False
         for block in state.func_ir.blocks.values():
             for statement in block.find_insts(ir.Assign):
@@ -68,7 +68,7 @@ class ConstantAttributes(FunctionPass):  # type: ignore[misc]
 
 
 def _attribute(code: Any, call: Any) -> Any:
-    """Return the expression of the attribute that a call asks for, or ``None`` for other expressions."""
+    """Return the attribute expression equivalent to a call of ``getattr``; ``None`` for other expressions."""
     if not (isinstance(call, ir.Expr) and call.op == "call" and len(call.args) == 2 and not call.kws):
         return None
     if guard(find_const, code, call.func) is not builtins.getattr:

@@ -1,7 +1,7 @@
-"""Emits calls of functions that the SPIR-V back end turns into instructions.
+"""Emits calls of functions that the SPIR-V back end translates to instructions.
 
-Orders of atomics and fences are arguments of such calls. LLVM's own ``atomicrmw`` and ``fence`` do not serve: the back
-end drops their storage class, and turns ``load atomic`` into a plain load.
+Orders of atomics and fences are arguments of such calls. LLVM's own ``atomicrmw`` and ``fence`` are not used: the back
+end drops their storage class, and translates ``load atomic`` to a plain load.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _CODES = {
 
 
 def mangle(name: str, kinds: Any) -> str:
-    """Return the symbol of a function with parameters of these types.
+    """Return the mangled symbol (Itanium C++ ABI) of a function with parameters of these types.
 
     Args:
-        name: Its name, such as ``__spirv_AtomicLoad``.
+        name: The function's name, such as ``__spirv_AtomicLoad``.
         kinds: Types of numba: numbers, booleans, and pointers to them (``CPointer`` with an address space).
     """
     known: list[str] = []
@@ -61,15 +61,15 @@ def call(
     builder: Any, name: str, result: Any, kinds: Sequence[Any], arguments: Sequence[Any], *, convergent: bool = False,
     pure: bool = False,
 ) -> Any:  # fmt: skip
-    """Emit a call.
+    """Emit a call and return its result.
 
     Args:
         builder: The builder.
         name: The function's name, such as ``__spirv_AtomicLoad``.
-        result: LLVM type of the result.
-        kinds: Types of numba of the parameters, for the symbol.
+        result: The LLVM type of the result.
+        kinds: The numba types of the parameters, for the symbol.
         arguments: The LLVM values.
-        convergent: Whether all work-items must reach the call together, so that it stays where it is.
+        convergent: Whether all work-items must reach the call together, so that LLVM must not move it.
         pure: Whether the result depends on the arguments only.
     """
     signature = ir.FunctionType(result, [argument.type for argument in arguments])
@@ -84,16 +84,16 @@ def call(
 
 
 def control_barrier(builder: Any, execution: int, memory: int, semantics: int) -> None:
-    """Emit a barrier of the work-items of a scope."""
+    """Emit a barrier of the work-items of scope ``execution``, with a fence of scope ``memory``."""
     words = [I32(execution), I32(memory), I32(semantics)]
     call(builder, "__spirv_ControlBarrier", VOID, [types.int32] * 3, words, convergent=True)
 
 
 def memory_barrier(builder: Any, scope: int, semantics: int) -> None:
-    """Emit a memory fence."""
+    """Emit a memory fence of a scope, with SPIR-V memory semantics."""
     call(builder, "__spirv_MemoryBarrier", VOID, [types.int32] * 2, [I32(scope), I32(semantics)], convergent=True)
 
 
 def built_in(builder: Any, name: str, dimension: Any) -> Any:
-    """Emit a component of a built-in vector, such as a work-item's global id, as an int64."""
+    """Emit and return a component of a built-in vector, such as a work-item's global id, as an int64."""
     return call(builder, name, I64, [types.uint32], [dimension], pure=True)

@@ -1,6 +1,6 @@
-"""From the LLVM code of a kernel to SPIR-V: link, optimise, translate.
+"""Links, optimises and translates the LLVM code of a kernel to SPIR-V.
 
-LLVM ends the process where its SPIR-V back end finds an error, so all of this runs in another process.
+LLVM ends the process when its SPIR-V back end finds an error, so all of this runs in another process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ llvm.set_option("", "--spirv-ext=" + ",".join(f"+{name}" for name in EXTENSIONS)
 # The closed form of a sum over a loop takes integers of 65 bits, which SPIR-V does not have.
 llvm.set_option("", "--replexitval=never")
 
-# Strength reduction makes integers of 4 bits, as of ``x & 15`` in a loop, which the back end gets wrong: see `_ODD`.
+# Strength reduction makes integers of 4 bits, as of ``x & 15`` in a loop, wrongly translated by the back end: `_ODD`.
 llvm.set_option("", "--disable-lsr")
 
 # A condition that does not change in a loop is decided before it, even where the other branch stays in the loop.
@@ -33,36 +33,36 @@ llvm.set_option("", "--enable-nontrivial-unswitch")
 
 _QUOTED = re.compile(r'"[^"]*"')
 _ODD = re.compile(r"i(?<![\w.%@$-]i)(?!(?:1|8|16|32|64)\b)(\d+)(?![\w.$-])")
-"""An integer type of another width than SPIR-V has: the back end takes the next wider one and keeps the upper bits.
+"""An integer type of a width that SPIR-V does not have: the back end uses the next wider one without masking.
 
-The pattern begins with a letter, which is searched for faster than a place that a look-behind allows.
+The pattern begins with a letter, for which the search is faster than for a look-behind.
 """
 
 _FROM_BIT = re.compile(r" = sitofp i1 (\S+) to (half|float|double)\b")
-"""A real made of -1 or 0, such as ``-(a < b)``: the back end makes it 1 or 0."""
+"""A conversion of a signed bit, -1 or 0, to a float, such as ``-(a < b)``: the back end makes it 1 or 0."""
 
 
 class TranslationError(Exception):
-    """LLVM ends or crashes while it makes the SPIR-V of a kernel; the message is what it printed."""
+    """LLVM ends or crashes while it makes the SPIR-V of a kernel; the message is its output."""
 
 
 def start_worker() -> None:
-    """Start the process that `translate` uses; it starts beside what comes before the translation."""
+    """Start the process that `translate` uses, unless it runs; it starts while numba compiles the kernel."""
     worker.start(_spirv_of)
 
 
 def translate(name: str, result: Any, *, hint: str = "", keep_llvm: bool = False) -> Code:
-    """Return the code of a compiled function as a kernel.
+    """Translate a compiled function to a SPIR-V kernel and return its code.
 
     Args:
-        name: The name that the kernel gets.
-        result: numba's result of compiling the function; it returns nothing.
-        hint: The type of the vectors in which a work-item computes, such as ``int4``; empty if it does not.
+        name: The name of the kernel.
+        result: numba's compile result of the function, which returns nothing.
+        hint: The option ``vec_type_hint``, such as ``int4``; empty if it is not set.
         keep_llvm: Whether to return the LLVM code, too.
 
     Raises:
         TranslationError: LLVM fails.
-        ValueError: ``hint`` is no vector type of OpenCL C.
+        ValueError: ``hint`` is not a vector type of OpenCL C.
     """
     texts = [library.get_llvm_str() for library in result.library.whole()] + [str(entry_module(name, result, hint))]
     try:
@@ -82,9 +82,9 @@ def _spirv_of(name: str, texts: list[str], keep_llvm: bool) -> tuple[bytes, str]
             each.linkage = "internal"
     for each in linked.functions:
         if each.is_declaration:
-            each.add_function_attribute("willreturn")  # so that what follows, such as a load, can leave a loop
+            each.add_function_attribute("willreturn")  # so that later loads can be moved out of a loop
         else:
-            each.add_function_attribute("convergent")  # LLVM takes it back where no barrier or atomic is called
+            each.add_function_attribute("convergent")  # LLVM removes it from functions that call no barrier or atomic
     linked.verify()
     machine = new_machine()
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)

@@ -25,40 +25,40 @@ from .spirv_calls import SPIR_FUNC
 from .types import device_models
 
 TARGET = "dpex"
-"""The target's name, as ``numba.extending.overload(target=)`` takes it."""
+"""The target's name, the argument of ``numba.extending.overload(target=)``."""
 
 registry = Registry(TARGET)
 """Implementations for the device."""
 
 overrides = Registry(f"{TARGET} instead of numba")
-"""Implementations for the device in place of numba's for the same types."""
+"""Implementations for the device that replace those of numba for the same types."""
 
 typing_registry = TypingRegistry()
-"""Types of what only the device has."""
+"""Types of functions and attributes that only the device has."""
 
 numba_fixes.install()
 closures.install()
 
 
 class SpirvDevice(GPU):  # type: ignore[misc]
-    """The hardware of the target, in numba's registry of targets."""
+    """The class of the target in numba's registry of targets."""
 
 
 target_registry[TARGET] = SpirvDevice
 
 
 class _Growing:
-    """A context that looks into a registry only where that has grown: numba asks tens of times for each function."""
+    """A context that installs a registry only if it has grown; numba calls this tens of times for each function."""
 
     _parts: tuple[str, ...]
-    """The lists of a registry."""
+    """The names of a registry's lists."""
 
     def __init__(self, *given: Any) -> None:
         self._sizes: dict[Any, list[int]] = {}
         super().__init__(*given)
 
     def install_registry(self, registry: Any) -> None:
-        """Add what is new in a registry."""
+        """Add the new entries of a registry."""
         sizes = [len(getattr(registry, part)) for part in self._parts]
         if self._sizes.get(registry) != sizes:
             super().install_registry(registry)  # type: ignore[misc]
@@ -66,32 +66,32 @@ class _Growing:
 
 
 class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
-    """Types of what kernels may use.
+    """The typing context of the device: types of the values and functions that kernels may use.
 
     Attributes:
         constants: Functions that return the type of a global which only the device has, and ``None`` for other values.
-        rules: For operators and built-in functions, what returns the signature for the types of arguments, before numba
-            is asked, or ``None``.
+        rules: By operator or built-in function, a function that returns the signature for a tuple of argument types,
+            or ``None`` to use numba's.
     """
 
     _parts = "functions", "attributes", "globals"
 
     def init(self) -> None:
-        """Prepare the lists of functions."""
+        """Set the lists of functions to empty ones."""
         self.constants: list[Callable[[Any], Any]] = []
         self.rules: dict[Any, Callable[[Any], Any]] = {}
 
     def load_additional_registries(self) -> None:
-        """Add enumerations, mathematics and the device's own functions."""
+        """Install numba's typing of enumerations and mathematics, and that of the device's own functions."""
         numbas = enumdecl.registry, mathdecl.registry, cmathdecl.registry, numba_fixes.numpy_registry
         for each in (typing_registry, *numbas):
             self.install_registry(each)
 
     def resolve_value_type(self, value: Any) -> Any:
-        """Return the type of a global; a function that is compiled for the host, by ``njit``, is one for the device.
+        """Return the type of a global; a function decorated by ``njit`` is converted to one for the device.
 
         Raises:
-            NumbaTypeError: It is a function of Python that kernels do not have.
+            NumbaTypeError: It is a built-in function that kernels do not have.
         """
         for type_of in self.constants:
             kind = type_of(value)
@@ -103,7 +103,7 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
         return super().resolve_value_type(value)
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        """Return the signature of a call, by a rule if there is one for these types."""
+        """Return the signature of a call of ``func``: that of a rule if there is one for these types, else numba's."""
         rule = self.rules.get(getattr(func, "typing_key", func)) if self.rules and not kws else None
         made = rule(tuple(args)) if rule else None
         if made is None:
@@ -113,7 +113,7 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
         return made
 
     def unify_pairs(self, first: Any, second: Any) -> Any:
-        """Return the type of a variable that has values of two types; integers keep their values."""
+        """Return the type of a variable that has values of two types; integer types are unified without loss."""
         try:
             return integer_types.unified(first, second) or super().unify_pairs(first, second)
         except integer_types.NoTypeError:
@@ -122,13 +122,13 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
             raise
 
     def device_function(self, function: Dispatcher) -> Dispatcher:
-        """Return the device function of a function for the host; ``dpex.compile.dispatcher`` replaces this method."""
+        """Return the dispatcher for the device of one for the host; ``dpex.compile.dispatcher`` sets this method."""
         raise NotImplementedError
 
 
 @cache
 def _registries_of_numba() -> tuple[Registry, ...]:
-    """Return numba's registries of implementations, after all that adds to the one of built-in functions."""
+    """Return numba's registries of implementations, after the import of all modules that add to them."""
     from numba.cpython import (  # noqa: F401
         builtins,
         cmathimpl,
@@ -166,14 +166,14 @@ class TargetContext(_Growing, BaseContext):  # type: ignore[misc]
         self.data_model_manager = device_models()
 
     def load_additional_registries(self) -> None:
-        """Add numba's implementations that hold for any target, then the device's own."""
+        """Install numba's implementations that are independent of the target, and those of the device."""
         # numba adds intrinsics to the first registry; of equal signatures, the last holds.
         for each in (registry, *_registries_of_numba(), overrides):
             self.install_registry(each)
 
     @property
     def enable_boundscheck(self) -> bool:
-        """Return False: numba's implementations check nothing, since the indices that they get are checked."""
+        """False, so that numba's implementations do not check indices, which are checked before they are called."""
         return False
 
     @enable_boundscheck.setter
@@ -181,7 +181,7 @@ class TargetContext(_Growing, BaseContext):  # type: ignore[misc]
         self.checks_bounds = value
 
     def build_list(self, *_arguments: Any) -> Any:
-        """Refuse: a list, set or dictionary needs memory that kernels do not have.
+        """Raise an error: a list, set or dictionary needs memory that kernels do not have.
 
         Raises:
             NumbaTypeError: Always.
@@ -191,31 +191,31 @@ class TargetContext(_Growing, BaseContext):  # type: ignore[misc]
     build_set = build_map = build_list
 
     def codegen(self) -> Any:
-        """Return the code generator."""
+        """Return the code generator, a `DeviceCodegen`."""
         return self._codegen
 
     @property
     def target_data(self) -> Any:
-        """Return the data layout."""
+        """The LLVM data layout."""
         return self._codegen._target_data
 
     @cached_property
     def call_conv(self) -> Any:
-        """Return the call convention."""
+        """The call convention."""
         return CallConvention(self)
 
     def create_module(self, name: str) -> Any:
-        """Return an empty module."""
+        """Return an empty LLVM module for the device."""
         return self._codegen._create_empty_module(name)
 
     def declare_function(self, module: Any, fndesc: Any) -> Any:
-        """Declare a compiled function."""
+        """Declare a compiled function in a module; return the declaration."""
         function = super().declare_function(module, fndesc)
         function.calling_convention = SPIR_FUNC
         return function
 
     def get_executable(self, *_arguments: Any) -> Any:
-        """Refuse: device code does not run in this process.
+        """Raise an error: device code does not run in this process.
 
         Raises:
             NotImplementedError: Always.
@@ -230,17 +230,17 @@ _DefaultOptions = include_default_options(
 
 
 class DeviceOptions(_DefaultOptions, TargetOptions):  # type: ignore[misc, valid-type]
-    """The options of numba that kernels and device functions take, and the flags that all device code has."""
+    """The options of numba that kernels and device functions accept, and the flags of all device code."""
 
     def finalize(self, flags: Any, options: dict[str, Any]) -> None:
-        """Set the flags of numba that hold for all device code."""
+        """Set the numba flags of all device code, whatever the options."""
         flags.enable_pyobject = flags.enable_looplift = flags.nrt = False
         flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
         flags.error_model = "numpy"
 
 
 class DeviceTarget(TargetDescriptor):  # type: ignore[misc]
-    """Describe the SPIR-V target to numba: its options, typing context and target context."""
+    """numba's descriptor of the SPIR-V target: its options, typing context and target context."""
 
     options = DeviceOptions
     typing_context = TypingContext()

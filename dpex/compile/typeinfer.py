@@ -1,7 +1,7 @@
 """Type inference of device functions, which may return arrays.
 
-numba lets a function return an array only where it counts references to memory. Device functions own no memory: what
-they return is a view of an argument's.
+numba accepts a function that returns an array only if it counts references to memory. Device functions own no memory:
+an array that they return is a view of an argument.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .types import PrivateArrayType
 
 @register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[untyped-decorator, unused-ignore]
 class DeviceTypeInference(FunctionPass):  # type: ignore[misc]
-    """Infers the types of a function's variables and of what it returns."""
+    """The pass that infers the types of a function's variables and of its result."""
 
     _name = "dpex_type_inference"
 
@@ -33,7 +33,7 @@ class DeviceTypeInference(FunctionPass):  # type: ignore[misc]
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        """Infer the types.
+        """Infer the types and store them in the compiler's state; return True.
 
         Raises:
             NumbaError: There are no types for which the function compiles.
@@ -50,7 +50,7 @@ class DeviceTypeInference(FunctionPass):  # type: ignore[misc]
 
 
 def _note_place(error: Exception) -> None:
-    """Note the line whose types were inferred, which numba adds to its own errors only."""
+    """Store the line whose types were inferred in an error; numba stores it in its own errors only."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         place = getattr(frame.f_locals.get("constraint"), "loc", None)
         if place is not None:
@@ -58,7 +58,7 @@ def _note_place(error: Exception) -> None:
 
 
 class _OperatorCall(IntrinsicCallConstraint):  # type: ignore[misc]
-    """An operator; where the types of its operands do not determine its result, their definitions may."""
+    """The typing of an operator; if the types of its operands are ambiguous, it uses their definitions."""
 
     def resolve(self, typeinfer: Any, typevars: Any, fnty: Any) -> None:
         try:
@@ -70,7 +70,7 @@ class _OperatorCall(IntrinsicCallConstraint):  # type: ignore[misc]
             super().resolve(typeinfer, ChainMap(known, typevars), fnty)
 
     def _known(self, typeinfer: Any, typevars: Any) -> dict[str, TypeVar]:
-        """Return types for operands of which more is known than theirs say."""
+        """Return more precise types, by name of the operand, for operands whose definitions determine them."""
         if is_of_library(typeinfer.func_ir):
             return {each.name: _OFFSET for each in self.args if typevars[each.name].type == types.uint64}
         naturals = Naturals(typeinfer)
@@ -89,10 +89,10 @@ _OFFSET.type = types.int64
 
 
 class _Inferer(TypeInferer):  # type: ignore[misc]
-    """Infers types; a variable that is never negative and has uint64 values, too, is an uint64."""
+    """numba's type inference, where a variable with int64 and uint64 values is an uint64 if it is never negative."""
 
     def add_type(self, var: Any, tp: Any, *given: Any, **named: Any) -> None:
-        """Add a type that a variable has."""
+        """Unify the type of variable ``var`` with ``tp``."""
         try:
             super().add_type(var, tp, *given, **named)
         except NoTypeError:
@@ -100,7 +100,7 @@ class _Inferer(TypeInferer):  # type: ignore[misc]
                 raise
 
     def copy_type(self, src_var: Any, dest_var: Any, loc: Any) -> None:
-        """Add the type of a variable to those of another."""
+        """Unify the type of ``dest_var`` with that of ``src_var``."""
         try:
             super().copy_type(src_var, dest_var, loc)
         except NoTypeError:
@@ -108,14 +108,14 @@ class _Inferer(TypeInferer):  # type: ignore[misc]
                 raise
 
     def _is_natural(self, name: str) -> bool:
-        """Return whether a variable is never negative; then make it an uint64."""
+        """Return whether a variable is never negative; if so, set its type to uint64."""
         found = Naturals(self).defines(name)
         if found:
             self.typevars[name].type = types.uint64
         return found
 
     def get_return_type(self, typemap: Any) -> Any:
-        """Return the type of the result; it is an uint64 if one return gives that, and none a negative number."""
+        """Return the result's type: uint64 if int64 and uint64 values are returned that are never negative."""
         try:
             return super().get_return_type(typemap)
         except NoTypeError as error:
@@ -126,14 +126,14 @@ class _Inferer(TypeInferer):  # type: ignore[misc]
             return types.uint64
 
     def typeof_intrinsic_call(self, inst: Any, target: Any, func: Any, *args: Any) -> None:
-        """Add an operator."""
+        """Add the constraint of an operator's call."""
         constraint = _OperatorCall(target.name, func, args, kws=(), vararg=None, loc=inst.loc)
         self.constraints.append(constraint)
         self.calls.append((inst.value, constraint))
 
 
 def _inferred(state: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the types of the variables, of the result and of the calls, and the errors."""
+    """Return types of variables, type of the result, signatures of calls, and typing errors for a compiler's state."""
     warnings = WarningsFixer(NumbaWarning)
     inferer = _Inferer(state.typingctx, state.func_ir, warnings)
     target = state.targetctx.target

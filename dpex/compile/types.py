@@ -19,10 +19,10 @@ PRIVATE, GLOBAL, CONSTANT, LOCAL, GENERIC = range(5)
 
 
 class USMNdArray(types.Array):  # type: ignore[misc]
-    """An array in the memory of a device: ``dpnp.ndarray`` or ``usm_ndarray``.
+    """The type of an array in device memory, such as a ``usm_ndarray``.
 
     Attributes:
-        space: The address space of the elements, by default.
+        space: The default address space of the class.
         addrspace: The address space of the elements.
     """
 
@@ -36,7 +36,7 @@ class USMNdArray(types.Array):  # type: ignore[misc]
         super().__init__(dtype, ndim, layout, readonly=readonly, name=name)
 
     def copy(self, dtype: Any = None, ndim: Any = None, layout: Any = None, readonly: Any = None) -> USMNdArray:
-        """Return the type of a view: the same kind of array with other properties."""
+        """Return the type with other properties, such as that of a view; None leaves a property unchanged."""
         return type(self)(
             ndim=self.ndim if ndim is None else ndim,
             dtype=dtype or self.dtype,
@@ -47,16 +47,16 @@ class USMNdArray(types.Array):  # type: ignore[misc]
 
     @property
     def key(self) -> Any:
-        """Return what distinguishes this type from others."""
+        """The values that identify the type."""
         return (*super().key, self.addrspace)
 
     @property
     def as_array(self) -> Any:
-        """Return the type that numba's own implementations take."""
+        """The type of the array for numba's own implementations: itself."""
         return self
 
     def unify(self, typingctx: Any, other: Any) -> Any:
-        """Return the type that holds both arrays: of the layout ``A`` where their layouts differ."""
+        """Return the common type of two array types, with layout ``A`` if theirs differ; None if there is none."""
         same = isinstance(other, USMNdArray) and (other.ndim, other.dtype) == (self.ndim, self.dtype)
         if not same or other.addrspace != self.addrspace:
             return None
@@ -64,7 +64,7 @@ class USMNdArray(types.Array):  # type: ignore[misc]
         return self.copy(layout=layout, readonly=not (self.mutable and other.mutable))
 
     def can_convert_to(self, typingctx: Any, other: Any) -> Any:
-        """Return how safely this array converts to another type: to the same with the layout ``A``."""
+        """Return ``Conversion.safe`` to the same type, also with layout ``A`` or read-only; None to other types."""
         from numba.core.typeconv import Conversion
 
         if not isinstance(other, USMNdArray) or other.addrspace != self.addrspace:
@@ -74,20 +74,20 @@ class USMNdArray(types.Array):  # type: ignore[misc]
 
 
 class DpnpNdArray(USMNdArray):
-    """A ``dpnp.ndarray``."""
+    """The type of a ``dpnp.ndarray``."""
 
 
 class LocalAccessorType(USMNdArray):
-    """Type of a `kernel_api.LocalAccessor`: an array in the local memory of a work-group."""
+    """The type of a `kernel_api.LocalAccessor`: an array in the local memory of a work-group."""
 
     space = LOCAL
 
 
 class PrivateArrayType(USMNdArray):
-    """Type of a `kernel_api.PrivateArray`: an array in the private memory of a work-item.
+    """The type of a `kernel_api.PrivateArray`: an array in the private memory of a work-item.
 
     Attributes:
-        extents: Its shape; empty for a view of one, whose shape is not known when the kernel compiles.
+        extents: The shape; empty for a view, whose shape is not determined at compile time.
     """
 
     space = PRIVATE
@@ -98,11 +98,11 @@ class PrivateArrayType(USMNdArray):
 
     @property
     def key(self) -> Any:
-        """Return what distinguishes this type from others."""
+        """The values that identify the type."""
         return (*super().key, self.extents)
 
     def can_convert_to(self, typingctx: Any, other: Any) -> Any:
-        """Return how safely this array converts to another type: also to one whose shape is not known."""
+        """Return ``Conversion.safe`` as for other arrays, if the other type has the same ``extents`` or none."""
         if isinstance(other, PrivateArrayType) and other.extents not in ((), self.extents):
             return None
         return super().can_convert_to(typingctx, other)
@@ -113,7 +113,7 @@ ARRAYS = (USMNdArray, DpnpNdArray, LocalAccessorType, PrivateArrayType)
 
 
 class IndexSpaceType(types.Type):  # type: ignore[misc]
-    """A `kernel_api` object that tells where a work-item is; the device needs no data for it."""
+    """The type of a `kernel_api` object with the position of a work-item, which has no data on the device."""
 
     def __init__(self, ndim: int):
         self.ndim = ndim
@@ -121,23 +121,23 @@ class IndexSpaceType(types.Type):  # type: ignore[misc]
 
 
 class ItemType(IndexSpaceType):
-    """`kernel_api.Item`."""
+    """The type of `kernel_api.Item`."""
 
 
 class NdItemType(IndexSpaceType):
-    """`kernel_api.NdItem`."""
+    """The type of `kernel_api.NdItem`."""
 
 
 class GroupType(IndexSpaceType):
-    """`kernel_api.Group`."""
+    """The type of `kernel_api.Group`."""
 
 
 class SubGroupType(IndexSpaceType):
-    """`kernel_api.SubGroup`."""
+    """The type of `kernel_api.SubGroup`."""
 
 
 class AtomicRefType(types.Type):  # type: ignore[misc]
-    """`kernel_api.AtomicRef`."""
+    """The type of `kernel_api.AtomicRef`."""
 
     def __init__(self, dtype: Any, memory_order: int, memory_scope: int, address_space: int):
         self.dtype, self.address_space = dtype, address_space
@@ -146,7 +146,7 @@ class AtomicRefType(types.Type):  # type: ignore[misc]
 
 
 def numba_type(kind: Any) -> Any:
-    """Return numba's type of an argument of a kind."""
+    """Return the numba type of a kernel argument of a kind; see `dpex.launch.kinds`."""
     if isinstance(kind, ItemKind):
         return (NdItemType if kind.has_groups else ItemType)(kind.ndim)
     if isinstance(kind, ArrayKind):
@@ -166,7 +166,7 @@ class _PointerModel(models.PrimitiveModel):  # type: ignore[misc]
 
 
 class _ArrayModel(models.StructModel):  # type: ignore[misc]
-    """The members of numba's arrays, so that numba's own implementations serve; those about memory are null."""
+    """The members of numba's arrays, for its own implementations; ``meminfo`` and ``parent`` are null."""
 
     def __init__(self, dmm: Any, fe_type: Any):
         extents = types.UniTuple(types.intp, fe_type.ndim)
@@ -215,7 +215,7 @@ class _AtomicRefModel(models.StructModel):  # type: ignore[misc]
 
 
 def device_models() -> Any:
-    """Return the manager of the data models of the device target."""
+    """Return numba's manager of data models with those of the device's types."""
     manager = datamodel.default_manager.copy()
     manager.register(types.CPointer, _PointerModel)
     for kind in ARRAYS:
@@ -231,7 +231,7 @@ Kind = TypeVar("Kind", bound=USMNdArray)
 
 
 def register_arrays() -> None:
-    """Register the types of arrays with numba if the program has imported dpnp, whose import takes long."""
+    """Register the types of arrays with numba if the program has imported dpnp; the import itself would be slow."""
     if "dpnp" in sys.modules:
         _register()
 

@@ -1,9 +1,9 @@
-"""A process that runs LLVM, whose SPIR-V back end ends the process where it finds an error.
+"""A worker process that runs LLVM, whose SPIR-V back end ends its process when it finds an error.
 
-It is a fork of this process, so it has what this one has imported, but none of its open files. It forks again for each
-call: LLVM keeps numbers of a module for the next one in the process. It has done so before the call comes, so a call
+It is a fork of this process, so it has the same imported modules, but no open files. It forks again for each call,
+since LLVM continues the numbers of a module in the next one of the process. It forks before the call arrives, so a call
 does not wait for a fork, and this process pays once for the pages that it shares with a fork. The worker ends when it
-has nothing to do for some seconds, or when this process ends.
+is idle for some seconds, or when this process ends.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any, Callable, NoReturn
 
 IDLE = 5.0  # seconds
 _SERVED, _FAILED, _IDLE = range(3)
-"""Exit statuses of a child of the worker: it has returned a result, has failed, or has got no call."""
+"""Exit statuses of a child of the worker: it has returned a result, has failed, or has received no call."""
 
 
 class WorkerError(Exception):
-    """The call failed, or the process crashed; the message is what it printed."""
+    """The call failed, or the process crashed; the message is its output."""
 
 
 class EndedError(Exception):
-    """The process has ended without an error."""
+    """The worker has ended without an error, because it was idle."""
 
 
 class ForkedWorker:
-    """A forked process that calls a function.
+    """A forked worker process that calls a function.
 
     Args:
         function: The function; its arguments and its result are pickled.
@@ -50,11 +50,11 @@ class ForkedWorker:
         calls.close()
 
     def call(self, *arguments: Any) -> Any:
-        """Call the function; the worker has ended if this raises.
+        """Return the result of calling the function in the worker; the worker has ended if this raises.
 
         Raises:
             WorkerError: The call failed.
-            EndedError: The worker had ended before, having had nothing to do for long.
+            EndedError: The worker had ended before, after `IDLE` seconds without a call.
         """
         try:
             self._calls.send(arguments)
@@ -69,7 +69,7 @@ class ForkedWorker:
         raise WorkerError(printed or f"LLVM ended with {f'signal {-status}' if status < 0 else f'status {status}'}")
 
     def close(self) -> tuple[int, str]:
-        """End the process; return its exit status and what it has printed since the last result."""
+        """End the worker; return its exit status, or minus its signal, and its output since the last call began."""
         self._calls.close()
         try:
             status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
@@ -80,13 +80,13 @@ class ForkedWorker:
         return status, printed.decode(errors="replace").strip()
 
     def forget(self) -> None:
-        """Leave the process to another fork of its parent."""
+        """Close this process's descriptors of the worker without ending it."""
         self._calls.close()
         os.close(self._output)
 
 
 def _serve(function: Callable[..., Any], calls: Connection, output: int) -> NoReturn:
-    """Answer calls, each in a child that waits for it; end this process without any of its exit handlers."""
+    """Execute calls, each in a child; then end this process without its exit handlers."""
     status = _FAILED
     try:
         _detach(calls.fileno(), output)
@@ -101,7 +101,7 @@ def _serve(function: Callable[..., Any], calls: Connection, output: int) -> NoRe
 
 
 def _status_of_answer(function: Callable[..., Any], calls: Connection) -> int:
-    """Return the status of a child that has answered a call."""
+    """Fork a child that executes one call; return its exit status, or minus its signal."""
     child = os.fork()
     if child == 0:
         _answer(function, calls)
@@ -109,7 +109,7 @@ def _status_of_answer(function: Callable[..., Any], calls: Connection) -> int:
 
 
 def _answer(function: Callable[..., Any], calls: Connection) -> NoReturn:
-    """Answer a call, if one comes; end this process."""
+    """Wait `IDLE` seconds for a call and execute it; then end this process."""
     status = _IDLE
     try:
         if calls.poll(IDLE):
@@ -143,13 +143,13 @@ _worker: ForkedWorker | None = None
 
 
 def start(function: Callable[..., Any]) -> None:
-    """Start the worker, unless it runs: it is then ready when its first call comes."""
+    """Start the worker for calls of ``function``, unless it runs."""
     global _worker
     _worker = _worker or ForkedWorker(function)
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in the worker, which serves one function only; start it if need be.
+    """Return the result of a call in the worker, which is started if it does not run; always of the same function.
 
     Raises:
         WorkerError: The call failed, or the process crashed.
@@ -174,7 +174,7 @@ def _end() -> None:
 
 
 def _forget() -> None:
-    """Leave the worker to the parent."""
+    """In a forked child, drop the worker of the parent without ending it."""
     global _worker
     if _worker:
         _worker.forget()

@@ -1,7 +1,7 @@
-"""The compiler of kernels and what it can: numba-dpex where it is installed, else that of `ishmem.dpex`.
+"""The compiler of kernels and its features: numba-dpex where it is installed, else that of `ishmem.dpex`.
 
-No other module of the library depends on numba-dpex: it reads `COMPILER`. `ishmem.kernels` uses the compiler by the
-names of `dpex.front_end.adapter`. The folder ``numba_dpex`` replaces what numba-dpex does wrong or slowly.
+Other modules do not depend on numba-dpex, but read `COMPILER`. `ishmem.kernels` uses the compiler by the names of
+`dpex.front_end.adapter`. The folder ``numba_dpex`` replaces functions of numba-dpex that are wrong or slow.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ class FrontEnd(NamedTuple):
     """A compiler of kernels.
 
     Attributes:
-        name: Its name in messages.
-        package: The package of the language, from which programs take its names.
-        module: The module whose import loads it.
-        is_own: Whether it is that of `ishmem.dpex`. The rest says what it can.
-        asks_extension: It calls the `Extension` before it compiles; another is extended when it is loaded.
-        builds_again: Kernels can be built with the addresses of another job.
-        compiles_ahead: It compiles device functions before a program needs them.
-        has_views: Kernels may call ``a.view(dtype)``.
-        leaves_devices: Its import initialises no device.
+        name: The compiler's name in messages.
+        package: The package from which programs import the decorators.
+        module: The module whose import loads the compiler.
+        is_own: Whether it is that of `ishmem.dpex`.
+        asks_extension: Whether it calls `Extension.load` itself; else the extension is loaded with the compiler.
+        builds_again: Whether kernels can be built again with the addresses of another job.
+        compiles_ahead: Whether it can compile device functions before a program needs them.
+        has_views: Whether kernels may call ``a.view(dtype)``.
+        leaves_devices: Whether its import leaves devices uninitialised.
     """
 
     name: str
@@ -46,6 +46,6 @@ _NUMBA_DPEX = FrontEnd(
     compiles_ahead=False, has_views=False, leaves_devices=False,
 )  # fmt: skip
 
-# No import hook is asked: it may act on the name.
+# PathFinder calls no import hooks, which may act on the name.
 COMPILER = _NUMBA_DPEX if PathFinder.find_spec(_NUMBA_DPEX.package) else _OWN
 """The compiler of kernels in this installation."""

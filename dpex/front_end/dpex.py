@@ -1,4 +1,4 @@
-"""The compiler `ishmem.dpex`."""
+"""The interface of `dpex.front_end.adapter` for the compiler `ishmem.dpex`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..compile.types import (
     SubGroupType,
     USMNdArray as ArrayType,
 )
-from ..language import registrations  # noqa: F401  # what kernels may call
+from ..language import registrations  # noqa: F401  # its import registers them with numba
 from ..language.sub_groups import emit_number
 
 __all__ = [
@@ -39,24 +39,24 @@ _FUNCTIONS = {
 
 
 def built_in(builder: Any, name: str) -> list[Any]:
-    """Emit the three components of a SPIR-V built-in variable."""
+    """Emit and return the three components of a SPIR-V built-in variable, int64; ``name`` is without ``BuiltIn``."""
     return [component(builder, _FUNCTIONS[name], I32(axis)) for axis in range(3)]
 
 
 def sub_group_place(builder: Any) -> tuple[Any, Any]:
-    """Emit the number of a work-item in its sub-group, and the number of work-items there."""
+    """Emit and return the index of the work-item in its sub-group, and the number of work-items there, int64."""
     return emit_number(builder, "get_local_id"), emit_number(builder, "get_local_range")
 
 
 def mangle(name: str, kinds: Sequence[Any]) -> str:
-    """Return the symbol of a SPIR-V function; types that are strings are SPIR-V's enumerations."""
+    """Return the symbol of a SPIR-V function for parameter types; a string is an enumeration of SPIR-V, an int32."""
     return spirv_calls.mangle(name, [types.int32 if isinstance(kind, str) else kind for kind in kinds])
 
 
 def install() -> None:
-    """Do nothing: the compiler asks the extension itself."""
+    """Do nothing: this compiler calls the extension itself."""
 
 
 def compiled(kernel: Any, arguments: tuple[Any, ...]) -> bytes:
-    """Return the SPIR-V of a kernel for arguments of these types."""
+    """Return the SPIR-V of a kernel for arguments of these types, compiled if necessary."""
     return bytes(kernel.code_for(arguments).spirv)

@@ -11,8 +11,8 @@ def atomic_fence(memory_order: int, memory_scope: int) -> None:
     """Order the memory accesses of this work-item before the fence against those after it.
 
     Args:
-        memory_order: What is ordered; a literal.
-        memory_scope: The work-items for which the order holds; a literal.
+        memory_order: The accesses that are ordered, a `MemoryOrder`; a literal in kernels.
+        memory_scope: The work-items for which the order holds, a `MemoryScope`; a literal in kernels.
     """
 
 
@@ -32,12 +32,12 @@ class AtomicRef:
         Args:
             ref: The array.
             index: An integer, or a tuple of them.
-            memory_order: The order of all operations; a literal in kernels.
-            memory_scope: The work-items among which they are atomic and ordered; a literal in kernels.
-            address_space: Where the array is: found out by default.
+            memory_order: The `MemoryOrder` of all operations; a literal in kernels.
+            memory_scope: The `MemoryScope` in which they are atomic and ordered; a literal in kernels.
+            address_space: The `AddressSpace` of the array; by default that of its type.
 
         Raises:
-            TypeError: ``ref`` is no array.
+            TypeError: ``ref`` is not an array.
         """
         if not hasattr(ref, "__getitem__"):
             raise TypeError(f"AtomicRef refers to an element of an array, got {type(ref).__name__}")
@@ -96,10 +96,10 @@ class AtomicRef:
         return self._update(val)
 
     def compare_exchange(self, expected_ref: Any, desired: Any, expected_idx: int = 0) -> bool:
-        """Set the element to ``desired`` if it equals ``expected_ref[expected_idx]``; else store its value there.
+        """Set the element to ``desired`` if it equals ``expected_ref[expected_idx]``; else copy its value there.
 
         Returns:
-            Whether the value was the expected one.
+            Whether the element was equal and has been set.
         """
         if self.ref == expected_ref[expected_idx]:
             self._ref[self._index] = desired

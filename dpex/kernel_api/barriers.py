@@ -11,7 +11,7 @@ def group_barrier(group: Group | SubGroup, fence_scope: int = MemoryScope.WORK_G
 
     Args:
         group: The work-group or sub-group.
-        fence_scope: The work-items to which stores become visible; a literal.
+        fence_scope: The work-items to which stores become visible, a `MemoryScope`; a literal in kernels.
 
     Raises:
         NotImplementedError: In plain Python, where work-items run one after the other.

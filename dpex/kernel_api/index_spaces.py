@@ -24,7 +24,7 @@ class Group:
         self._group_range, self._index, self.leader = group_range, index, False
 
     def get_group_id(self, dim: int) -> int:
-        """Return the index of the group in a dimension."""
+        """Return the index of the group in dimension ``dim``, from 0."""
         return self._index[dim]
 
     def get_group_linear_id(self) -> int:
@@ -56,7 +56,7 @@ class Group:
 class SubGroup:
     """A sub-group: the work-items of a work-group that run in lockstep; kernels only.
 
-    All its work-items make a call with a value together: on a GPU, the value of one that does not is undefined.
+    All its work-items must call the methods that have a value together: on a GPU, other results are undefined.
     """
 
     def _of_device(self) -> Any:
@@ -79,28 +79,28 @@ class SubGroup:
         return int(self._of_device())
 
     def broadcast(self, value: Any, local_id: int) -> Any:
-        """Return ``value`` of the work-item ``local_id``, which is the same on all work-items.
+        """Return the ``value`` that the work-item ``local_id`` has passed.
 
         Args:
             value: A number of 32 or 64 bits.
-            local_id: Index of the work-item in its sub-group; the same on all work-items.
+            local_id: The index of a work-item in the sub-group; the same on all work-items.
         """
         return self._of_device()
 
     def shuffle(self, value: Any, local_id: int) -> Any:
-        """Return ``value`` of the work-item ``local_id``, which may differ between the work-items."""
+        """Return the ``value`` passed by the work-item ``local_id``, an index that may differ between work-items."""
         return self._of_device()
 
     def shuffle_up(self, value: Any, delta: int) -> Any:
-        """Return ``value`` of the work-item whose index is smaller by ``delta``."""
+        """Return the ``value`` passed by the work-item whose index in the sub-group is smaller by ``delta``."""
         return self._of_device()
 
     def shuffle_down(self, value: Any, delta: int) -> Any:
-        """Return ``value`` of the work-item whose index is larger by ``delta``."""
+        """Return the ``value`` passed by the work-item whose index in the sub-group is larger by ``delta``."""
         return self._of_device()
 
     def shuffle_xor(self, value: Any, mask: int) -> Any:
-        """Return ``value`` of the work-item whose index is this one's XOR ``mask``."""
+        """Return the ``value`` passed by the work-item whose index is this work-item's index XOR ``mask``."""
         return self._of_device()
 
     def reduce_add(self, value: Any) -> Any:
@@ -123,7 +123,7 @@ class Item:
         self._extent, self._index = extent, index
 
     def get_id(self, dim: int) -> int:
-        """Return the index in a dimension."""
+        """Return the index of the work-item in a dimension."""
         return self._index[dim]
 
     def get_linear_id(self) -> int:
@@ -184,11 +184,11 @@ class NdItem:
         return self._global.get_linear_range()
 
     def get_group(self) -> Group:
-        """Return the work-group."""
+        """Return the work-group of the work-item."""
         return self._group
 
     def get_sub_group(self) -> SubGroup:
-        """Return the sub-group."""
+        """Return the sub-group of the work-item; its methods raise in plain Python."""
         return SubGroup()
 
     @property

@@ -18,14 +18,14 @@ def call_kernel(
     """Run a plain function as a kernel, one work-item after the other; ``dpex.call_kernel`` launches on a device.
 
     Args:
-        kernel_fn: The function, without ``dpex.kernel``.
-        index_range: A range for an `Item`, or a range of work-groups for an `NdItem`.
-        *kernel_args: The other arguments.
+        kernel_fn: The function, not decorated by ``dpex.kernel``.
+        index_range: The work-items: a `Range`, with which the item is an `Item`, or an `NdRange`, with an `NdItem`.
+        *kernel_args: The arguments after the item.
         **named_args: Arguments by the names of their parameters.
 
     Raises:
-        ValueError: ``kernel_fn`` is not callable or takes other arguments, or ``index_range`` is no range.
-        TypeError: A local accessor in a launch without work-groups.
+        ValueError: ``kernel_fn`` is not callable or has other parameters, or ``index_range`` is not a range.
+        TypeError: There is a local accessor in a launch without work-groups.
     """
     if not callable(kernel_fn):
         raise ValueError("Expected the first positional argument to be a function object")

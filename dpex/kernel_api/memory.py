@@ -13,10 +13,10 @@ class LocalAccessor:
     """An array in local memory, one for each work-group; a kernel argument of launches over an `NdRange`."""
 
     def __init__(self, shape: Any, dtype: Any):
-        """Describe the array.
+        """Set the shape and the dtype; nothing is allocated before the launch.
 
         Raises:
-            TypeError: The shape is not one to three positive integers, or the dtype is not a number's.
+            TypeError: The shape is not one to three positive integers, or the dtype is not one of numbers.
         """
         given = shape.tolist() if hasattr(shape, "tolist") else shape
         self._shape = tuple(given) if isinstance(given, (list, tuple)) else (given,)
@@ -35,7 +35,7 @@ class LocalAccessor:
         raise NotImplementedError("The data of a LocalAccessor object can only be accessed inside a kernel.")
 
     def allocate(self) -> Any:
-        """Return a numpy array in place of the memory, for a kernel in plain Python."""
+        """Return an uninitialised numpy array of the shape and dtype, for a kernel in plain Python."""
         return np.empty(self._shape, self._dtype)
 
 
@@ -60,7 +60,7 @@ class PrivateArray:
 
 
 class bfloat16:  # named as numpy's and ml_dtypes' scalar types are
-    """The scalar type bfloat16 in kernels: ``a.view(bfloat16)`` of an array of 16-bit integers; ``bfloat16(x)`` rounds.
+    """The scalar type bfloat16 in kernels: ``a.view(bfloat16)`` views 16-bit integers; ``bfloat16(x)`` rounds a number.
 
     Arithmetic is in float32; a store rounds.
     """

@@ -14,7 +14,7 @@ class Range(tuple):  # type: ignore[type-arg]
     """The number of work-items in each of one to three dimensions; the last dimension varies fastest."""
 
     def __new__(cls, dim0: int, dim1: int | None = None, dim2: int | None = None) -> Range:
-        """Make a range.
+        """Make a range of one to three extents.
 
         Raises:
             TypeError: An extent is not an int.
@@ -24,7 +24,7 @@ class Range(tuple):  # type: ignore[type-arg]
         return super().__new__(cls, (_extent(number, extent) for number, extent in enumerate(extents)))
 
     def get(self, index: int) -> int:
-        """Return the extent of a dimension."""
+        """Return the extent of dimension ``index``, from 0."""
         return int(self[index])
 
     def size(self) -> int:
@@ -62,14 +62,14 @@ class NdRange:
         """Make a range of work-groups.
 
         Args:
-            global_size: The number of work-items in each dimension, of the launch.
-            local_size: The same of a work-group; it divides ``global_size``.
+            global_size: The number of work-items of the launch in each dimension.
+            local_size: The number of work-items of a work-group in each dimension; it divides ``global_size``.
 
         Raises:
             TypeError: A size is not iterable, has no or more than three extents, or one that is not an int.
             UnmatchedNumberOfRangeDimsError: The sizes differ in their number of dimensions.
             UnsupportedGroupWorkItemSizeError: A local extent does not divide the global one.
-            ValueError: An extent is negative, or a local one is 0.
+            ValueError: An extent is negative, or a local extent is 0.
         """
         self._global_range, self._local_range = _range("global_size", global_size), _range("local_size", local_size)
         if len(self._global_range) != len(self._local_range):

@@ -1,1 +1,1 @@
-"""The functions, operators and methods that kernels may use: the type rule and the code of each."""
+"""The functions, operators and methods that kernels may use, each with its type rule and its code generator."""

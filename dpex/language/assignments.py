@@ -13,7 +13,7 @@ from . import overlaps
 
 
 def assign(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
-    """Emit the copy; where the two arrays overlap, in an order that gives what a copy of the source would."""
+    """Emit the assignment of an array to a part of an array, with numpy's result if they overlap."""
     kind, index, source_kind = signature.args
     target, source = (make_array(its)(context, builder, arguments[at]) for at, its in ((0, kind), (2, source_kind)))
     data, extents, strides = _part(context, builder, kind, target, index, arguments[1])
@@ -42,21 +42,21 @@ class _Copy:
         context: The target context.
         builder: The builder.
         kinds: The types of target and source.
-        pointers: Their first elements.
+        pointers: Pointers to their first elements.
 
-    ``dims`` of the methods has, for each dimension, the extent, the stride of the target and that of the source.
+    The argument ``dims`` of the methods contains extent, target stride and source stride for each dimension.
     """
 
     def __init__(self, context: Any, builder: Any, kinds: Any, pointers: Any) -> None:
         self.context, self.builder, self.kinds, self.pointers = context, builder, kinds, pointers
 
     def in_order(self, dims: Any) -> None:
-        """Emit the copy of all elements."""
+        """Emit the copy of all elements in C order."""
         with cgutils.loop_nest(self.builder, [extent for extent, _, _ in dims], I64) as counts:
             self._element(dims, counts)
 
     def overlapping(self, dims: Any) -> None:
-        """Emit the copy between parts of one array; where no order of the elements is known, an exception."""
+        """Emit the copy between overlapping parts of an array; an exception if no order of the elements is right."""
         context, builder = self.context, self.builder
         sizes = {context.get_abi_sizeof(data.type.pointee) for data in self.pointers}
         with builder.if_else(overlaps.equal_strides(builder, dims)) as (equal, different):
@@ -85,7 +85,7 @@ class _Copy:
 
 
 def _part(context: Any, builder: Any, kind: Any, array: Any, index: Any, value: Any) -> tuple[Any, Any, Any]:
-    """Return pointer, extents and strides of the part that an index denotes."""
+    """Return pointer, extents and strides of the part of an array that an index selects."""
     kinds, values = (index,), (value,)
     if isinstance(index, types.BaseTuple):
         kinds, values = tuple(index), cgutils.unpack_tuple(builder, value, len(index))
@@ -94,7 +94,7 @@ def _part(context: Any, builder: Any, kind: Any, array: Any, index: Any, value: 
 
 
 def _broadcast(context: Any, builder: Any, source: Any, ndim: int, extents: Any) -> list[Any]:
-    """Return the strides of the source in the dimensions of the target; other extents than 1 must be equal."""
+    """Return the source's strides in the target's dimensions; emit an exception if the shapes cannot be broadcast."""
     shape, strides = (cgutils.unpack_tuple(builder, each, ndim) for each in (source.shape, source.strides))
     steps = [I64(0)] * (len(extents) - ndim)
     for extent, step, wanted in zip(shape, strides, extents[len(extents) - ndim :]):

@@ -1,4 +1,4 @@
-"""`kernel_api.AtomicRef` in kernels."""
+"""Type rules and code of `kernel_api.AtomicRef` in kernels."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _UPDATES = {
     "fetch_or": ("AtomicOr", "AtomicOr", None),
     "fetch_xor": ("AtomicXor", "AtomicXor", None),
 }
-"""The instructions of the updates, for signed and unsigned integers and floats."""
+"""The SPIR-V instructions of the methods, for signed integers, unsigned integers and floats."""
 
 
 def semantics_of(ref: AtomicRefType, order: int | None = None) -> Any:
-    """Return the memory semantics of an operation: the order of the reference, or another one, and where it holds."""
+    """Return the SPIR-V memory semantics for ``order``, by default that of the reference, with its storage class."""
     order = order_of(ref.memory_order) if order is None else order
     return I32(order | _STORAGE[ref.address_space] if order else RELAXED)
 
@@ -57,8 +57,8 @@ class _Atomic:
         context: The target context.
         builder: The builder.
         ref: The type of the reference.
-        value: The reference.
-        moves: Whether the instruction only moves bits, so that it takes an integer of the width of the element.
+        value: The LLVM value of the reference.
+        moves: Whether the instruction only moves bits, so that its operand is an integer as wide as the element.
     """
 
     def __init__(self, context: Any, builder: Any, ref: AtomicRefType, value: Any, *, moves: bool = True) -> None:
@@ -69,18 +69,18 @@ class _Atomic:
         self.pointer = builder.bitcast(pointer, self.word.as_pointer(ref.address_space))
 
     def bits(self, value: Any, kind: Any) -> Any:
-        """Emit the operand for a value of a type."""
+        """Emit the operand of the instruction for a value of type ``kind``."""
         return self.builder.bitcast(self.context.cast(self.builder, value, kind, self.ref.dtype), self.word)
 
     def call(self, name: str, semantics: list[Any], *values: Any, result: Any = None) -> Any:
-        """Emit the instruction, with its memory semantics and its operands; it returns a word by default."""
+        """Emit a SPIR-V instruction with its memory semantics and operands; return its value, by default a word."""
         kinds = [types.CPointer(self.kind, addrspace=self.ref.address_space), types.int32]
         kinds += [types.int32] * len(semantics) + [self.kind] * len(values)
         words = [self.pointer, I32(scope_of(self.ref.memory_scope)), *semantics, *values]
         return call(self.builder, f"__spirv_{name}", result or self.word, kinds, words, convergent=True)
 
     def element(self, bits: Any) -> Any:
-        """Emit the value of the element that a word holds."""
+        """Emit the conversion of an instruction's result to the element's type."""
         return self.builder.bitcast(bits, self.context.get_value_type(self.ref.dtype))
 
 
@@ -161,7 +161,7 @@ def _compare_exchange(ref: Any, expected: Any, desired: Any, expected_idx: Any) 
 
 
 def _exchanged_if_equal(atomic: _Atomic, new: Any, place: Any) -> Any:
-    """Emit the exchange of an element that equals the one at ``place``, and else the load of it to there."""
+    """Emit an exchange if the element equals the value at ``place``, else copy it there; return whether it is equal."""
     builder, ref = atomic.builder, atomic.ref
     wanted = builder.bitcast(builder.load(place), atomic.word)
     order = order_of(ref.memory_order)
@@ -175,9 +175,9 @@ def _exchanged_if_equal(atomic: _Atomic, new: Any, place: Any) -> Any:
 
 
 def _element(context: Any, builder: Any, kind: USMNdArray, array: Any, index: Any, at: Any) -> tuple[Any, Any]:
-    """Return the pointer to an element, and whether its index is in bounds: True where bounds are not checked.
+    """Return the pointer to an element, and whether its index is in bounds; True if bounds are not checked.
 
-    ``index`` is the type of ``at``, or its value if it is known.
+    ``at`` is the LLVM value of the index; ``index`` is its type, or the index itself if it is a Python integer.
     """
     kinds, parts = (index,), (at,)
     if isinstance(index, types.BaseTuple):
@@ -194,7 +194,7 @@ def _element(context: Any, builder: Any, kind: USMNdArray, array: Any, index: An
 
 
 def _unless_outside(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the rule of a method that does nothing, and gives 0, for a reference to an element out of bounds."""
+    """Return a method's rule with a check: for a reference out of bounds, it does nothing and returns 0."""
 
     def checked(ref: Any, *given: Any) -> Any:
         result, emit = rule(ref, *given)

@@ -1,4 +1,4 @@
-"""`kernel_api.group_barrier` and `atomic_fence` in kernels, and the numbers of orders and scopes in SPIR-V."""
+"""Type rules and code of `kernel_api.group_barrier` and `atomic_fence`, and SPIR-V's numbers of orders and scopes."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _SCOPES = {
 
 
 def literal(name: str, kind: Any) -> int:
-    """Return the value of an argument that must be known when the kernel compiles: a literal or an enum member.
+    """Return the value of an argument that must be a literal or an enum member, given its type or default value.
 
     Raises:
-        TypingError: The value is not known.
+        TypingError: The argument is not a constant; the message begins with ``name``.
     """
     for value in (kind, getattr(kind, "literal_value", None), getattr(kind, "value", None)):
         if isinstance(value, int):
@@ -55,7 +55,7 @@ def literal(name: str, kind: Any) -> int:
 
 
 def order_of(value: int) -> int:
-    """Return the memory semantics of an order, without storage classes.
+    """Return the SPIR-V memory semantics of a `MemoryOrder`, without storage classes.
 
     Raises:
         WrongConstantError: There is no such order.
@@ -64,7 +64,7 @@ def order_of(value: int) -> int:
 
 
 def scope_of(value: int) -> int:
-    """Return the SPIR-V number of a scope.
+    """Return the SPIR-V number of a `MemoryScope`.
 
     Raises:
         WrongConstantError: There is no such scope.

@@ -1,4 +1,4 @@
-"""The elements of a slice ``array[start:stop]``, at the cost of one comparison where it lies in the array.
+"""Code of a slice ``array[start:stop]``, at the cost of one comparison if it lies in the array.
 
 numba clips the start and the end of a slice separately, which hides from the compiler that ``x[i:i+1]`` has one
 element. Both compilers of kernels use this.
@@ -18,7 +18,7 @@ _I64 = ir.IntType(64)
 
 
 def clipped(builder: Any, part: Any, size: Any) -> tuple[Any, Any]:
-    """Emit the first index and the number of the elements of a slice of step 1, of an array of ``size`` elements."""
+    """Emit and return first index and number of elements of slice ``part``, with step 1, of ``size`` elements."""
     start, length = part.start, builder.sub(part.stop, part.start)
     # In a loop with a slice of constant length, everything but the comparison is computed once.
     past = builder.add(builder.sub(size, length), _I64(1))
@@ -39,7 +39,7 @@ def clipped(builder: Any, part: Any, size: Any) -> tuple[Any, Any]:
 
 
 def sliced(context: Any, builder: Any, signature: Any, array: Any, part: Any) -> tuple[Any, list[Any], Any]:
-    """Emit the first element, the shape and the strides of the view ``array[start:stop]``."""
+    """Emit and return the pointer to the first element, the shape and the strides of ``array[start:stop]``."""
     kind, index = signature.args
     shape, strides = (cgutils.unpack_tuple(builder, value, kind.ndim) for value in (array.shape, array.strides))
     start, length = clipped(builder, context.make_helper(builder, index, value=part), shape[0])

@@ -18,27 +18,27 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, fol
 from ..compile.target import registry, typing_registry
 
 Emit = Callable[[Any, Any, Any], Any]
-"""Takes the target context, the builder and the argument values; returns the value of the call, or None."""
+"""Emits a call, given target context, builder and argument values; returns the value of the call, or None."""
 
 Rule = Callable[..., tuple[Any, Emit]]
-"""Takes the argument types; returns the type of the call and its code."""
+"""Returns the result's type and the code of a call with given argument types."""
 
 
 class WrongConstantError(TypingError):  # type: ignore[misc]
-    """A constant argument has a value that is not allowed; a rule raises it.
+    """The value of a constant argument is not allowed; raised by a rule.
 
-    numba tries a call again with the types of constants in place of their values. This error ends the call.
+    After other errors, numba tries a call again with constants as plain types; after this one, it does not.
     """
 
 
 def add_function(function: Callable[..., Any], rule: Rule) -> None:
-    """Let kernels call a function or a class by its name in Python; it gives names and defaults of the parameters."""
+    """Register a function or class for calls in kernels; parameter names and defaults are those of its signature."""
     template = _template(f"{function.__name__}", inspect.signature(function), rule)
     typing_registry.register_global(function, types.Function(template))
 
 
 def add_method(kind: type, method: Callable[..., Any], rule: Rule) -> None:
-    """Let kernels call a method of a type; the rule takes the type itself first."""
+    """Register a method of type ``kind`` for calls in kernels; the first argument of the rule is the object's type."""
     plain = inspect.signature(method)
     pysig = plain.replace(parameters=list(plain.parameters.values())[1:])
     name = method.__name__
@@ -54,7 +54,7 @@ def add_method(kind: type, method: Callable[..., Any], rule: Rule) -> None:
 
 
 def add_attribute(kind: type, name: str, result: Any, emit: Callable[[Any, Any, Any, Any], Any]) -> None:
-    """Let kernels read an attribute of a type; ``emit`` takes context, builder, the type and the value."""
+    """Register an attribute of type ``kind``; ``emit(context, builder, type, value)`` emits it as a ``result``."""
     _add_attribute(kind, name, lambda self, receiver: result)
 
     @registry.lower_getattr(kind, name)  # type: ignore[untyped-decorator, unused-ignore]

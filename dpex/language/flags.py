@@ -1,4 +1,4 @@
-"""Memory orders, scopes and address spaces in kernels: literals, whose values are known when a kernel compiles."""
+"""Memory orders, scopes and address spaces in kernels: compile-time constants of literal types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CLASSES = (MemoryOrder, MemoryScope, AddressSpace)
 
 
 class FlagsType(types.Opaque):  # type: ignore[misc]
-    """The class of the flags."""
+    """The type of a class of flags, such as `MemoryOrder`."""
 
     def __init__(self, flags: Any):
         self.flags = flags
@@ -22,7 +22,7 @@ class FlagsType(types.Opaque):  # type: ignore[misc]
 
 
 def _type_of(value: Any) -> Any:
-    """Return the type of a flag or of a class of flags, ``None`` of other values."""
+    """Return the type of a flag or of a class of flags; ``None`` for other values."""
     if isinstance(value, _CLASSES):
         return types.literal(int(value))
     return FlagsType(value) if any(value is each for each in _CLASSES) else None

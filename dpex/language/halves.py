@@ -1,6 +1,6 @@
-"""Numbers of 16 bits in kernels: float16 with its own arithmetic, bfloat16 as it is stored.
+"""Numbers of 16 bits in kernels: float16 with arithmetic in float16, bfloat16 with arithmetic in float32.
 
-A bfloat16 in memory becomes a float32 when it is loaded; a store rounds to the nearest, ties to even.
+A load converts a bfloat16 to a float32; a store rounds to nearest, ties to even.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _absolute(_context: Any, builder: Any, _made: Any, arguments: Any) -> Any:
 
 
 def _through_float32(code: Any) -> Any:
-    """Return the code of an operation that is computed in float32 and rounded, as numpy does."""
+    """Return the code of a float16 operation for that of float32: it rounds the result, as numpy does."""
 
     def emit(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
         wide = [context.cast(builder, each, _HALF, types.float32) for each in arguments]
@@ -57,7 +57,7 @@ _OF_ONE = {
 
 
 def _add(function: Any, made: Any, code: Any) -> None:
-    """Let kernels call a function of float16, and of nothing that could be converted to it."""
+    """Register a function with a signature of float16; arguments of other types are not converted to float16."""
 
     def generic(_self: Any, arguments: Any, _named: Any) -> Any:
         return made if arguments == made.args else None
@@ -68,7 +68,7 @@ def _add(function: Any, made: Any, code: Any) -> None:
 
 
 class BFloat16(types.Number):  # type: ignore[misc]
-    """The type of bfloat16."""
+    """The numba type of bfloat16 numbers."""
 
     bitwidth = 16
 
@@ -76,13 +76,13 @@ class BFloat16(types.Number):  # type: ignore[misc]
         super().__init__("bfloat16")
 
     def can_convert_to(self, typingctx: Any, other: Any) -> Any:
-        """Return how safely this type converts to another: as float32 does."""
+        """Return numba's conversion from this type to another: that of float32, or a promotion to float32."""
         if other == types.float32:
             return Conversion.promote
         return typingctx.can_convert(types.float32, other)
 
     def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-        """Return how safely a number converts to this type."""
+        """Return ``Conversion.unsafe`` for a real number type; None for others, which have no conversion."""
         return Conversion.unsafe if isinstance(other, (types.Float, types.Integer, types.Boolean)) else None
 
 
@@ -93,7 +93,7 @@ class _HalfModel(models.PrimitiveModel):  # type: ignore[misc]
 
 
 class _BFloat16Model(models.PrimitiveModel):  # type: ignore[misc]
-    """A float32 in registers, 16 bits in memory."""
+    """The data model of bfloat16: a float32 in registers, 16 bits in memory."""
 
     def __init__(self, dmm: Any, fe_type: Any):
         super().__init__(dmm, fe_type, ir.FloatType())
@@ -129,7 +129,7 @@ def _narrowed(context: Any, builder: Any, given: Any, _wanted: Any, value: Any) 
 
 
 def _type_of(value: Any) -> Any:
-    """Return the type of bfloat16 itself, ours or that of ml_dtypes, ``None`` of other values."""
+    """Return the type of the class `kernel_api.bfloat16` or that of ml_dtypes; ``None`` for other values."""
     is_other = isinstance(value, type) and (value.__module__, value.__name__) == ("ml_dtypes", "bfloat16")
     return types.NumberClass(BFLOAT16) if value is bfloat16 or is_other else None
 

@@ -1,4 +1,4 @@
-"""Items and groups in kernels: the methods of `kernel_api.Item`, `NdItem` and `Group`."""
+"""Type rules and code of the methods of `kernel_api.Item`, `NdItem` and `Group` in kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .extending import WrongConstantError, add_attribute, add_method
 
 GLOBAL_ID, GLOBAL_SIZE, LOCAL_ID = "get_global_id", "get_global_size", "get_local_id"
 LOCAL_SIZE, GROUP_ID, GROUPS = "get_local_size", "get_group_id", "get_num_groups"
-"""Functions of OpenCL that the back end turns into built-in variables."""
+"""Functions of OpenCL that the back end translates to loads of built-in variables."""
 
 _CLASSES = {ItemType: kernel_api.Item, NdItemType: kernel_api.NdItem, GroupType: kernel_api.Group}
 
@@ -26,7 +26,7 @@ _BY_DIMENSION = {
     },
     GroupType: {"get_group_id": GROUP_ID, "get_group_range": GROUPS, "get_local_range": LOCAL_SIZE},
 }  # fmt: skip
-"""Methods with a dimension as argument, and the variables that they read."""
+"""Methods with a dimension as argument, with the function of OpenCL whose result they return."""
 
 _OF_ALL_DIMENSIONS = {
     ItemType: {"get_linear_id": (GLOBAL_ID, GLOBAL_SIZE), "get_linear_range": (GLOBAL_SIZE,)},
@@ -39,11 +39,11 @@ _OF_ALL_DIMENSIONS = {
         "get_local_linear_range": (LOCAL_SIZE,),
     },
 }  # fmt: skip
-"""Methods that return a linear id, from ids and sizes, or the product of sizes."""
+"""Methods that return a linear id, with the functions for id and size, or a number, with that for the size."""
 
 
 def linear_id(builder: Any, ndim: int, ids: str, sizes: str) -> Any:
-    """Emit the number of a work-item or group, the last dimension the fastest."""
+    """Emit and return a linear id, the last dimension the fastest, from OpenCL's functions for ids and sizes."""
     number = _component(builder, ids, ndim, 0)
     for dim in range(1, ndim):
         scaled = builder.mul(number, _component(builder, sizes, ndim, dim))
@@ -52,7 +52,7 @@ def linear_id(builder: Any, ndim: int, ids: str, sizes: str) -> Any:
 
 
 def linear_size(builder: Any, ndim: int, sizes: str) -> Any:
-    """Emit the number of work-items or groups."""
+    """Emit and return the product of the function ``sizes`` over ``ndim`` dimensions."""
     number = _component(builder, sizes, ndim, 0)
     for dim in range(1, ndim):
         number = builder.mul(number, _component(builder, sizes, ndim, dim))
@@ -60,7 +60,7 @@ def linear_size(builder: Any, ndim: int, sizes: str) -> Any:
 
 
 def _component(builder: Any, variable: str, ndim: int, dim: int) -> Any:
-    """Emit a component; SYCL counts dimensions from the slowest, SPIR-V from the fastest."""
+    """Emit and return a function's value for SYCL's dimension ``dim``; SPIR-V counts dimensions in reverse."""
     return built_in(builder, variable, I32(ndim - 1 - dim))
 
 
@@ -84,7 +84,7 @@ def _of_dimension(method: str, variable: str) -> Callable[..., Any]:
 
 
 def _linear(*variables: str) -> Callable[..., Any]:
-    """Return the rule of a method without arguments: the linear id of ids and sizes, or the product of sizes."""
+    """Return the rule of a method without arguments, an entry of `_OF_ALL_DIMENSIONS`."""
     code: Callable[..., Any] = linear_id if len(variables) == 2 else linear_size
 
     def rule(space: Any) -> Any:

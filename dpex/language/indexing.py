@@ -1,7 +1,7 @@
-"""Elements and parts of arrays in kernels, ``a[i, 1:]``, with checks of the indices where they are asked for.
+"""Elements and parts of arrays in kernels, such as ``a[i, 1:]``, with bounds checks where these are enabled.
 
-numba's implementations serve. An index out of bounds is reported and its access left out: a load gives 0, a part has no
-elements, a store does nothing. Slices are never out of bounds, as in numpy.
+It uses numba's implementations. An access with an index out of bounds is reported and skipped: a load returns 0, a part
+is empty, a store does nothing. Slices are never out of bounds, as in numpy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _part(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 @registry.lower(operator.getitem, USMNdArray, types.slice2_type)  # type: ignore[untyped-decorator, unused-ignore]
 def _slice(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit the view ``array[start:stop]``."""
+    """Emit and return the view ``array[start:stop]``."""
     kind = signature.args[0]
     array = make_array(kind)(context, builder, arguments[0])
     part = sliced(context, builder, signature, array, arguments[1])
@@ -66,10 +66,10 @@ def _store(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _refuse_constants(builder: Any, kinds: Any, values: Any) -> None:
-    """Refuse a constant index that is out of the bounds of a `PrivateArray`.
+    """Check constant indices of a `PrivateArray`.
 
     Raises:
-        NumbaTypeError: There is one.
+        NumbaTypeError: One is out of bounds.
     """
     extents = getattr(kinds[0], "extents", ())
     if not extents:
@@ -81,14 +81,14 @@ def _refuse_constants(builder: Any, kinds: Any, values: Any) -> None:
 
 
 def _indices(builder: Any, kind: Any, value: Any) -> tuple[Any, Any]:
-    """Return the types and values of an index: its parts, if it is a tuple."""
+    """Return the types and the values of the parts of an index; one of each if it is not a tuple."""
     if isinstance(kind, types.BaseTuple):
         return tuple(kind), [_member(builder, value, place) for place in range(len(kind))]
     return (kind,), (value,)
 
 
 def _member(builder: Any, value: Any, place: int) -> Any:
-    """Return an element of a tuple; a constant as such, if the tuple has just been made of it."""
+    """Return element ``place`` of a tuple; the inserted value itself, such as a constant, if its insertion is found."""
     made = value
     while isinstance(made, InsertValue):
         made, inserted = made.operands[0], made
@@ -98,7 +98,7 @@ def _member(builder: Any, value: Any, place: int) -> Any:
 
 
 def _loaded(code: Any, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit an element or a view; without a check of the indices, by numba's code alone."""
+    """Emit and return an element or a view by numba's ``code``, with a check of the indices if it is enabled."""
     _refuse_constants(builder, signature.args, arguments)
     if not context.checks_bounds:
         return code(context, builder, signature, arguments)
@@ -110,7 +110,7 @@ def _loaded(code: Any, context: Any, builder: Any, signature: Any, arguments: An
 
 
 def value_if(context: Any, builder: Any, condition: Any, kind: Any, emit: Any) -> Any:
-    """Emit a value where a condition holds, and 0 of its type elsewhere; a call without a value for ``void``."""
+    """Emit the code of ``emit`` under a condition; return its value, 0 if the condition is false, None for ``void``."""
     if kind == types.void:
         with builder.if_then(condition):
             emit()
@@ -131,21 +131,21 @@ def _empty_unless(context: Any, builder: Any, condition: Any, kind: Any, value: 
 
 
 def _inside(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
-    """Emit whether the index of a ``getitem`` or ``setitem``, with these arguments, lies in the array."""
+    """Emit and return whether the index of a ``getitem`` or ``setitem``, with these arguments, is in bounds."""
     parts, numbers = normalize_indices(context, builder, *_indices(builder, kinds[1], values[1]))
     return all_inside(context, builder, kinds[0], values[0], parts, numbers)
 
 
 def all_inside(context: Any, builder: Any, kind: Any, array: Any, parts: Any, numbers: Any) -> Any:
-    """Emit whether the indices lie in an array, and the report of the first that does not.
+    """Emit and return whether all indices are in bounds; also emit the report of the first that is not.
 
     Args:
         context: The target context.
         builder: The builder.
         kind: The type of the array.
-        array: The array.
+        array: The LLVM value of the array.
         parts: The types of the indices.
-        numbers: Their values.
+        numbers: The LLVM values of the indices.
     """
     view = make_array(kind)(context, builder, array)
     shape = cgutils.unpack_tuple(builder, view.shape, kind.ndim)
@@ -164,7 +164,7 @@ def all_inside(context: Any, builder: Any, kind: Any, array: Any, parts: Any, nu
 
 
 def _by_axis(ndim: int, parts: Any, numbers: Any) -> list[tuple[int, Any, Any]]:
-    """Return the dimension, the type and the value of each index that belongs to a dimension."""
+    """Return dimension, type and value of each index other than an ellipsis or ``None``."""
     used = sum(part is not types.ellipsis and not _is_new(part) for part in parts)
     found, axis = [], 0
     for part, number in zip(parts, numbers):
@@ -181,7 +181,7 @@ def _is_new(part: Any) -> bool:
 
 
 def _fits(context: Any, builder: Any, kind: Any, number: Any, extent: Any) -> tuple[Any, Any]:
-    """Return whether an index is in bounds, and the index as an int64."""
+    """Emit and return whether an index of type ``kind`` is in bounds of ``extent``, and the index in 64 bits."""
     if not kind.signed:
         index = context.cast(builder, number, kind, types.uint64)
         return builder.icmp_unsigned("<", index, extent), index
@@ -210,7 +210,7 @@ def _store_flat(context: Any, builder: Any, signature: Any, arguments: Any) -> A
 
 
 def _in_flat(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Return whether an index of ``a.flat`` is in bounds, and signature and arguments with an index of at least 0."""
+    """Emit and return whether an index of ``a.flat`` is in bounds, and signature and arguments with it nonnegative."""
     kind, part = signature.args[:2]
     flat = make_array_flat_cls(kind)(context, builder, value=arguments[0])
     size = make_array(kind.array_type)(context, builder, flat.array).nitems

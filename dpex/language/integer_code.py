@@ -1,4 +1,4 @@
-"""LLVM code of operations on integers that is defined for all values, as numpy's is."""
+"""LLVM code of integer operations, defined for all operands, with numpy's results."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from numba.core import cgutils
 
 Emit = Callable[[Any, Any, Any, Any], Any]
-"""Code of numba's: takes the target context, the builder, the signature and the values of the arguments."""
+"""Emits an operation, as in numba: given target context, builder, signature and argument values; returns its value."""
 
 
 def shifted(builder: Any, is_left: bool, is_signed: bool, value: Any, count: Any) -> Any:
-    """Emit a shift; by the width or more, or by a negative count, all bits of the value leave it."""
+    """Emit and return a shift; by the width or more, or by a negative count, the result is 0 or the sign, -1."""
     width = value.type.width
     fits = builder.icmp_unsigned("<", count, count.type(width))
     few = builder.select(fits, count, count.type(width - 1))
@@ -25,17 +25,17 @@ def shifted(builder: Any, is_left: bool, is_signed: bool, value: Any, count: Any
 
 
 def shift(is_left: bool) -> Emit:
-    """Return the code of a shift in the type of its result."""
+    """Return the code of a left or right shift; the operand has the type of the result."""
     return lambda _context, builder, made, arguments: shifted(builder, is_left, made.return_type.signed, *arguments)
 
 
 def divided(builder: Any, kinds: Sequence[Any], values: Sequence[Any]) -> tuple[Any, Any]:
-    """Emit quotient and remainder, rounded down; by zero, both are zero.
+    """Emit and return quotient, rounded down, and remainder; for a divisor of zero, both are zero.
 
     Args:
         builder: The builder.
         kinds: The types of dividend and divisor, of one width.
-        values: Their values.
+        values: The LLVM values of dividend and divisor.
     """
     x, y = values
     zero, one = x.type(0), x.type(1)
@@ -52,12 +52,12 @@ def divided(builder: Any, kinds: Sequence[Any], values: Sequence[Any]) -> tuple[
 
 
 def division(part: int) -> Emit:
-    """Return the code of a quotient, part 0, or of a remainder, part 1."""
+    """Return the code of a quotient, for ``part`` 0, or of a remainder, for ``part`` 1."""
     return lambda _context, builder, made, arguments: divided(builder, made.args, arguments)[part]
 
 
 def quotient_and_remainder(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-    """Emit ``divmod``."""
+    """Emit and return the pair of ``divmod``."""
     return cgutils.pack_array(builder, divided(builder, made.args, arguments))
 
 
@@ -75,7 +75,7 @@ def _signed(builder: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _mixed(builder: Any, kinds: Sequence[Any], x: Any, y: Any) -> tuple[Any, Any]:
-    """Emit the division of operands of which one is signed, by their magnitudes."""
+    """Emit quotient and remainder if exactly one operand is signed, by an unsigned division of their magnitudes."""
     zero, one = x.type(0), x.type(1)
     signs = [builder.icmp_signed("<", each, zero) if its.signed else None for its, each in zip(kinds, (x, y))]
     a, b = (
@@ -103,12 +103,12 @@ def _power(base: int, exponent: int) -> int:
 
 
 def power(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-    """Emit LLVM code for an integer power with an exponent that is not negative."""
+    """Emit and return an integer power with a nonnegative exponent."""
     return context.compile_internal(builder, _power, made, arguments)
 
 
 def constant_power(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-    """Emit a power by a constant that is not negative, as multiplications."""
+    """Emit and return an integer power with a nonnegative constant exponent, as multiplications."""
     value, left = arguments[0], made.args[1].literal_value
     result = value.type(1)
     while left:
@@ -118,14 +118,14 @@ def constant_power(_context: Any, builder: Any, made: Any, arguments: Any) -> An
 
 
 def sign(builder: Any, is_signed: bool, value: Any) -> Any:
-    """Emit the sign of an integer, -1, 0 or 1."""
+    """Emit and return the sign of an integer: -1, 0 or 1."""
     zero, one = value.type(0), value.type(1)
     positive = builder.select(builder.icmp_signed("==", value, zero), zero, one)
     return builder.select(builder.icmp_signed("<", value, zero), value.type(-1), positive) if is_signed else positive
 
 
 def truncated_remainder(builder: Any, is_signed: bool, x: Any, y: Any) -> Any:
-    """Emit the remainder that has the sign of the dividend; by zero, it is zero."""
+    """Emit and return the remainder with the sign of the dividend; for a divisor of zero, it is zero."""
     zero, one = x.type(0), x.type(1)
     is_zero = builder.icmp_signed("==", y, zero)
     is_minus = builder.icmp_signed("==", y, y.type(-1)) if is_signed else is_zero

@@ -1,8 +1,8 @@
-"""Which type holds the result of an operator on integers.
+"""Result types of operators on integers.
 
-An integer computes as an int64, and as an uint64 where it needs one. What operands can be is a range: that of their
-types, or one value for a constant. The result has the type that holds all values which the operator can give; where
-none does, it wraps as numpy's, or has no type.
+Integers are computed as int64, or as uint64 if one operand needs it. The possible values of an operand are a range: all
+values of its type, or one value for a constant. The result has the type that contains all possible results; if there is
+none, it wraps as in numpy, or there is an error.
 """
 
 from __future__ import annotations
@@ -15,44 +15,44 @@ from numba.core.errors import NumbaTypeError
 
 
 class NoTypeError(NumbaTypeError):  # type: ignore[misc]
-    """No type holds what an operator can give, or what a variable is assigned."""
+    """No integer type contains all possible results of an operator, or all values assigned to a variable."""
 
 
 class IntegerRange(NamedTuple):
-    """The integers from ``low`` to ``high``."""
+    """The integers from ``low`` to ``high``, both included."""
 
     low: int
     high: int
 
     @property
     def is_natural(self) -> bool:
-        """Whether none of them is negative."""
+        """Whether all values are nonnegative."""
         return self.low >= 0
 
     @property
     def is_wide(self) -> bool:
-        """Whether an int64 does not hold them, and an uint64 does."""
+        """Whether the values fit into uint64 but not into int64."""
         return INT64.high < self.high and UINT64.holds(self)
 
     def holds(self, other: IntegerRange) -> bool:
-        """Return whether all values of another range are in this one."""
+        """Return whether this range contains all values of another one."""
         return self.low <= other.low and other.high <= self.high
 
 
 INT64, UINT64 = IntegerRange(-(1 << 63), (1 << 63) - 1), IntegerRange(0, (1 << 64) - 1)
 COUNTS = IntegerRange(0, 63)
-"""Shifts by more give 0 or -1."""
+"""The shift counts that are less than the width of 64 bits."""
 
 
 class Natural(types.Integer):  # type: ignore[misc]
-    """An int64 that is not negative, as `dpex.compile.nonnegative` shows. No variable has this type."""
+    """The type of an int64 operand that `dpex.compile.nonnegative` has found nonnegative; not a type of variables."""
 
     def __init__(self) -> None:
         super().__init__("int64 from 0 on", 64, signed=True)
 
 
 def range_of(kind: Any) -> IntegerRange | None:
-    """Return the values that a type has, or ``None`` if it is no integer."""
+    """Return the range of a type's values, one value for a literal; ``None`` if it is not an integer or boolean."""
     if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)):
         return IntegerRange(int(kind.literal_value), int(kind.literal_value))
     if isinstance(kind, types.Boolean):
@@ -73,7 +73,7 @@ def _corners(function: Callable[[int, int], int]) -> Callable[[IntegerRange, Int
 
 
 def _quotients(a: IntegerRange, b: IntegerRange) -> IntegerRange:
-    """Return the quotients; that by zero is zero."""
+    """Return the range of the quotients; a quotient by zero is zero."""
     divisors = [each for each in (*b, -1, 1) if each and b.low <= each <= b.high]
     found = [x // y for x in a for y in divisors] + [0] * (b.low <= 0 <= b.high)
     return IntegerRange(min(found), max(found))
@@ -85,7 +85,7 @@ def _remainders(a: IntegerRange, b: IntegerRange) -> IntegerRange:
 
 
 def _bits(a: IntegerRange, b: IntegerRange) -> int:
-    """Return how many bits the values have, without the sign."""
+    """Return the number of bits that the bounds of both ranges need, without the sign."""
     return max((x if x >= 0 else ~x).bit_length() for x in (*a, *b))
 
 
@@ -108,7 +108,7 @@ def _xor(a: IntegerRange, b: IntegerRange) -> IntegerRange:
 
 
 def _left(a: IntegerRange, b: IntegerRange) -> IntegerRange | None:
-    """Return the shifted values, or ``None`` if the count is not a constant."""
+    """Return the range of values shifted to the left; ``None`` if the count is not a constant from 0 to 63."""
     return IntegerRange(a.low << b.low, a.high << b.low) if b.low == b.high and COUNTS.holds(b) else None
 
 
@@ -117,7 +117,7 @@ def _right(a: IntegerRange, _b: IntegerRange) -> IntegerRange:
 
 
 def _powers(a: IntegerRange, b: IntegerRange) -> IntegerRange | None:
-    """Return the powers by a constant that is not negative; ``None`` of others, and if they need many bits."""
+    """Return the range of powers with a constant exponent from 0 to 64; ``None`` for other exponents."""
     if b.low != b.high or b.low < 0 or b.low > UINT64.high.bit_length():
         return None
     found = [each**b.low for each in (*a, 0) if a.low <= each <= a.high]
@@ -133,25 +133,25 @@ RANGES: dict[str, Callable[[IntegerRange, IntegerRange], IntegerRange | None]] =
     "max": lambda a, b: IntegerRange(max(a.low, b.low), max(a.high, b.high)),
     "min": lambda a, b: IntegerRange(min(a.low, b.low), min(a.high, b.high)),
 }  # fmt: skip
-"""What values each operator gives; ``None`` if no bounds are known."""
+"""Functions that return the range of an operator's results for the ranges of its operands; ``None`` if unknown."""
 
 _OF_LEFT = "lshift", "rshift", "pow"
-"""Operators whose second operand does not make the result an uint64."""
+"""Operators for which only the first operand can make the result an uint64."""
 
 
 def holding(values: IntegerRange, prefers_unsigned: bool) -> Any:
-    """Return the type that holds these values, or ``None``."""
+    """Return int64 or uint64 for these values, ``None`` if neither fits; if both do, ``prefers_unsigned`` decides."""
     order = [(UINT64, types.uint64), (INT64, types.int64)]
     return next((kind for its, kind in order[:: 1 if prefers_unsigned else -1] if its.holds(values)), None)
 
 
 def result(name: str, a: IntegerRange, b: IntegerRange) -> Any:
-    """Return the type of an operator's result, or ``None`` if no type serves.
+    """Return the type of an operator's result; ``None`` if none is right, as for an uint64 and a negative operand.
 
     Args:
-        name: The operator, as the module `operator` names it, or ``max`` or ``min``.
-        a: The values of the first operand.
-        b: Those of the second.
+        name: The operator's name in the module `operator`, or ``max`` or ``min``.
+        a: The range of the first operand.
+        b: The range of the second operand.
     """
     operands = (a,) if name in _OF_LEFT else (a, b)
     is_wide = any(each.is_wide for each in operands)
@@ -161,7 +161,7 @@ def result(name: str, a: IntegerRange, b: IntegerRange) -> Any:
 
 
 def _wrapping(name: str, operands: tuple[IntegerRange, ...], is_wide: bool) -> Any:
-    """Return the type of a result that no type holds always, so that it wraps; ``None`` if no type serves."""
+    """Return the type in which a result wraps if no type contains all its values; ``None`` if none is right."""
     if not is_wide:
         has_unsigned = any(each.low == 0 and 1 < each.high < INT64.high for each in operands)
         return types.uint64 if has_unsigned and all(each.is_natural for each in operands) else types.int64
@@ -173,10 +173,10 @@ def _wrapping(name: str, operands: tuple[IntegerRange, ...], is_wide: bool) -> A
 
 
 def unified(first: Any, second: Any) -> Any:
-    """Return the type of a variable that is assigned integers of two types; ``None`` leaves it to numba.
+    """Return uint64 for a variable of two nonnegative integer types, one of them uint64; ``None`` for other types.
 
     Raises:
-        NoTypeError: No type holds both.
+        NoTypeError: One type is uint64, and the other has negative values.
     """
     a, b = range_of(first), range_of(second)
     if a is None or b is None or first == second or not (a.is_wide or b.is_wide):
@@ -188,7 +188,7 @@ def unified(first: Any, second: Any) -> Any:
 
 
 def conversions(kinds: Sequence[Any]) -> str:
-    """Return what to write where an uint64 meets an integer that may be negative."""
+    """Return the advice, for an error, to convert one of two operands, an uint64 and a possibly negative integer."""
     to_signed = "np.int64(...) around the uint64 if it is less than 2**63"
     signed = next(each for each in kinds if not range_of(each).is_natural)  # type: ignore[union-attr]
     if isinstance(signed, types.Literal):
@@ -197,5 +197,5 @@ def conversions(kinds: Sequence[Any]) -> str:
 
 
 def named(kind: Any) -> str:
-    """Return the name of a type in a message; a constant is its value."""
+    """Return the name of a type in a message; for a literal type, its value."""
     return str(kind.literal_value) if isinstance(kind, types.Literal) else str(kind)

@@ -1,8 +1,8 @@
-"""Operators on integers and booleans, by the values of Python; `dpex.language.integer_types` has the types of results.
+"""Operators on integers and booleans, with Python's results; `dpex.language.integer_types` has the result types.
 
-numba computes an uint64 with an int64 as float64, an unsigned difference modulo 2**64, and takes overflow for
-undefined. It compares an uint64 with an int64 as float64, too, which is not exact, and which not every device has. An
-operation that no type can hold is refused when the kernel compiles.
+numba computes an uint64 with an int64 as float64, an unsigned difference modulo 2**64, and treats overflow as
+undefined. It compares an uint64 with an int64 as float64, too, which is not exact, and which not every device supports.
+An operation whose results fit no type is a compile error.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": 
 
 
 def with_in_place(name: str) -> list[Any]:
-    """Return an operator and the one that assigns its result."""
+    """Return the operator of a name and its in-place form, such as ``add`` and ``iadd``."""
     return [getattr(operator, each) for each in (name, f"i{name.rstrip('_')}")]
 
 
 def ranges(kinds: Sequence[Any]) -> list[IntegerRange] | None:
-    """Return the values of each type, or ``None`` if one is no integer."""
+    """Return the range of each type's values, or ``None`` if one type is not an integer or boolean."""
     found = [range_of(each) for each in kinds]
     return None if None in found else found  # type: ignore[return-value]
 
 
 def _result(name: str, kinds: Sequence[Any], given: Sequence[IntegerRange]) -> Any:
-    """Return the type of the result.
+    """Return the type of an operator's result, for operand types ``kinds`` with the ranges ``given``.
 
     Raises:
         NoTypeError: No integer type holds all results.
@@ -56,14 +56,14 @@ def _result(name: str, kinds: Sequence[Any], given: Sequence[IntegerRange]) -> A
 
 
 def _parameters(given: Sequence[IntegerRange]) -> list[Any]:
-    """Return the types in which operands of both signs keep their values."""
+    """Return the types to which operands are converted without loss: one common type if possible."""
     if any(each.is_wide for each in given) and all(each.is_natural for each in given):
         return [types.uint64] * len(given)
     return [types.uint64 if each.is_wide else types.int64 for each in given]
 
 
 def _binary(name: str) -> Callable[[Any], Any]:
-    """Return the rule of an operator, which takes the types of the operands and returns its signature."""
+    """Return the rule of an operator: it returns the signature for a tuple of operand types, None for non-integers."""
 
     def rule(kinds: Any) -> Any:
         given = ranges(kinds)
@@ -80,7 +80,7 @@ def _binary(name: str) -> Callable[[Any], Any]:
 
 
 def _in_place(name: str) -> Callable[[Any], Any]:
-    """Return the rule of an operator that assigns its result: what an uint64 is changed by does not change its type."""
+    """Return the rule of an in-place operator; an uint64 remains an uint64 whatever the second operand."""
 
     def rule(kinds: Any) -> Any:
         try:
@@ -106,7 +106,7 @@ def _shift(name: str) -> Callable[[Any], Any]:
 
 
 def integer_power(kinds: Any) -> Any:
-    """Return the signature of a power with an integer exponent."""
+    """Return the signature of a power of integers for a tuple of operand types; None for other types."""
     given = ranges(kinds)
     if given is None or len(given) != 2:
         return None
@@ -124,7 +124,7 @@ def integer_power(kinds: Any) -> Any:
 
 
 def _of_one(kind_of: Callable[[IntegerRange], Any]) -> Callable[[Any], Any]:
-    """Return the rule of an operation on one integer, which computes in the type of its result."""
+    """Return the rule of an operation on one integer; ``kind_of`` returns the type of operand and result."""
 
     def rule(kinds: Any) -> Any:
         given = ranges(kinds)
@@ -170,7 +170,7 @@ def _extreme(name: str) -> Callable[[Any], Any]:
 
 
 def _range(kinds: Any) -> Any:
-    """Return the signature of ``range``, whose values are signed unless it starts from an uint64."""
+    """Return the signature of ``range``: its values are int64, or uint64 if it starts from an uint64."""
     given = ranges(kinds)
     if given is None or not 1 <= len(given) <= 3:
         return None
@@ -195,7 +195,7 @@ def _emit_extreme(name: str) -> Any:
 
 
 def _emit_range(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-    """Emit a range of int64; no loop reaches an end beyond."""
+    """Emit and return a range of int64; ends of type uint64 beyond are clipped, since no loop reaches them."""
     last = I64((1 << 63) - 1)
     ends = [
         builder.select(builder.icmp_signed("<", each, I64(0)), last, each) if kind == types.uint64 else each
@@ -225,7 +225,7 @@ def _is_signed(kind: Any) -> bool:
 
 
 def _compared(_self: Any, arguments: Any, _named: Any) -> Any:
-    """Return the signature for an integer of each kind; None for other arguments."""
+    """Return the signature of a comparison of an uint64 with a signed integer; None for other arguments."""
     kinds = tuple(map(types.unliteral, arguments))
     if len(kinds) == 2 and types.uint64 in kinds and any(map(_is_signed, kinds)):
         return signature(types.boolean, *(types.int64 if _is_signed(kind) else kind for kind in kinds))

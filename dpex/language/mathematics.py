@@ -1,7 +1,7 @@
 """Mathematics in kernels: `math`, `cmath` and numpy's functions of numbers, by the functions of OpenCL.
 
-numba's implementations serve. They call LLVM's intrinsics, which the SPIR-V back end translates, and functions of C,
-which are linked to those of OpenCL here.
+It uses numba's implementations, which call LLVM's intrinsics and functions of C. The SPIR-V back end translates the
+intrinsics; the functions of C are replaced by those of OpenCL here.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _UNARY = [
 ]  # fmt: skip
 _BINARY = ["atan2", "copysign", "fmod", "hypot", "nextafter", "pow", "remainder"]
 _OF_NUMBA = {"gamma": "tgamma", "log2": "log2", "nextafter": "nextafter"}
-"""Functions of numba's own library, and those of OpenCL."""
+"""Functions of numba's helper library without the prefix ``numba_``, with those of OpenCL that replace them."""
 _EXPANDED = ["exp2", "pow"]
-"""Intrinsics that LLVM replaces by others, which the SPIR-V back end lacks."""
+"""Intrinsics that LLVM may replace by others without support in the SPIR-V back end."""
 _FLOATS = types.float32, types.float64
 
 
 def _symbols() -> dict[str, str]:
-    """Return the symbol in OpenCL of each function, for float32 and float64."""
+    """Return the OpenCL symbol for each function and intrinsic that numba calls, for float32 and float64."""
     found: dict[str, str] = {}
     for suffix, kind in zip(("f", ""), _FLOATS):
         names = {name: (name, [kind]) for name in _UNARY} | {name: (name, [kind] * 2) for name in _BINARY}
@@ -46,11 +46,11 @@ def _symbols() -> dict[str, str]:
 
 
 SYMBOLS = _symbols()
-"""The functions of C that numba calls, and what they are in OpenCL."""
+"""The symbols of OpenCL by those of the C functions and intrinsics that numba calls."""
 
 
 def link(module: llvm.ModuleRef) -> None:
-    """Replace the mathematical functions of C that a module calls by those of OpenCL.
+    """Rename the mathematical functions of C that an LLVM module calls to those of OpenCL.
 
     Raises:
         LookupError: A function has no counterpart on the device.
@@ -63,7 +63,7 @@ def link(module: llvm.ModuleRef) -> None:
 
 
 def opencl(name: str) -> Callable[..., Any]:
-    """Return the rule of a function of OpenCL of which numba has no form."""
+    """Return the rule that calls a function of OpenCL on real numbers, in float32 if all are float32, else float64."""
 
     def rule(*given: Any) -> Any:
         if not all(isinstance(each, (types.Integer, types.Float, types.Boolean)) for each in given):
@@ -90,7 +90,7 @@ def _logarithm(x, base):  # type: ignore[no-untyped-def]  # numba compares the p
 
 
 def _type_of_dpnp(value: Any) -> Any:
-    """Return the type of numpy's function of numbers for dpnp's of the same name, ``None`` of other values."""
+    """Return the type of numpy's ufunc of the same name for a function of dpnp; ``None`` for other values."""
     if type(value).__module__.partition(".")[0] != "dpnp":
         return None
     function = getattr(np, getattr(value, "name_", ""), None)

@@ -2,10 +2,11 @@
 
 Kernels have no memory for a copy, so the elements are copied in an order in which each is read before it is written.
 
-With equal strides, that is the order of the addresses, upwards or downwards. With others, in one dimension, let element
-``i`` of the target lie where element ``f(i)`` of the source does. ``f`` has one fixed point, and stretches the distance
-from it by the quotient of the strides. So the elements are copied by their distance from the fixed point, the farthest
-first if ``f`` leads away from it; two of equal distance, on both sides, are read before they are written.
+With equal strides, that is the order of the addresses, upwards or downwards. With different strides in one dimension,
+let element ``i`` of the target have the address of element ``f(i)`` of the source. ``f`` has one fixed point, and
+scales the distance from it by the ratio of the strides. So the elements are copied in the order of their distance from
+the fixed point, the farthest first if the ratio exceeds 1. Of two elements with equal distance, both are read before
+one is written.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..compile.spirv_calls import I1, I64
 
 
 def may_overlap(context: Any, builder: Any, data: Any, source_data: Any, dims: Any) -> Any:
-    """Emit whether the addresses of two parts overlap; ``dims`` has their extents, strides and steps."""
+    """Emit and return whether two parts overlap; ``dims``: extent, target and source stride of each dimension."""
     bounds = [
         _bounds(context, builder, data, [(extent, stride) for extent, stride, _ in dims]),
         _bounds(context, builder, source_data, [(extent, step) for extent, _, step in dims]),
@@ -43,7 +44,7 @@ def _bounds(context: Any, builder: Any, data: Any, dims: Any) -> Any:
 
 
 def equal_strides(builder: Any, dims: Any) -> Any:
-    """Emit whether two parts have the same strides, wherever there is more than one element."""
+    """Emit and return whether two parts have equal strides in all dimensions of more than one element."""
     equal: Any = I1(1)
     for extent, stride, step in dims:
         alone = builder.icmp_signed("<=", extent, I64(1))
@@ -52,7 +53,7 @@ def equal_strides(builder: Any, dims: Any) -> Any:
 
 
 def by_address(builder: Any, dims: Any) -> Any:
-    """Emit extents, strides and steps, sorted by the size of the strides, the largest first."""
+    """Emit and return ``dims`` sorted by the magnitude of the target's stride, the largest first."""
     dims = list(dims)
     for end in range(len(dims) - 1, 0, -1):
         for at in range(end):
@@ -70,7 +71,7 @@ def _size(builder: Any, number: Any) -> Any:
 
 
 def copy_line(context: Any, builder: Any, kinds: Any, pointers: Any, dims: Any) -> None:
-    """Emit the copy of elements in one dimension, with different strides; both parts have elements of one size."""
+    """Emit the copy in one dimension between parts with different strides and elements of equal size."""
     extent, stride, step = dims[0]
     lines = []
     for kind, data, distance in zip(kinds, pointers, (stride, step)):
@@ -85,10 +86,10 @@ def copy_line(context: Any, builder: Any, kinds: Any, pointers: Any, dims: Any) 
 
 
 def _copy_by_distance(target: Any, source: Any, apart: int) -> None:
-    """Copy elements in the order of their distance from the one that is at the same place in both parts.
+    """Copy elements in the order of their distance from the index with the same address in both parts.
 
     Args:
-        target: The target.
+        target: The target, one-dimensional.
         source: The source, with another stride.
         apart: Bytes from the first element of the source to that of the target.
     """
@@ -111,7 +112,7 @@ def _copy_by_distance(target: Any, source: Any, apart: int) -> None:
 
 
 def place(builder: Any, down: Any, count: Any, dim: Any) -> Any:
-    """Emit the index of an element in the order of the addresses."""
+    """Emit and return the index of the element that is copied in iteration ``count``, upwards or ``down`` in memory."""
     extent, stride, _ = dim
     is_back = builder.xor(down, builder.icmp_signed("<", stride, I64(0)))
     return builder.select(is_back, builder.sub(builder.sub(extent, I64(1)), count), count)

@@ -1,6 +1,6 @@
-"""Powers of reals and complex numbers by integers, as Python's and numpy's.
+"""Powers of real numbers by integers and of complex numbers, with the results of Python and numpy.
 
-numba multiplies, and inverts at the end: ``2.0 ** -1074`` is 0 then, since ``2.0 ** 1074`` is infinite.
+numba multiplies, and inverts at the end: ``2.0 ** -1074`` is 0 there, since ``2.0 ** 1074`` is infinite.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .integer_types import range_of
 from .integers import integer_power, with_in_place
 
 _MULTIPLIED = range(17)
-"""Constant exponents for which multiplications are as good as the device's function, and faster."""
+"""Constant exponents for which multiplications are as exact as the device's function, and faster."""
 
 _ODD = 1 << 53
-"""Python takes integers from here on for even: they are as floats."""
+"""Exponents from here on count as even, as in Python, where they are converted to floats."""
 
 
 def _rule(kinds: Any) -> Any:
-    """Return the signature of a power by an integer; ``None`` for others."""
+    """Return the signature of a power of a float by an integer, or of integers; ``None`` for other operand types."""
     if len(kinds) != 2 or not isinstance(kinds[0], types.Float) or kinds[0].bitwidth == 16:
         return integer_power(kinds)
     exponent = range_of(kinds[1])
@@ -35,7 +35,7 @@ def _rule(kinds: Any) -> Any:
 
 
 def _real(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-    """Emit a power of a real by an integer, of which a float32 may not tell whether it is odd."""
+    """Emit and return a power of a float by an integer; whether that is odd is tested before it becomes a float."""
     kind, (base, exponent) = made.return_type, arguments
 
     def power(base: Any, exponent: Any) -> Any:
@@ -69,7 +69,7 @@ def _complex(base: complex, exponent: complex) -> complex:
 
 
 def complex_power(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-    """Emit a power of complex numbers."""
+    """Emit and return a power of complex numbers."""
     return context.compile_internal(builder, _complex, made, arguments)
 
 

@@ -15,12 +15,12 @@ from ..compile.types import CONSTANT
 
 PRINTF = "_Z6printfPU3AS2Kcz"
 _DIGITS = {types.float16: 4, types.float32: 7, types.float64: 15}
-"""Decimal digits that a number keeps for certain, more or less."""
+"""The number of significant decimal digits that are printed."""
 
 
 @overrides.lower_constant(types.unicode_type)  # type: ignore[untyped-decorator, unused-ignore]
 def _no_value(context: Any, _builder: Any, _kind: Any, _text: str) -> Any:
-    """Return nothing for a string: only its type is used, which holds its value."""
+    """Return a dummy value for a string constant, whose text is in its literal type."""
     return context.get_dummy_value()
 
 
@@ -34,7 +34,7 @@ target.target_context.data_model_manager.register(types.UnicodeType, models.Opaq
 
 @overrides.lower(print, types.VarArg(types.Any))  # type: ignore[untyped-decorator, unused-ignore]
 def _print(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit a call of printf with the whole line."""
+    """Emit a call of printf that prints a line with all arguments; return a dummy value."""
     parts = [_shown(context, builder, *each) for each in zip(signature.args, arguments)]
     text = " ".join(part for part, _ in parts) + "\n"
     pointer = I8.as_pointer(CONSTANT)
@@ -45,7 +45,7 @@ def _print(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _constant(module: Any, text: str) -> Any:
-    """Return a constant with a text, which a zero ends."""
+    """Return a global constant with a zero-terminated text."""
     value = cgutils.make_bytearray(text.encode() + b"\0")
     made = ir.GlobalVariable(module, value.type, module.get_unique_name("printed"), CONSTANT)
     made.linkage, made.global_constant, made.initializer = "internal", True, value
@@ -53,7 +53,7 @@ def _constant(module: Any, text: str) -> Any:
 
 
 def _shown(context: Any, builder: Any, kind: Any, value: Any) -> tuple[str, list[Any]]:
-    """Return the format of an argument of ``print``, and the values of printf for it."""
+    """Return printf's format for an argument of ``print``, and the LLVM values for that format."""
     if isinstance(kind, types.StringLiteral):
         return kind.literal_value.replace("%", "%%"), []
     if isinstance(kind, types.Boolean):

@@ -1,4 +1,4 @@
-"""`kernel_api.PrivateArray` in kernels: an array on the stack of a work-item."""
+"""Type rule and code of `kernel_api.PrivateArray` in kernels: an array on the stack of a work-item."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .extending import add_function
 
 
 def _shape_of(kind: Any) -> tuple[int, ...]:
-    """Return the shape that a literal, or a tuple of literals, stands for.
+    """Return the shape for the type of a literal or of a tuple of literals.
 
     Raises:
-        TypingError: It is not known when the kernel compiles.
+        TypingError: An extent is not a positive literal.
     """
     parts = tuple(kind) if isinstance(kind, types.BaseTuple) else (kind,)
     extents = tuple(getattr(part, "literal_value", part) for part in parts)
@@ -64,7 +64,7 @@ def _private_array(shape: Any, dtype: Any, fill_zeros: Any) -> Any:
 
 @overrides.lower_cast(PrivateArrayType, PrivateArrayType)  # type: ignore[untyped-decorator, unused-ignore]
 def _of_unknown_shape(_context: Any, _builder: Any, _given: Any, _wanted: Any, value: Any) -> Any:
-    """Return the array: only its type tells the shape."""
+    """Return the array unchanged: its type with and without a shape have the same representation."""
     return value
 
 

@@ -1,6 +1,7 @@
-"""``sum``, ``min`` and the like of arrays in kernels, as methods and as functions of numpy, by one work-item.
+"""``sum``, ``min`` and other reductions of arrays by one work-item, as methods and as functions of numpy.
 
-They take the whole array; there is no ``axis``. What makes a new array is refused: kernels have no memory for it.
+They reduce the whole array; there is no ``axis``. Methods that return a new array are compile errors, since kernels
+have no memory for it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ..compile.target import TARGET
 from ..compile.types import DpnpNdArray, LocalAccessorType, PrivateArrayType, USMNdArray
 
 _NEW_ARRAYS = ("argsort", "astype", "copy", "cumprod", "cumsum", "dot", "flatten", "nonzero", "repeat", "sort")
-"""Methods that need memory."""
+"""Methods that return a new array."""
 
 _ADVICE = "kernels have no memory for a new array; store the elements in an array argument or a PrivateArray"
 
@@ -137,7 +138,7 @@ def _argmax(a: Any) -> Implementation:
 
 
 def _of_numpy(method: Implementation) -> Implementation:
-    """Return the choice of the implementation of numpy's function for arrays, which calls the method."""
+    """Return the overload of a numpy function: for arrays it returns ``method``, which calls the array's method."""
 
     def choose(a):  # type: ignore[no-untyped-def]  # numba compares the parameters with those of the implementation
         return method if isinstance(a, USMNdArray) else None
@@ -160,7 +161,7 @@ def _refusal(name: str) -> Implementation:
 
 
 def _refused_allocation(_cls: Any, _size: Any, _align: Any) -> None:
-    """Refuse any other array that numba's code makes, as for ``a + b`` and ``numpy.zeros``."""
+    """Raise the error for any other new array in numba's code, such as for ``a + b`` and ``numpy.zeros``."""
     raise TypingError(_ADVICE)
 
 

@@ -1,4 +1,4 @@
-"""What kernels may call: the import of this module registers it with numba."""
+"""Registers all functions, operators and methods for kernels with numba when it is imported."""
 
 from . import (  # noqa: F401
     atomics,

@@ -1,6 +1,6 @@
-"""``round`` of numbers to digits, as Python's: to the nearest decimal, of two the even one.
+"""``round`` in kernels with Python's results: to the nearest decimal number, ties to even.
 
-numba rounds ``x * 10**n``, which is itself rounded: 1.115 becomes 1.12, though it is less than that by 1e-16.
+numba rounds ``x * 10**n``, which is itself rounded: 1.115 becomes 1.12, though the float is 1e-16 below the tie.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .integer_types import range_of
 from .mathematics import opencl
 
 _EXACT = 22
-"""The last power of ten that a float64 has exactly."""
+"""The exponent of the largest power of ten that a float64 represents exactly."""
 _WHOLE = 2.0**53
-"""From here on, a float64 has no digits behind the last one that was asked for."""
+"""If the scaled number is at least this large, it is an integer, so there is nothing to round."""
 
 
 def _fma(x: float, y: float, z: float) -> float:
-    """Return ``x * y + z``, rounded once; kernels have a function of OpenCL."""
+    """Return ``x * y + z``, rounded once; kernels call OpenCL's ``fma`` instead."""
     raise NotImplementedError
 
 
@@ -38,7 +38,7 @@ def _ten_to(digits: int) -> float:
 
 @register_jitable  # type: ignore[untyped-decorator, unused-ignore]
 def _nearest(y: float, error: float) -> float:
-    """Return the integer nearest to ``y + error``, where ``y`` is that sum rounded."""
+    """Return the integer nearest to ``y + error``, ties to even; ``y`` is that sum rounded to a float64."""
     low = math.floor(y)
     rest = y - low
     if rest != 0.5:
@@ -64,7 +64,7 @@ def _real(x: float, digits: int) -> float:
 
 
 def _integer(x: int, digits: int) -> int:
-    """Return the integer nearest to ``x`` with zeros in its last digits."""
+    """Return the multiple of ``10**-digits`` nearest to ``x``, ties to even; ``x`` if ``digits`` is not negative."""
     if digits >= 0:
         return x
     scale = x * 0 + 1

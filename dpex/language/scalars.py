@@ -1,4 +1,4 @@
-"""Functions of numbers and constants that numba has for arrays and strings only, or not at all."""
+"""Functions of numbers and literals in kernels that numba implements for arrays and strings only, or not at all."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..compile.target import TARGET
 
 @overload(np.clip, target=TARGET)
 def _clip(a, a_min=None, a_max=None, min=None, max=None):
-    """Choose numpy's clip of a number: minimum(maximum(a, low), high), so that NaN stays NaN."""
+    """Return the implementation for a number, minimum(maximum(a, low), high), by which NaN stays NaN; else None."""
 
     def clip(a, a_min=None, a_max=None, min=None, max=None):
-        if a_min is not None:  # numba leaves out what bounds of None make unreachable
+        if a_min is not None:  # numba removes branches that are unreachable with bounds of None
             a = np.maximum(a, a_min)
         if min is not None:
             a = np.maximum(a, min)

@@ -1,4 +1,4 @@
-"""Sub-groups in kernels: `kernel_api.SubGroup`, by the functions of OpenCL."""
+"""Type rules and code of `kernel_api.SubGroup` in kernels, by the functions of OpenCL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EXCHANGED = (types.int32, types.uint32, types.int64, types.uint64, types.float3
 
 
 def emit_number(builder: Any, method: str) -> Any:
-    """Emit the result of a method of `SubGroup` that takes no arguments, an int64."""
+    """Emit and return the result of a method of `SubGroup` without arguments, as an int64."""
     return builder.zext(call(builder, _NUMBERS[method], I32, [], [], pure=True), I64)
 
 
@@ -46,7 +46,7 @@ def _check(method: str, value: Any) -> None:
 
 
 def _from_item(method: str, function: str) -> Callable[..., Any]:
-    """Return the rule of a method that gets the value of another work-item."""
+    """Return the rule of a method that returns the value of another work-item, by a function of OpenCL."""
 
     def rule(_group: Any, value: Any, place: Any) -> Any:
         _check(method, value)

@@ -1,7 +1,7 @@
-"""Elements of tuples by an index that is no constant, where the elements are tuples or complex numbers.
+"""Elements of tuples by an index that is not a constant.
 
-numba merges the elements by a phi, and LLVM's SPIR-V back end fails at a phi of constant structures. Where the element
-is a variable, LLVM merges its members.
+numba merges the elements by a phi, and LLVM's SPIR-V back end fails at a phi of constant structures, such as tuples and
+complex numbers. Here the element is stored in a variable, whose members LLVM merges one by one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..compile.target import overrides
 @overrides.lower(operator.getitem, types.NamedUniTuple, types.intp)  # type: ignore[untyped-decorator, unused-ignore]
 @overrides.lower(operator.getitem, types.NamedUniTuple, types.uintp)  # type: ignore[untyped-decorator, unused-ignore]
 def _element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit the element; an index outside of the tuple ends the work-item."""
+    """Emit and return the element; an index out of bounds ends the work-item by an exception."""
     kind, (whole, index) = signature.args[0], arguments
     found = cgutils.alloca_once(builder, context.get_value_type(kind.dtype))
     outside, end = (builder.append_basic_block(name) for name in ("outside", "end"))
@@ -41,7 +41,7 @@ def _element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 @overrides.lower("iternext", types.UniTupleIter)  # type: ignore[untyped-decorator, unused-ignore]
 @iternext_impl(RefType.BORROWED)  # type: ignore[untyped-decorator, unused-ignore]
 def _next(context: Any, builder: Any, signature: Any, arguments: Any, result: Any) -> None:
-    """Emit a step of a loop over a tuple."""
+    """Emit an iteration of a loop over a tuple; ``result`` receives the element and whether there is one."""
     kind = signature.args[0]
     state = context.make_helper(builder, kind, value=arguments[0])
     number = builder.load(state.index)

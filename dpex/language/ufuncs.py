@@ -1,6 +1,6 @@
-"""numpy's functions of numbers: numpy says which loop takes the types, and its values are those of the device.
+"""numpy's ufuncs on numbers in kernels: numpy selects the types of operands and result, the device computes.
 
-A constant integer takes the type of the other operands, as in numpy since version 2.
+A literal integer is converted to the type of the other operands, as in numpy since version 2.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _sign_of_real(_context: Any, builder: Any, _made: Any, arguments: Any) -> An
 
 
 def _reciprocal(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-    """Emit one by the value, rounded to zero, and zero of zero, without a float64."""
+    """Emit and return one divided by an integer, rounded towards zero, without float64; zero for zero."""
     value = arguments[0]
     is_one = builder.icmp_unsigned("==", value, value.type(1))
     if made.args[0].signed:
@@ -49,7 +49,7 @@ def _reciprocal(_context: Any, builder: Any, made: Any, arguments: Any) -> Any:
 
 
 def _power(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
-    """Emit a power in 64 bits, of which the last are those of numpy's smaller type."""
+    """Emit and return an integer power, computed in 64 bits and truncated; a negative exponent is an exception."""
 
     def power(base: Any, exponent: Any) -> Any:
         if exponent < 0:
@@ -76,7 +76,7 @@ _OF_COMPLEX = {np.power: complex_power, np.float_power: complex_power}
 
 
 def loops(ufunc: Any) -> dict[str, Any]:
-    """Return the implementations of a function of numpy by their types, as numba calls them."""
+    """Return the implementations of a ufunc by their types in numba's notation, such as ``dd->d``."""
     found = dict(ufunc_db.get_ufunc_info(ufunc))
     for characters, table in (("bBhHiIlLqQ", _OF_INTEGERS), ("fd", _OF_REALS), ("FD", _OF_COMPLEX)):
         if ufunc in table:
@@ -91,12 +91,12 @@ def _is_number(kind: Any) -> bool:
 
 
 def _dtype(kind: Any) -> Any:
-    """Return numpy's type of an operand; that of a constant depends on the others."""
+    """Return the numpy dtype of an operand; ``int`` for a literal integer, whose dtype depends on the others."""
     return int if isinstance(kind, types.IntegerLiteral) else as_dtype(types.unliteral(kind))
 
 
 def _rule(ufunc: Any) -> Callable[[Any], Any]:
-    """Return the rule of a function of numbers: the signature has the types of numpy's loop."""
+    """Return the rule of a ufunc: it returns the signature of numpy's loop for operand types, or None for others."""
 
     def rule(kinds: Any) -> Any:
         if len(kinds) != ufunc.nin or not all(map(_is_number, kinds)):

@@ -36,7 +36,7 @@ def _ravel(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 
 def _reshaped(context: Any, builder: Any, signature: Any, value: Any, shape: list[Any]) -> Any:
-    """Emit a view of another shape; a shape that does not fit is an exception."""
+    """Emit and return a view of another shape; a shape with another number of elements is an exception."""
     kind = signature.args[0]
     _check(kind, shape)
     array = make_array(kind)(context, builder, value)
@@ -88,10 +88,10 @@ def _view(array: Any, dtype: Any) -> Any:
 
 
 class _Array:
-    """Has the signature of the method."""
+    """A class whose only use is the signature of its method."""
 
     def view(self, dtype: Any) -> Any:
-        """Return the array as one of another type."""
+        """Return a view of the array with elements of another type."""
 
 
 add_method(USMNdArray, _Array.view, _view)

@@ -1,4 +1,4 @@
-"""Arguments of a launch by position: named ones in their places, and defaults for those that are left out."""
+"""Converts the positional and named arguments of a launch to positional ones, with defaults for omitted ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Callable
 def completed(name: str, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
     """Return the arguments of a launch by position, without the item.
 
-    A kernel whose parameters all get arguments, or that is called with its first one by name, has no item.
+    The kernel has no item if there are arguments for all its parameters, or one for the first parameter by name.
 
     Raises:
         TypeError: The kernel has no parameter of a name, it gets two values, or one without a default gets none.
@@ -38,7 +38,7 @@ def completed(name: str, function: Callable[..., Any], given: Sequence[Any], nam
 
 
 def _takes(name: str, parameters: Sequence[Parameter]) -> str:
-    """Return the beginning of an error message: what a kernel takes."""
+    """Return the beginning of an error message, which lists a kernel's parameters and their defaults."""
     shown = [each.name if each.default is each.empty else f"{each.name}={each.default!r}" for each in parameters]
     named = next((n for n, each in enumerate(parameters) if each.kind == Parameter.KEYWORD_ONLY), None)
     if named is not None:

@@ -1,7 +1,7 @@
-"""dpctl's waits, with what SYCL's lack.
+"""Replacements of dpctl's waits, which raise errors of failed commands and do not block other threads.
 
 ``dpctl.SyclEvent.wait`` returns as if failed commands had succeeded; here it raises. While SYCL waits for a command
-that a host task holds back, it lets no other thread submit; the `Extension` waits before SYCL does.
+that a host task delays, no other thread can submit; so the `Extension` waits before SYCL does.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def wait(event: dpctl.SyclEvent) -> None:
     """Wait until the command of an event has ended.
 
     Raises:
-        LevelZeroError: It has failed; in a job of ishmem.
-        DeviceLostError: It has failed.
+        LevelZeroError: The command has failed, in a job of ishmem.
+        DeviceLostError: The command has failed, in another process.
     """
     installed().settle(event)
     with installed().waiting():
@@ -51,7 +51,7 @@ def wait_for_queue(queue: dpctl.SyclQueue) -> None:
 
 
 def install() -> None:
-    """Make these functions the methods of dpctl's classes: dpctl takes no objects of subclasses."""
+    """Replace the methods of dpctl's classes by these functions; subclasses would not do, since dpctl refuses them."""
     _members.update(wait=wait, wait_for=staticmethod(wait_for))
     _of_queue["wait"] = wait_for_queue
     for kind in (dpctl.SyclEvent, dpctl.SyclQueue):

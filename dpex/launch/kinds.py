@@ -1,7 +1,7 @@
-"""The types of kernel arguments as plain values, which need no compiler.
+"""The types of kernel arguments as plain values, called kinds, which need no compiler.
 
-A kernel that has been compiled before, or is in the cache, is launched without numba. `dpex.compile.types` turns a kind
-into a type of numba. Besides the classes here, the name of a dtype of numpy is a kind, and so is any type of numba.
+A kernel that has been compiled before, or is in the cache, is launched without numba. `dpex.compile.types` converts a
+kind to a numba type. Besides the classes here, the name of a numpy dtype is a kind, and so is any numba type.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 
 class ItemKind(NamedTuple):
-    """`kernel_api.Item`, or `kernel_api.NdItem` if the launch has work-groups."""
+    """The kind of `kernel_api.Item`, or of `kernel_api.NdItem` if the launch has work-groups."""
 
     ndim: int
     has_groups: bool
 
 
 class ArrayKind(NamedTuple):
-    """A ``dpnp.ndarray`` or ``usm_ndarray``."""
+    """The kind of a ``dpnp.ndarray`` or ``usm_ndarray``; ``layout`` is ``"C"``, ``"F"`` or ``"A"`` as in numba."""
 
     is_dpnp: bool
     dtype: str
@@ -27,13 +27,13 @@ class ArrayKind(NamedTuple):
 
 
 class LocalKind(NamedTuple):
-    """`kernel_api.LocalAccessor`."""
+    """The kind of `kernel_api.LocalAccessor`."""
 
     dtype: str
     ndim: int
 
 
 class TupleKind(NamedTuple):
-    """A tuple."""
+    """The kind of a tuple: the kinds of its elements."""
 
     parts: tuple[Any, ...]

@@ -34,7 +34,7 @@ _known_arrays: dict[tuple[Any, ...], ArrayKind] = {}
 
 
 class _From:
-    """The memory from a byte on, in the form that dpctl takes."""
+    """The part of a USM memory from byte ``offset`` to its end, as an object that ``as_usm_memory`` accepts."""
 
     def __init__(self, memory: Any, offset: int):
         whole = memory.__sycl_usm_array_interface__
@@ -45,7 +45,7 @@ class _From:
 
 
 class _Launch:
-    """The argument types of a launch, its queue, and the arguments as dpctl takes them."""
+    """The queue of a launch, the kinds of its arguments, and in ``flat`` the arguments of the SYCL kernel."""
 
     def __init__(self, arguments: Sequence[Any]):
         self.queue: Any = None
@@ -59,7 +59,7 @@ class _Launch:
             )
 
     def _add(self, argument: Any) -> Any:
-        """Append the parameters of an argument; return its type."""
+        """Append the SYCL kernel's arguments for a Python argument; return its kind."""
         kind = type(argument)
         if kind is int and not -(2**63) <= argument < 2**63:
             raise OverflowError(f"{argument} is not an int64; numpy.uint64(value) holds values up to 2**64 - 1")
@@ -79,7 +79,7 @@ class _Launch:
         return self._other(argument)
 
     def _other(self, argument: Any) -> Any:
-        """Add an array of another library, or an argument of a type that is registered with numba as an integer."""
+        """Add an array of another library, or an object whose type numba types as an integer; return its kind."""
         array = installed().array(argument)
         if hasattr(array, "get_array"):
             return self._add(array)
@@ -106,7 +106,7 @@ class _Launch:
         elif kind == "float16":
             self.flat.append(ctypes.c_uint16(int(np.float16(value).view(np.uint16))))
         elif kind in _C_TYPES:
-            number = value if kind in ("float32", "float64") else int(value)  # ctypes takes no numpy.bool
+            number = value if kind in ("float32", "float64") else int(value)  # ctypes rejects numpy.bool
             self.flat.append(_C_TYPES[kind](number))
         else:
             raise UnsupportedKernelArgumentError(value)
@@ -140,7 +140,7 @@ class _Launch:
 
 
 def _program(kernel: Kernel, kinds: tuple[Any, ...], queue: dpctl.SyclQueue) -> Any:
-    """Return the SYCL kernel for argument types, built for the device of a queue."""
+    """Return the SYCL kernel for arguments of these kinds, built for the device of a queue unless it has been."""
     key = (kinds, queue.sycl_context, queue.sycl_device)
     found = kernel.programs.get(key)
     if found is None:
@@ -157,7 +157,7 @@ def _program(kernel: Kernel, kinds: tuple[Any, ...], queue: dpctl.SyclQueue) -> 
 def _submit(
     kernel: Any, index_space: Range | NdRange, after: Sequence[Any], arguments: Sequence[Any], named: dict[str, Any]
 ) -> tuple[Any, Any]:
-    """Submit a kernel; return its event and its queue, or no queue for a kernel that is recorded."""
+    """Submit a kernel after the events ``after``; return its event and its queue, which is None if it is recorded."""
     if not isinstance(kernel, Kernel):
         raise TypeError(f"call_kernel launches a function decorated by dpex.kernel, got {kernel!r}")
     if named or kernel.has_options:
@@ -190,7 +190,7 @@ def _submit(
 
 
 def _raise_if_too_large(name: str, local: Sequence[int] | None, arguments: Sequence[Any], device: Any) -> None:
-    """Raise if the work-groups of a launch exceed what the device has; SYCL says that the submission failed."""
+    """Raise an error if a launch's work-groups exceed the device's limits; SYCL's error does not name the cause."""
     if local is None:
         return
     largest, size = device.max_work_group_size, math.prod(local)
@@ -209,32 +209,32 @@ def _raise_if_too_large(name: str, local: Sequence[int] | None, arguments: Seque
 
 
 def _submitted_before(queue: dpctl.SyclQueue) -> list[dpctl.SyclEvent]:
-    """Return the events of dpnp's earlier operations on a queue, which return before their kernels have run."""
+    """Return the events of dpnp's earlier operations on a queue; their kernels may not have completed."""
     return list(SequentialOrderManager[queue].submitted_events)
 
 
 def call_kernel(kernel_fn: Kernel, index_space: Range | NdRange, *kernel_args: Any, **named_args: Any) -> None:
     """Run a kernel on the queue of its array arguments, and wait until it has completed.
 
-    On a queue that is recorded it records the kernel, and returns.
+    On a queue whose commands are recorded to a graph, it records the kernel and returns.
 
     Args:
         kernel_fn: The kernel.
         index_space: The number of work-items in each dimension; with an `NdRange`, also those of a work-group.
-        *kernel_args: The arguments after the item: arrays of one queue, local accessors, numbers, tuples of numbers. A
-            kernel whose parameters are all given here gets no item.
+        *kernel_args: The arguments after the item: arrays of one queue, local accessors, numbers, tuples of numbers.
+            If there is one for each parameter, the kernel has no item.
         **named_args: Arguments by the names of their parameters. Those that have defaults may be left out.
 
     Raises:
         NumbaError: The kernel does not compile for these arguments.
         KernelBuildError: The device's compiler rejects it.
-        SyclKernelSubmitError: The device takes no kernel, or no work-groups of this size.
+        SyclKernelSubmitError: The device accepts no kernels, or no work-groups of this size.
         LevelZeroError: The kernel fails or does not end, and the device is lost; in a job of ishmem.
         DeviceLostError: The same outside a job.
         ExecutionQueueInferenceError: The arrays are on several queues, or there are none.
-        UnsupportedKernelArgumentError: A kernel does not take an argument.
-        TypeError: ``kernel_fn`` is no kernel, ``index_space`` no range, the arguments do not fit the kernel, or a
-            local accessor lacks work-groups.
+        UnsupportedKernelArgumentError: An argument has a type that kernels do not support.
+        TypeError: ``kernel_fn`` is not a kernel, ``index_space`` not a range, the arguments do not fit the parameters,
+            or there is a local accessor but no work-groups.
     """
     event, queue = _submit(kernel_fn, index_space, (), kernel_args, named_args)
     if queue is not None:
@@ -250,21 +250,21 @@ def call_kernel_async(
 ) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:
     """Submit a kernel to the queue of its array arguments, to run after ``dependent_events``.
 
-    The arguments are kept alive until it has completed. It also starts after the operations of dpnp that the program
-    has submitted before; those that it submits later do not wait for the kernel: wait for its event.
+    The arguments are kept alive until it has completed. It also starts after dpnp's operations submitted before it;
+    dpnp's later operations do not wait for the kernel: wait for its event first.
 
     Args:
         kernel_fn: The kernel.
         index_space: As for `call_kernel`.
-        dependent_events: Events that the kernel starts after.
+        dependent_events: Events after which the kernel starts.
         *kernel_args: As for `call_kernel`.
         **named_args: As for `call_kernel`.
 
     Returns:
-        The event of the release of the arguments on the host, and that of the kernel.
+        The event of the release of the arguments on the host, and the event of the kernel.
 
     Raises:
-        Exception: As `call_kernel`; if the kernel fails, ``wait()`` of its event raises.
+        Exception: As `call_kernel`; if the kernel fails, ``wait()`` of its event raises the error.
     """
     event, queue = _submit(kernel_fn, index_space, dependent_events, kernel_args, named_args)
     if queue is None:

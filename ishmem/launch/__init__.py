@@ -1,5 +1,5 @@
-"""``ishmem run``: starts the PEs, prints their output, watches them, and ends the job when one fails.
+"""``ishmem run``: starts the PEs, prints their output, monitors them, and ends the job when one fails.
 
-Only ``ishmem.cli`` imports it. It imports ``ishmem.common`` and ``ishmem.environment``, no more, so that it starts
+Only ``ishmem.cli`` imports it. It imports only ``ishmem.common`` and ``ishmem.environment``, so that it starts
 quickly.
 """

@@ -23,12 +23,12 @@ for index, device in enumerate(pyze.gpus()):
 
 
 class Gpu(NamedTuple):
-    """A GPU that the processes of this node see.
+    """A GPU that is visible to the processes of this node.
 
     Attributes:
-        number: Its number among them, within ``ZE_AFFINITY_MASK``.
+        number: The index among the visible GPUs, within ``ZE_AFFINITY_MASK``.
         is_integrated: Whether it is part of the processor.
-        name: Its name.
+        name: The name of the GPU; empty if it was not queried.
     """
 
     number: int
@@ -37,11 +37,11 @@ class Gpu(NamedTuple):
 
 
 def environment(simulated: int, sim: int | None) -> tuple[dict[str, str], list[Gpu]]:
-    """Return the environment that all PEs of a node share, and its GPUs in the order in which PEs take them.
+    """Return the environment that all PEs of a node share, and the node's GPUs in the order of their use by PEs.
 
     Args:
-        simulated: Number of devices that the simulator has, or the emulated cards have, if no variable tells.
-        sim: Number of simulated devices that the user asks for.
+        simulated: The number of simulated or emulated devices, if no environment variable sets it.
+        sim: The number of simulated devices from the command line; None or 0 if it was not given.
 
     Raises:
         UsageError, IshmemError, ImportError: No device can be used.
@@ -58,9 +58,9 @@ def environment(simulated: int, sim: int | None) -> tuple[dict[str, str], list[G
 
 
 def choice(common: Mapping[str, str], gpus: Sequence[Gpu], place: int) -> dict[str, str]:
-    """Return the variables by which a PE takes its device, unless the user has chosen; discrete GPUs come first.
+    """Return the variables that select a device for PE ``place`` of the node; empty if the user has selected one.
 
-    Where a GPU is integrated because there are too few others, one line says so.
+    It prints a line if the device is an integrated GPU although there are discrete ones, the first in ``gpus``.
     """
     if common.get(SELECTOR):
         return {}
@@ -77,7 +77,7 @@ def choice(common: Mapping[str, str], gpus: Sequence[Gpu], place: int) -> dict[s
 
 
 def _forget_outer_job() -> None:
-    """Remove variables that an enclosing ishmem run has set, so that they do not count as settings of the user."""
+    """Remove variables set by an enclosing ishmem run, so that they do not count as settings of the user."""
     for name in ("PE", "NPES", "JOB", "BOARD", "JOINED", "NETWORK", "HUB"):
         os.environ.pop(f"ISHMEM_{name}", None)
     if os.environ.pop(stack.SELECTED, "").split(" ")[0] == os.environ.get(SELECTOR):

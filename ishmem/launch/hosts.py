@@ -1,8 +1,8 @@
 """``ishmem run --hosts a,b``: starts the PEs on several nodes through the site's mpiexec.
 
-mpiexec starts a guard beside each PE (`ishmem.launch.rank`). The guards mark what the PEs print with the PE's number
-and report how each PE has ended, so prefixes, messages and the exit status are the same with every mpiexec.
-Signals of the user go to mpiexec, which passes them on; that of Open MPI ends the PEs by SIGTERM in place of SIGINT.
+mpiexec starts a guard for each PE (`ishmem.launch.rank`). The guards mark the output of the PEs with the PE's number
+and report the exit status of each PE, so prefixes, messages and the exit status are the same with every mpiexec.
+Signals of the user go to mpiexec, which forwards them; that of Open MPI ends the PEs by SIGTERM in place of SIGINT.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _LINE = _HOST + r"(?:\s+slots\s*=\s*(\d+))?(?:\s+[\w-]+\s*=\s*\S+)*"
 
 
 def places(n: int | None, ppn: int | None, hosts: Sequence[tuple[str, int | None]]) -> list[Place]:
-    """Distribute PEs over hosts, in order: as many as each host has slots, or ``ppn``, else equal shares.
+    """Return the number of PEs on each host, in order: its slots, or ``ppn``, else equal shares.
 
     Args:
-        n: Number of PEs; None for all slots.
-        ppn: PEs on each host.
-        hosts: Names, each with its number of slots or None.
+        n: The number of PEs; None for all slots.
+        ppn: The number of PEs on each host; None for the slots.
+        hosts: Host names, each with its number of slots or None.
 
     Raises:
         UsageError: There are fewer slots than PEs, or ``n`` is missing.
@@ -72,19 +72,19 @@ def _words(slots: dict[str, int | None]) -> str:
 
 
 def parse_hosts(text: str) -> list[tuple[str, int | None]]:
-    """Parse a list of hosts, ``a,b`` or ``a:4,b:8``, with the slots of each.
+    """Return name and number of slots, or None, of each host in a list such as ``a,b`` or ``a:4,b:8``.
 
     Raises:
-        UsageError: A word is neither.
+        UsageError: An entry is not of the form ``HOST`` or ``HOST:SLOTS``.
     """
     return _merged([_host(_HOST, word.strip(), "--hosts") for word in text.split(",")])
 
 
 def read_hosts(path: str) -> list[tuple[str, int | None]]:
-    """Read a hosts file: on each line ``a``, ``a:4`` or ``a slots=4``; a host on several lines has a slot for each.
+    """Return the hosts of a file, as `parse_hosts`: lines ``a``, ``a:4`` or ``a slots=4``; repeated hosts add up.
 
     Raises:
-        UsageError: The file cannot be read, a line is none of these, or there are no hosts.
+        UsageError: The file cannot be read, a line has another form, or there are no hosts.
     """
     try:
         text = Path(path).read_text()
@@ -106,7 +106,7 @@ def _host(pattern: str, text: str, option: str) -> tuple[str, int | None]:
 
 
 def _merged(hosts: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]:
-    """Add up the slots of hosts that are listed several times, as in ``$PBS_NODEFILE``."""
+    """Return each host once; slots of hosts that are listed several times, as in ``$PBS_NODEFILE``, are added."""
     listed = Counter(host for host, _slots in hosts)
     slots: dict[str, int | None] = {}
     for host, count in hosts:
@@ -115,19 +115,19 @@ def _merged(hosts: list[tuple[str, int | None]]) -> list[tuple[str, int | None]]
 
 
 class MpiexecJob(JobEnd):
-    """A job on several nodes, while mpiexec runs it."""
+    """A job on several nodes that mpiexec runs."""
 
     def __init__(
         self, launcher: Mpiexec, places: Sequence[Place], prefix: bool, survive: bool, timeout: float | None
     ) -> None:
-        """Prepare the job, whose time-out counts from now.
+        """Prepare the job; its time-out counts from now.
 
         Args:
             launcher: The mpiexec.
             places: The hosts, with their numbers of PEs.
-            prefix: Whether lines get the numbers of their PEs.
-            survive: Whether the job may go on after a loss; then the hub of the PEs is in this process.
-            timeout: Seconds after which the job is ended.
+            prefix: Whether output lines have the PE's number as prefix.
+            survive: Whether the job may continue after a loss; then the hub of the PEs is in this process.
+            timeout: Seconds after which the job is ended; None for no limit.
         """
         super().__init__(timeout)
         self._launcher, self._hosts, self._prefix = launcher, places, prefix
@@ -140,10 +140,10 @@ class MpiexecJob(JobEnd):
             self._hub.on_lost = self._look_for_those_left
 
     def run(self, program: Sequence[str], sim: int | None) -> int:
-        """Run the program to its end and return the exit status.
+        """Run the program to its end, with ``sim`` simulated devices on each node, and return the exit status.
 
-        It is that of the first PE that failed; else that of mpiexec, unless all PEs have ended with 0; 124 after a
-        time-out.
+        It is 124 after a time-out, else that of the first PE that failed, else 0 if all PEs have ended with 0, else
+        that of mpiexec.
         """
         guard = [sys.executable, "-m", "ishmem.launch.rank", *(["--sim", str(sim)] if sim else []), "--", *program]
         processes.adopt_orphans()
@@ -156,7 +156,7 @@ class MpiexecJob(JobEnd):
             preexec_fn=processes.die_with(os.getpid(), signal.SIGTERM),
         )
         with supervisor.forwarding(self._interrupt):
-            watcher = threading.Thread(target=self._watch, daemon=True)  # one that is started before takes signals
+            watcher = threading.Thread(target=self._watch, daemon=True)  # earlier, it would take signals
             watcher.start()
             if not self._print():
                 self._end_because(Cause.UNREAD)
@@ -177,7 +177,7 @@ class MpiexecJob(JobEnd):
         return printer.run()
 
     def _shown(self, line: bytes) -> bytes:
-        """Return what to print for a line that mpiexec has printed."""
+        """Return the text to print for a line of mpiexec's output; empty for lines that are handled here."""
         found = parse(line)
         if isinstance(found, Line):
             return (b"[%d] " % found.pe if self._prefix else b"") + found.text
@@ -188,7 +188,7 @@ class MpiexecJob(JobEnd):
         return b""
 
     def _note_end(self, end: Ended) -> None:
-        """Decide what follows from the end of a PE."""
+        """Handle the end of a PE: end the job if it must not continue, and report the cause."""
         with self._changed:
             self._running.pop(end.pe, None)
             hub = self._hub if self.goes_on else None
@@ -204,11 +204,11 @@ class MpiexecJob(JobEnd):
             self._changed.notify()
 
     def may_go_on(self) -> bool:
-        """Return whether the PEs have agreed that a loss does not end the job: not before the end of ``init``."""
+        """Return whether the job continues after a loss: with ``--survive`` after ``init``, before ``global_exit``."""
         return self._hub is not None and self._hub.has_begun and self._hub.status is None
 
     def _look_for_those_left(self) -> None:
-        """End the job where all PEs have ended, whose guards wait, or are lost: some may be on a node out of reach."""
+        """End the job if all PEs that still run are lost: they may be on a node that cannot be reached."""
         with self._changed:
             if self._are_all_lost() and self.state is State.RUNNING:
                 self._end_because(Cause.ALL_LOST, grace=bool(self._running))
@@ -239,7 +239,7 @@ class MpiexecJob(JobEnd):
             self._changed.notify()
 
     def _watch(self) -> None:
-        """Send mpiexec the signals that are due, until it has ended."""
+        """Send mpiexec the signals that end the job when they are due, until mpiexec has ended."""
         with self._changed:
             while not self._is_over:
                 now = time.monotonic()
@@ -247,11 +247,11 @@ class MpiexecJob(JobEnd):
                 self._changed.wait(self.due_at and max(self.due_at - now, 0.0))
 
     def names(self) -> str:
-        """Return the numbers of the PEs that run, each with its host."""
+        """Return a text with the numbers of the running PEs, each with its host."""
         return ", ".join(f"{pe} on {host}" for pe, host in self._running.items())
 
     def send(self, number: int) -> None:
-        """Send a signal to mpiexec, which ends the PEs."""
+        """Send a signal to mpiexec, which ends the PEs; after SIGKILL, end the remaining children, too."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(number)
         if number == signal.SIGKILL:  # processes that mpiexec has started may keep our pipes open
@@ -259,13 +259,13 @@ class MpiexecJob(JobEnd):
             processes.end_children()
 
     def report(self, *lines: str, who: str = "ishmem run") -> None:
-        """Print lines to the standard error."""
+        """Print lines to the standard error, each after ``who:``."""
         with contextlib.suppress(OSError):
             os.write(2, "".join(f"{who}: {line}\n" for line in lines).encode())
 
 
 def _start_hub(n_pes: int) -> Hub:
-    """Start the hub of a job that may go on after a loss; the PEs find it by their environment."""
+    """Start and return the hub of a job that may continue after a loss; its address is in the PEs' environment."""
     place = wire.Place(wire.host_addresses(), 0, setting("ISHMEM_NODE_TIMEOUT", 60.0) or 0.0, os.urandom(16).hex())
     hub = Hub(place.name(), n_pes)
     os.environ["ISHMEM_HUB"] = hub.job

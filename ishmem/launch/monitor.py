@@ -1,14 +1,14 @@
-"""The monitor of a node: a process that watches the PEs of its node, and the other nodes, in a job over MPI.
+"""The monitor of a node: a process that monitors the PEs of its node, and the other nodes, in a job over MPI.
 
 The first PE of each node starts one (``ishmem.runtime.mpi_job``). It is the hub of the node's PEs
-(``ishmem.ipc.hub``). It needs neither MPI nor a PE's interpreter lock, so it notices every end: that of a PE by its
-process, that of a node by its silence. The monitors are connected by TCP as a tree, so each has few connections, and
-forward what one of them reports: it reaches all nodes in a number of steps that grows with the logarithm of the nodes.
-Their messages are those of the hub (``ishmem.ipc.wire``).
+(``ishmem.ipc.hub``). It needs neither MPI nor a PE's interpreter lock, so it detects every end: that of a PE by its
+process, that of a node by missing heartbeats. The monitors are connected by TCP as a tree, so each has few connections.
+They forward reports to each other; a report reaches all nodes in a number of steps that grows with the logarithm of the
+number of nodes. Their messages are those of the hub (``ishmem.ipc.wire``).
 
-The first loss ends the job, so the tree need not be repaired: each part into which lost nodes divide it has a neighbour
-of a lost node, which notices. Each monitor sends the loss to its PEs, whose waits raise `PeerLost`, and ends those that
-do not end by themselves: a PE in a kernel holds its interpreter's lock.
+The first loss ends the job, so the tree need not be repaired: if lost nodes split it, each part has a neighbour of a
+lost node, which detects the loss. Each monitor sends the loss to its PEs, whose waits raise `PeerLost`, and ends those
+that do not end by themselves, since a PE in a kernel holds its interpreter's lock.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ishmem.ipc import hub, wire
 from ishmem.ipc.wire import Kind, Message
 
 BEAT = 0.2
-"""Seconds between two signs of life to another node."""
+"""Seconds between two heartbeats to another node."""
 
 _STRANGERS = 64  # connections that have not sent a valid first message
 
@@ -39,9 +39,9 @@ class Config:
 
     Attributes:
         job: Name of the job of this node's PEs, which is secret.
-        pes: The PEs of the node.
+        pes: The numbers of the node's PEs.
         node: Number of the node.
-        token: Secret that the first message of another node must prove.
+        token: Secret that the monitors share, proved by the first message of each connection.
         silence: Seconds without a message after which a node counts as lost; 0: never.
         first: The first PE of each node of the job.
         hosts: The name of each node.
@@ -75,10 +75,10 @@ class _Node:
 
 
 class Monitor(hub.Hub):
-    """The monitor of one node."""
+    """The monitor of one node, which is also the hub of the node's PEs."""
 
     def __init__(self, config: Config, stdin: BinaryIO) -> None:
-        """Listen for the PEs of the node, and for the nodes below; ``stdin`` closes with the first PE of the node."""
+        """Listen for the node's PEs and for child nodes in the tree; ``stdin`` ends with the first PE of the node."""
         super().__init__(config.job, len(config.pes), config.pes, starts=False)
         self._config = config
         self._watched: dict[int, _Pe] = {}
@@ -94,14 +94,14 @@ class Monitor(hub.Hub):
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Host and port at which the monitors of other nodes reach this one: by name, then by address."""
+        """Pairs of host (name, then addresses) and port at which this monitor listens; empty without child nodes."""
         if not self._tcp:
             return []
         port = self._tcp.getsockname()[1]
         return [(host, port) for host in wire.host_addresses()]
 
     def _read_addresses(self, stdin: Any) -> None:
-        """Connect to the monitor of the node above, whose addresses the first PE has written."""
+        """Read the addresses of the parent node's monitor, which the first PE has written, and connect to it."""
         line = stdin.readline()
         if not line:
             self._started = False
@@ -132,7 +132,7 @@ class Monitor(hub.Hub):
         return min(super()._next() or self._next_beat, self._next_beat)
 
     def _is_over(self) -> bool:
-        """Return whether all PEs of the node are done or have ended, and the nodes below, whose reports it forwards."""
+        """Return whether all PEs of the node are done or have ended, and all child nodes are done or a PE is lost."""
         first = self._watched.get(self._config.first[self._config.node])
         begun = not self._started or bool(first and (first.done or first.ended))
         pes = all(pe.done or pe.ended for pe in self._watched.values())
@@ -169,7 +169,7 @@ class Monitor(hub.Hub):
             self._begin_end(pe)
 
     def _give_time(self, pe: _Pe) -> None:
-        """Give a PE that has raised an error more time to end by itself."""
+        """Schedule the signals of a PE that has raised an error later, so that it can end by itself."""
         if not pe.has_raised:
             pe.has_raised = True
             self._begin_end(pe)
@@ -275,12 +275,12 @@ class Monitor(hub.Hub):
             self._begin_end(pe)
 
     def _begin_end(self, pe: _Pe) -> None:
-        """Schedule the signals that a PE gets, if the job has failed."""
+        """Schedule the signals that end a PE, if the job has failed."""
         if self._loss:
             pe.ending.begin(self._lost_at + (REACTING if pe.has_raised else MONITOR.failing), MONITOR)
 
     def _check(self) -> None:
-        """Send heartbeats, detect nodes without any, and end PEs that do not end by themselves."""
+        """Send heartbeats that are due, detect nodes that have sent none, and send PEs the signals that are due."""
         now = time.monotonic()
         late, self._looked = now - self._looked > 4 * BEAT, now
         # A message of another node wakes this one, so a message after each would keep both busy.
@@ -307,7 +307,7 @@ class Monitor(hub.Hub):
 
 
 def _exit_code(process: int) -> int | None:
-    """Return the exit status of a process, or minus its signal; ``None`` when its parent has collected it."""
+    """Return the exit status of an ended process, or minus its signal; ``None`` if its parent has collected it."""
     fields = processes.stat(process)
     return os.waitstatus_to_exitcode(int(fields[-1])) if fields[:1] == ["Z"] else None
 
@@ -318,7 +318,7 @@ def _print(text: str) -> None:
 
 
 def main() -> None:
-    """Read the configuration from the standard input, print where this monitor listens, and watch."""
+    """Read the configuration from the standard input, print the monitor's addresses as JSON, and run it."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)  # it ends with its PEs
     stdin = os.fdopen(0, "rb", buffering=0)

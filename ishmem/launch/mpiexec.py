@@ -1,4 +1,4 @@
-"""The site's ``mpiexec``: finds it, detects which one it is, and writes its command line."""
+"""Finds the site's ``mpiexec``, detects its kind, and builds its command line."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _LISTS = {
     "PALS": (["--envall", "--cpu-bind", "none"], "--hosts", "--hosts", "--ppn"),
     "Intel MPI": ([], "-hosts", "-host", "-ppn"),
 }
-"""First options, option for a list of hosts, option for one host, option for the number of processes on each."""
+"""By kind: first options, option for a list of hosts, option for one host, option for the number of PEs on each."""
 
 _SECONDS = 20
 
-# Variables of the login session, and of the launcher itself; Open MPI passes on only what it is told to.
+# Variables of the login session and of the launcher itself; Open MPI forwards only variables named by options.
 _OF_SESSION = re.compile(
     r"(SSH_|XDG_SESSION|XDG_RUNTIME|DBUS_|PMIX_|PRTE_|OMPI_|SLURM_|PBS_|BASH_FUNC)|"
     r"(_|PWD|OLDPWD|SHLVL|HOSTNAME|TERM|DISPLAY|MAIL|LOGNAME|USER|HOME|SHELL)$"
@@ -38,7 +38,7 @@ _OF_SESSION = re.compile(
 
 
 class Mpiexec(NamedTuple):
-    """An mpiexec: its path, which one it is, and the first line of what it says about its version."""
+    """An mpiexec: its path, its kind (a name in ``_KINDS``), and the first line of its output for ``--version``."""
 
     path: str
     kind: str
@@ -53,7 +53,7 @@ class Place(NamedTuple):
 
 
 def find(asked: str | None = None) -> Mpiexec:
-    """Find the mpiexec to use: ``asked``, else the one beside mpi4py's MPI library, else the first on the path.
+    """Return the mpiexec to use: ``asked``, else the one of the MPI wheel in this environment, else of the path.
 
     Raises:
         IshmemError: There is none, or it is of an unknown kind; the message names what to install.
@@ -81,7 +81,7 @@ def require_mpi4py() -> None:
     """Check that mpi4py is installed.
 
     Raises:
-        IshmemError: It is not; the message says what to install.
+        IshmemError: It is not; the message contains the commands that install it.
     """
     if importlib.util.find_spec("mpi4py") is None:
         raise IshmemError(
@@ -91,10 +91,10 @@ def require_mpi4py() -> None:
 
 
 def command(launcher: Mpiexec, places: Sequence[Place], program: Sequence[str]) -> list[str]:
-    """Return the command that starts a program on hosts: PEs are numbered host by host.
+    """Return the command that starts a program on hosts; PEs are numbered host by host.
 
-    Every kind takes lists of hosts, but only some take numbers of PEs with them; for the others, different numbers are
-    parts of the command line, one for each host.
+    All kinds accept lists of hosts, but only some accept a number of PEs for each; for the others, different numbers
+    need one part of the command line for each host.
     """
     n, hosts = sum(place.pes for place in places), [place.host for place in places]
     counted = ",".join(f"{place.host}:{place.pes}" for place in places)

@@ -1,4 +1,4 @@
-"""The command line of ``ishmem run``, which is also that of ``ishmrun``."""
+"""The command line of ``ishmem run`` and ``ishmrun``."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """Parse the command line.
+    """Return the options of the command line; None stands for ``sys.argv``.
 
     Raises:
-        UsageError: It is wrong.
+        UsageError: The command line is wrong.
     """
     parser = _Parser(
         prog="ishmem run",
@@ -80,21 +80,21 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def count(text: str) -> int:
-    """Parse an integer of at least 1."""
+    """Return the integer in a text; raise ``ArgumentTypeError`` if it is not at least 1."""
     if not text.isascii() or not text.isdigit() or int(text[:9]) < 1:
         raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least 1")
     return int(text)
 
 
 def number(text: str) -> int:
-    """Parse an integer of at least 0."""
+    """Return the integer in a text; raise ``ArgumentTypeError`` if it is not at least 0."""
     if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least 0")
     return int(text[:9])
 
 
 def seconds(text: str) -> float:
-    """Parse a time in seconds."""
+    """Return the time in seconds in a text; raise ``ArgumentTypeError`` if it is none."""
     try:
         return limits.seconds(text)
     except ValueError:
@@ -102,7 +102,7 @@ def seconds(text: str) -> float:
 
 
 def setting(name: str, default: float | None = None) -> float | None:
-    """Return a setting in seconds; the PEs report a value that is wrong, in whose place this returns the default."""
+    """Return an environment variable in seconds; ``default`` if it is unset or wrong, which the PEs report."""
     try:
         return seconds(os.environ[name])
     except (KeyError, argparse.ArgumentTypeError):
@@ -110,7 +110,7 @@ def setting(name: str, default: float | None = None) -> float | None:
 
 
 def command(options: argparse.Namespace) -> list[str]:
-    """Return the command of a PE: the program by its interpreter, or an executable.
+    """Return the command of a PE: the interpreter with a Python program, or an executable with its arguments.
 
     Raises:
         UsageError: There is no such program or module.

@@ -19,11 +19,11 @@ _PROMPT = 0.1  # seconds after which an incomplete line counts as a prompt
 _ERASE = b"\x1b[K"
 
 Show = Callable[[bytes], bytes]
-"""Returns what to print for a line."""
+"""Returns the text to print for a line."""
 
 
 class _Source:
-    """A pipe and the incomplete last line read from it."""
+    """The state of a pipe: the incomplete last line read from it, and where and how to print."""
 
     def __init__(self, target: _Target, show: Show, order: int, prompts: bool) -> None:
         self.order = order
@@ -33,7 +33,7 @@ class _Source:
         self._rest = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Print the complete lines; an empty chunk is the end of the pipe."""
+        """Print the complete lines of the data so far; an empty chunk is the end of the pipe, which prints the rest."""
         data = self._rest + chunk
         end = _complete(data) if chunk else len(data)
         self._rest = data[end:]
@@ -47,11 +47,11 @@ class _Source:
 
     @property
     def has_prompt(self) -> bool:
-        """Whether an incomplete line may be a prompt."""
+        """Whether there is an incomplete line that may be a prompt."""
         return self.prompts and bool(self._rest)
 
     def show_prompt(self) -> None:
-        """Print the incomplete line; the user's input ends it."""
+        """Print the incomplete line without a line end."""
         rest, self._rest = self._rest, b""
         self._print(rest)
 
@@ -94,16 +94,16 @@ class _Target:
 
 
 class Printer:
-    """Prints from several pipes until all of them are closed."""
+    """Prints the lines of several pipes until all of them are closed."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._targets: dict[int, _Target] = {}
 
     def add(self, pipe: int, target: int, show: bytes | Show, prompts: bool = False) -> None:
-        """Print the lines of a pipe to a descriptor, with a prefix, or as a function shows them.
+        """Print the lines of a pipe to a descriptor; ``show`` is a prefix, or returns the text to print for a line.
 
-        ``prompts``: an incomplete line that is not continued soon is printed, too: the process asks for input.
+        ``prompts``: whether to print an incomplete line that is not continued soon, such as a prompt for input.
         """
         if target not in self._targets:
             self._targets[target] = _Target(target)
@@ -119,7 +119,7 @@ class Printer:
         """Print until all pipes, or the pipe ``until``, are closed.
 
         Returns:
-            Whether everything was printed; false when the reader of the output has closed it.
+            Whether everything was printed; false if the reader of the output has closed it.
         """
         left = self._selector.get_map()
         try:
@@ -151,7 +151,7 @@ def _is_pipe(descriptor: int) -> bool:
 
 
 def _whole(lines: list[bytes]) -> Iterator[bytes]:
-    """Join lines to pieces that a pipe takes at once, so that lines of several writers do not mix."""
+    """Yield lines joined to pieces of at most ``PIPE_BUF`` bytes, so that lines of several writers do not mix."""
     piece = b""
     for line in lines:
         if piece and len(piece) + len(line) > _WHOLE:
@@ -162,5 +162,5 @@ def _whole(lines: list[bytes]) -> Iterator[bytes]:
 
 
 def _complete(data: bytes) -> int:
-    """Return the length of the complete lines; a final carriage return may be the first half of a line end."""
+    """Return the length of the complete lines in bytes; a final carriage return does not end a line yet."""
     return max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1

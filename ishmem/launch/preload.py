@@ -1,7 +1,7 @@
 """PEs as forks of a process that has imported the SYCL stack: ``ishmem run --preload``.
 
 A new interpreter takes most of a second of processor time to import dpctl, dpnp and numba, and each PE is one. Here the
-supervisor imports what needs no device (`load`), and its children run the program (`run`) in place of new interpreters.
+supervisor imports modules that need no device (`load`), and its children run the program (`run`).
 """
 
 from __future__ import annotations
@@ -39,50 +39,50 @@ _AT_INIT = (
 )  # fmt: skip
 
 MODULES = ("dpnp", *_NUMBA, *_COMPILER, *_FOR_KEYS, *_AT_INIT)
-"""What is imported once; the rest, each PE imports."""
+"""The modules that are imported once; each PE imports others itself."""
 
 _LAPACK = "dpnp.backend.extensions.lapack._lapack_impl"
-"""A module of dpnp on today's stack whose library reads ``ONEAPI_DEVICE_SELECTOR``, which differs among PEs, when it is
-loaded. So a PE loads it when it uses it, and has a `_Placeholder` until then."""
+"""A module of dpnp on today's stack whose library reads ``ONEAPI_DEVICE_SELECTOR`` when it is loaded. The variable
+differs among PEs, so each PE loads the module at its first use, and has a placeholder before."""
 
 _kept: set[int] | None = None
 _loaded: set[str] = set()
 
 
 class Program(BaseException):
-    """Unwinds a forked PE to its first frame, where `run` runs the program."""
+    """Raised in a forked PE to unwind it to its first frame, which calls `run`."""
 
     def __init__(self, command: Sequence[str], kept: Sequence[int]) -> None:
-        """Take the command of the PE, ``[python, ...]`` or ``[python, "-u", ...]``, and descriptors that stay open."""
+        """Store the command of the PE, ``[python, ...]`` or ``[python, "-u", ...]``, and descriptors to leave open."""
         super().__init__(command)
         self.command, self.kept = list(command), set(kept)
 
 
 class Forked:
-    """A forked PE, as `subprocess.Popen` describes one that is executed."""
+    """A forked PE, with the attributes ``pid`` and ``returncode`` of `subprocess.Popen`."""
 
     def __init__(self, pid: int) -> None:
-        """Describe a child."""
+        """Set the process number; there is no exit status yet."""
         self.pid, self.returncode = pid, None
 
 
 class _Placeholder:
-    """Imports an almost empty module in place of that of `_LAPACK`, which it imports at the first use."""
+    """An import hook that replaces the module `_LAPACK` by a placeholder, which imports it at the first use."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         return ModuleSpec(name, self) if name == _LAPACK and not pinned_libraries.apply() else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leave it to Python."""
+        """Return None, so that Python creates the module."""
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Define what dpnp takes from the module at once: an error that can become the base of the real one."""
+        """Define ``LinAlgError``, which dpnp uses at its import, as a class that can become a base of the real one."""
         module.LinAlgError = type("LinAlgError", (ValueError,), {"__slots__": ()})  # type: ignore[attr-defined]
         module.__getattr__ = lambda name: _of_lapack(module, name)  # type: ignore[method-assign]
 
 
 def _of_lapack(placeholder: types.ModuleType, name: str) -> object:
-    """Return an attribute of the module of `_LAPACK`; what it raises is an error of its placeholder, too."""
+    """Return an attribute of the module `_LAPACK`, imported at the first call with the placeholder's error as base."""
     if name.startswith("__"):
         raise AttributeError(name)
     if sys.modules[_LAPACK] is placeholder:
@@ -93,7 +93,7 @@ def _of_lapack(placeholder: types.ModuleType, name: str) -> object:
 
 
 def load(*others: str) -> None:
-    """Import the stack, once, and other modules.
+    """Import `MODULES` and other modules; only the first call does so.
 
     Raises:
         ImportError, IshmemError, ValueError: As ``ishmem.environment.stack.load``.
@@ -113,18 +113,18 @@ def load(*others: str) -> None:
 
 
 def _leave_modules() -> None:
-    """Leave what was imported once as it is at the end of the interpreter: to clear it would copy shared pages."""
+    """Keep the preloaded modules from being cleared at the interpreter's exit, which would copy shared pages."""
     modules = [sys.modules.pop(name) for name in _loaded & set(sys.modules)]
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(modules))
 
 
 def can_run(command: Sequence[str]) -> bool:
-    """Return whether this process has the stack, and the command is a Python program."""
+    """Return whether this process has called `load`, and the command is a Python program."""
     return _kept is not None and is_program(command)
 
 
 def is_program(command: Sequence[str]) -> bool:
-    """Return whether a command is a Python program that `run` runs."""
+    """Return whether a command is this interpreter with a Python program and no other option than ``-u``."""
     is_python, words = command[:1] == [sys.executable], command[1:]
     return is_python and bool(words) and (words[0] == "-u" or not words[0].startswith("-"))
 
@@ -136,13 +136,13 @@ def fork(
     prepare: Callable[[], None],
     kept: Sequence[int] = (),
 ) -> Forked:
-    """Fork a PE; in the child, this raises `Program`.
+    """Fork a PE and return it; in the child, raise `Program`.
 
     Args:
-        command: The program.
-        environment: Its environment.
-        streams: The descriptors that become its standard input, output and error.
-        prepare: Called first in the child, which leads a session of its own.
+        command: The command of the PE.
+        environment: The environment of the PE.
+        streams: The descriptors that become standard input, output and error.
+        prepare: A function that the child calls first, as leader of a new session.
         kept: Other descriptors that stay open.
     """
     pid = os.fork()
@@ -159,7 +159,7 @@ def fork(
 
 
 def replace(streams: Sequence[int], environment: Mapping[str, str]) -> None:
-    """Replace the standard streams of this process by other descriptors, and its environment but for the stack's."""
+    """Replace the standard streams of this process by descriptors, and its environment, with the stack's defaults."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.environ.clear()
@@ -167,9 +167,9 @@ def replace(streams: Sequence[int], environment: Mapping[str, str]) -> None:
 
 
 def run(command: Sequence[str], kept: set[int]) -> NoReturn:
-    """Run a Python program as a new interpreter would; takes the attributes of a `Program`.
+    """Run a Python program as a new interpreter would, and exit; the arguments are the attributes of a `Program`.
 
-    Not the exception itself: its traceback holds what the launcher has open.
+    The exception itself is not passed: its traceback refers to the launcher's open files.
     """
     _close_files(kept)
     words = list(command[1:])
@@ -211,7 +211,7 @@ def _execute(source: str | bytes, name: str) -> None:
 
 
 def _end_with(error: BaseException) -> NoReturn:
-    """Report an exception that the program does not catch, and end as the interpreter does."""
+    """Print an exception that the program does not catch, and end as the interpreter does."""
     trace = error.__traceback__
     while trace and trace.tb_frame.f_globals.get("__name__") in (__name__, "importlib._bootstrap"):
         trace = trace.tb_next
@@ -229,7 +229,7 @@ def _open_files() -> set[int]:
 
 
 def _close_files(kept: set[int]) -> None:
-    """Close the files of the launcher but those kept; those that the imports have opened stay open."""
+    """Close the files of the launcher except ``kept`` and those that the imports have opened."""
     gc.collect()  # objects of the launcher, which would close other files of the same numbers later
     for number in _open_files() - (_kept or set()) - kept - {0, 1, 2}:
         with contextlib.suppress(OSError):
@@ -237,7 +237,7 @@ def _close_files(kept: set[int]) -> None:
 
 
 def _unbuffer() -> None:
-    """Replace the standard streams by those of ``python -u``."""
+    """Replace the standard streams by unbuffered ones, as those of ``python -u``."""
     for number, name in ((1, "stdout"), (2, "stderr")):
         before, raw = getattr(sys, name), io.FileIO(number, "wb", closefd=False)
         raw.name = f"<{name}>"

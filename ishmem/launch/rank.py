@@ -1,9 +1,9 @@
-"""One PE that mpiexec has started: binds its device and runs the program.
+"""One PE that mpiexec has started: selects its device and runs the program.
 
 ``mpiexec -n 12 -ppn 6 ishmem run prog.py`` runs the program in place of its process (`become`). ``ishmem run --hosts``
 starts this module as a *guard*: the program is its child; it marks the lines that the program prints with the PE's
-number (`Line`), passes signals on, and reports how the program has ended (`Ended`). mpiexec may kill a guard at any
-time: its program then ends too.
+number (`Line`), forwards signals, and reports the end of the program (`Ended`). mpiexec may kill a guard at any time:
+its program then ends too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ENDED = re.compile(rb"\x1e(\d+)=(-?\d+)(!?)@(.*)")
 
 
 def environment(this: Launched, sim: int | None) -> dict[str, str]:
-    """Return the environment of the program; its device is chosen by the rank on the node, unless the user has."""
+    """Return the program's environment; it selects a device by the rank on the node unless the user has done so."""
     common, gpus = devices.environment(this.local_size or 1, sim)
     common = {**transport_default(), **common}
     if this.local_rank is None:  # then ``init`` chooses, by the PE's place on the node
@@ -45,12 +45,12 @@ def environment(this: Launched, sim: int | None) -> dict[str, str]:
 
 
 def become(this: Launched, sim: int | None, command: list[str]) -> NoReturn:
-    """Run a program in place of this process."""
+    """Replace this process by a program, with the environment of `environment`."""
     os.execvpe(command[0], command, environment(this, sim))
 
 
 class Line(NamedTuple):
-    """A line that a PE has printed, with its end."""
+    """A line that a PE has printed, with its line end."""
 
     pe: int
     text: bytes
@@ -60,9 +60,10 @@ class Ended(NamedTuple):
     """The end of a PE.
 
     Attributes:
-        code: Its exit status, or minus the signal.
+        pe: The number of the PE.
+        code: The exit status, or minus the signal.
         by_mpiexec: Whether mpiexec has ended it, by a signal to the guard.
-        host: The node that it ran on.
+        host: The name of its node.
     """
 
     pe: int
@@ -72,7 +73,7 @@ class Ended(NamedTuple):
 
 
 def line_mark(pe: int) -> bytes:
-    """Return what a guard writes before each line of a PE."""
+    """Return the mark that a guard writes before each line of a PE."""
     return _MARK + b"%d " % pe
 
 
@@ -82,7 +83,7 @@ def end_mark(end: Ended) -> bytes:
 
 
 def parse(line: bytes) -> Line | Ended | None:
-    """Parse a line; return None if it is mpiexec's own."""
+    """Return the marked line or the end of a PE in a line of mpiexec's output; None if it is mpiexec's own line."""
     if match := _LINE.fullmatch(line):
         return Line(int(match[1]), match[2])
     if match := _ENDED.fullmatch(line.rstrip(b"\r\n")):
@@ -91,10 +92,10 @@ def parse(line: bytes) -> Line | Ended | None:
 
 
 class _Guard:
-    """The guard of one PE, with its program."""
+    """The guard of one PE, which runs the program as its child."""
 
     def __init__(self, pe: int, command: list[str], environment: dict[str, str]) -> None:
-        """Start the program."""
+        """Start the program as a child."""
         self._pe, self._has_forwarded, self._over = pe, False, threading.Event()
         self._goes_on = "ISHMEM_HUB" in environment
         processes.adopt_orphans()
@@ -114,7 +115,7 @@ class _Guard:
             os.close(write)
 
     def run(self) -> NoReturn:
-        """Wait for the program, and exit with its status."""
+        """Print the output of the program until it ends, and exit with its status; with ``--survive``, with 0."""
         for number in supervisor.FORWARDED:  # passed on even if the launcher ignores them
             signal.signal(number, signal.SIG_DFL)
         with supervisor.forwarding(self._forward):
@@ -154,7 +155,7 @@ class _Guard:
         os.close(end)
 
     def _await_loss_of_reader(self, _end: int) -> None:
-        """Kill the program when mpiexec's process on this node has died."""
+        """Kill the program when the standard output has lost its reader, mpiexec's process on this node."""
         poll = select.poll()
         poll.register(1, 0)
         poll.poll()
@@ -163,7 +164,7 @@ class _Guard:
 
 
 def main(arguments: list[str]) -> int:
-    """Guard a PE: ``[--sim M] -- program [argument ...]``."""
+    """Run the guard of a PE for ``[--sim M] -- program [argument ...]``; return 2 if the PE cannot start."""
     sim = int(arguments[1]) if arguments[0] == "--sim" else None
     command, host = arguments[arguments.index("--") + 1 :], socket.gethostname()
     processes.settle()

@@ -1,9 +1,9 @@
 """The launcher: ``ishmem run -n 4 prog.py`` starts a program on 4 PEs.
 
 Two processes run a job on one node. The one that the user started (`main`) prints the PEs' output and forwards signals.
-It forks the supervisor (`ishmem.launch.supervisor`), which starts the PEs, watches them and ends those that are left.
-When either process dies, the other one cleans up. A job on several nodes is that of `ishmem.launch.hosts`; a process of
-an MPI job becomes a PE (`ishmem.launch.rank`).
+It forks the supervisor (`ishmem.launch.supervisor`), which starts the PEs, monitors them and ends those that remain.
+When either process dies, the other one cleans up. `ishmem.launch.hosts` runs jobs on several nodes; a process of an MPI
+job becomes a PE (`ishmem.launch.rank`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the launcher; see ``ishmem run --help``.
 
     Returns:
-        The exit status: 0, that of the first PE that failed, 124 after a time-out, 2 for a wrong command line.
+        The exit status: 0, or that of the first PE that failed; 124 after a time-out, 2 for a wrong command line.
     """
     program: tuple[list[str], set[int]] | None = None
     processes.settle()
@@ -77,7 +77,7 @@ def _start(options: argparse.Namespace) -> int:
 
 
 def _use_card(options: argparse.Namespace) -> None:
-    """Give the PEs a card; where this process is to import the stack for them, it needs the card itself."""
+    """Set the emulated card of the PEs; with ``--preload``, also of this process, which imports the stack for them."""
     os.environ.pop("ISHMEM_DEVICE", None)
     os.environ[card.VARIABLE] = options.card
     if options.preload:
@@ -85,7 +85,7 @@ def _use_card(options: argparse.Namespace) -> None:
 
 
 def _check_inside(this: Launched, options: argparse.Namespace) -> None:
-    """Check that a process of an MPI job does not get options that start PEs: each process would start as many."""
+    """Raise `UsageError` for options that start PEs, in a process of an MPI job: each would start as many."""
     for option in ("n", "hosts", "hostfile", "ppn", "timeout"):
         if getattr(options, option) is not None:
             name = f"-{option}" if option == "n" else f"--{option}"
@@ -121,7 +121,7 @@ def _allow_open_files() -> None:
 
 
 def _environments(n: int, sim: int | None) -> list[dict[str, str]]:
-    """Return the environment of each PE."""
+    """Return the environment of each of ``n`` PEs; ``sim`` is the number of simulated devices or None."""
     common, gpus = devices.environment(n, sim)
     common.update(ISHMEM_NPES=str(n), ISHMEM_JOB=os.urandom(16).hex(), ISHMEM_NETWORK=processes.network())
     return [{**common, **devices.choice(common, gpus, pe), "ISHMEM_PE": str(pe)} for pe in range(n)]

@@ -1,4 +1,4 @@
-"""The supervisor of a job: starts the PEs, watches them, and ends those that are left.
+"""The supervisor of a job: starts the PEs, monitors them, and ends those that remain after a failure.
 
 It is a process between the launcher and the PEs. The kernel signals it when the launcher dies, makes it the parent of
 the PEs' orphans (it is a subreaper), and kills the PEs when the supervisor dies.
@@ -29,11 +29,11 @@ from ishmem.launch import preload
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP = signal.SIGUSR1
-"""Signal to the supervisor: the reader of the output, or ishmem run, is gone."""
+"""Signal to the supervisor: the reader of the output has closed it, or ishmem run has ended."""
 
 _SIGNALS = frozenset((signal.SIGCHLD, STOP, *FORWARDED))
 _PF_EXITING = 0x4
-_LOOK = 0.5  # seconds between two looks at the status board
+_LOOK = 0.5  # seconds between two checks of the status board
 
 _BY_ADDRESS = (signal.SIGSEGV, signal.SIGBUS)
 _CHECK = "  if a kernel has used a wrong address: ISHMEM_CHECK=1 names the call"
@@ -49,9 +49,9 @@ class JobSpec:
         outputs: Descriptors for stdout and stderr of each PE; empty for those of ishmem run.
         report: Descriptor to which the supervisor writes events, one line each.
         board: The status board of the PEs.
-        timeout: Seconds after which the job is ended.
-        hang_timeout: Seconds after which a PE in a kernel counts as hanging.
-        notice: Seconds after which the places of the PEs are printed; 0: never.
+        timeout: Seconds after which the job is ended; None: never.
+        hang_timeout: Seconds after which a PE in a kernel counts as hanging; None: never.
+        notice: Seconds in a kernel after which the state of the PEs is printed; 0: never.
         stdin: The PE that reads the standard input of ishmem run; the others read nothing.
         preload: Whether the PEs are forks of the supervisor, which then imports the SYCL stack first.
     """
@@ -71,7 +71,7 @@ class JobSpec:
 def start(job: JobSpec) -> int:
     """Fork the supervisor and return its process number.
 
-    When the supervisor is killed, this process becomes the parent of the job's orphans: see `wait`.
+    If the supervisor is killed, this process becomes the parent of the job's orphans, which `wait` ends.
     """
     adopt_orphans()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
@@ -86,9 +86,9 @@ def start(job: JobSpec) -> int:
 
 @contextlib.contextmanager
 def forwarding(forward: Callable[[int], None]) -> Iterator[None]:
-    """Call ``forward`` in a thread for each signal that ends a program, except those that the user ignores.
+    """Return a context manager that calls ``forward`` in a thread for each signal in `FORWARDED` that is not ignored.
 
-    A handler of Python runs between two steps of the main thread, so it is late if that thread has just begun to wait.
+    A signal handler of Python runs in the main thread, so it is late if that thread has just begun to wait.
     """
     wanted = [number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN]
     ended = threading.Event()
@@ -111,7 +111,7 @@ def forwarding(forward: Callable[[int], None]) -> Iterator[None]:
 
 
 def wait(pid: int) -> int:
-    """Wait for the supervisor to end and return the exit status of the job."""
+    """Wait for the supervisor to end and return the exit status of the job; end its children if it was killed."""
     _, result = os.waitpid(pid, 0)
     status = os.waitstatus_to_exitcode(result)
     if status < 0:
@@ -149,7 +149,7 @@ class _Supervisor(JobEnd):
         self._look_at = time.monotonic()
 
     def run(self) -> int:
-        """Start the PEs and watch them until all have ended."""
+        """Start the PEs, monitor them until all have ended, and return the exit status of the job."""
         try:
             if self._job.preload:
                 preload.load()
@@ -169,7 +169,7 @@ class _Supervisor(JobEnd):
         return self.result()
 
     def _start_hub(self) -> None:
-        """Start the hub of the PEs, once they are forked: its thread would be missing in a fork."""
+        """Start the hub of the PEs; called after they are forked, since a fork does not copy its thread."""
         board = self._job.board
         if board.n_pes == 1 or self.status is not None:
             return
@@ -202,7 +202,7 @@ class _Supervisor(JobEnd):
         self._running[process.pid] = (pe, process)
 
     def _become_pe(self) -> None:
-        """Prepare the child before exec; safe, since the supervisor has only one thread."""
+        """Prepare the child before exec; this is safe, since the supervisor has only one thread."""
         processes.die_with(self._pid)()
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
 
@@ -223,7 +223,7 @@ class _Supervisor(JobEnd):
             self.forward(got.si_signo)
 
     def _look_for_failures(self) -> None:
-        """Begin to end the job once a program has failed, whose process may stay: threads and exit handlers keep it."""
+        """Begin to end the job once a program has failed, though its threads or exit handlers may still run."""
         times = [self._job.board[pe].gave_up for pe, _ in self._running.values() if self._job.board[pe].gave_up]
         if self.goes_on:
             self._kill_failed(time.monotonic() - FAILED_PROGRAM)
@@ -231,14 +231,14 @@ class _Supervisor(JobEnd):
             self.end(Cause.RAISED, since=min(times))
 
     def _kill_failed(self, before: float) -> None:
-        """Kill the PEs whose programs have failed before a time, where the job goes on."""
+        """Kill the PEs whose programs have failed before a time of ``time.monotonic``, in a job that continues."""
         for pid, (pe, _) in self._running.items():
             if 0 < self._job.board[pe].gave_up < before:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(pid, signal.SIGKILL)
 
     def _look_for_kernels(self, now: float) -> None:
-        """Report a PE that has run a kernel for long, and end the job after the limit; the PE itself cannot."""
+        """Print the PEs' state if one has been in a kernel for ``notice`` seconds; end the job after the limit."""
         limit, notice, board = self._job.hang_timeout or 0.0, self._job.notice, self._job.board
         self._look_at = now + min([_LOOK, *(each / 4 for each in (limit, notice) if each)])
         beats = [board[pe].beat for pe, _ in self._running.values() if board[pe].beat]
@@ -253,7 +253,7 @@ class _Supervisor(JobEnd):
             self.report(board.notice(notice).removeprefix("ishmem: "))
 
     def _reap(self) -> None:
-        """Collect children that have ended, orphans of the PEs included."""
+        """Collect children that have ended, orphans of the PEs included, and handle the ends of PEs."""
         ended = list(self._collect())
         if any(code for _pe, code in ended):
             # A PE that was killed may take longer to exit than PEs that fail because of it.
@@ -264,7 +264,7 @@ class _Supervisor(JobEnd):
             self._ended(pe, code)
 
     def _collect(self) -> Iterator[tuple[int, int]]:
-        """Yield the PEs that have ended, with exit status or minus the signal."""
+        """Yield the number of each PE that has ended, with its exit status or minus its signal."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, result = os.waitpid(-1, os.WNOHANG)
@@ -300,7 +300,7 @@ class _Supervisor(JobEnd):
             self.status = code
 
     def _find_cause(self, failed: int) -> int | None:
-        """Return a PE whose program ended before another PE failed: its status will show whether it is the cause."""
+        """Return the PE whose program ended first, if before PE ``failed``, as it may be the cause; None for none."""
         board = self._job.board
         ended = [(board[pe].exiting, pe) for pe, _ in self._running.values() if board[pe].exiting]
         first, pe = min(ended, default=(0.0, None))
@@ -310,28 +310,28 @@ class _Supervisor(JobEnd):
         return any(self._job.board[pe].state != PeState.ABSENT for pe, _ in self._running.values())
 
     def places(self) -> list[str]:
-        """Return a line for each PE with where it is, if any of them is in the job."""
+        """Return a line with the state of each PE; empty if no PE is between init and finalize."""
         board = self._job.board
         if not any(record.is_inside for record in board):
             return []
         return [f"  {line}" for line in board.table(range(board.n_pes))]
 
     def may_go_on(self) -> bool:
-        """Return whether the PEs have agreed that a loss does not end the job."""
+        """Return whether the job may continue after a loss, as the PEs have set on the status board."""
         return bool(self._job.board.head.goes_on)
 
     def names(self) -> str:
-        """Return the numbers of the PEs that run."""
+        """Return a text with the numbers of the running PEs."""
         return ", ".join(str(pe) for pe, _ in self._running.values())
 
     def send(self, number: int) -> None:
-        """Send a signal to the process groups of all PEs that run."""
+        """Send a signal to the process groups of all running PEs."""
         for pid in self._running:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, number)
 
     def report(self, *lines: str) -> None:
-        """Let ishmem run print lines."""
+        """Send lines to ishmem run, which prints them."""
         with contextlib.suppress(OSError):
             os.write(self._job.report, b"".join(line.encode(errors="replace") + b"\n" for line in lines))
 

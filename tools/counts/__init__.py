@@ -1,1 +1,1 @@
-"""Counts of what kernels execute on emulated cards: ``python -m tools.counts``."""
+"""Counts instructions, messages and fences of kernels on emulated cards: ``python -m tools.counts``."""

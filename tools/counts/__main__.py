@@ -1,4 +1,4 @@
-"""``python -m tools.counts``: what operations in kernels execute on emulated cards, beside kernels without ishmem."""
+"""``python -m tools.counts``: counts instructions of operations on emulated cards, and of kernels without ishmem."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE = "ISHMEM_CARD_COUNT"
 CARDS = {"b580": "B580", "max1550": "Max 1550"}
 PES = (2, 4)
 MOST = 1.2
-"""At most so many times the instructions of the kernel without ishmem, and no more messages and fences, is the goal."""
+"""The goal: at most this ratio of instructions to those without ishmem, and no more messages and fences."""
 PATIENCE = 900.0  # seconds for a process, on a machine with other work
 INSTRUCTIONS = "instructions"
 
@@ -32,17 +32,17 @@ Operation = dict[str, Counts]
 
 
 def versions() -> list[str]:
-    """Return the packages of Intel's driver with their versions; none if those of the system are used."""
+    """Return the packages of Intel's driver with their versions; empty if those of the system are used."""
     libraries = card.folder()
     found = libraries.parent / "versions" if libraries else None
     return found.read_text().splitlines() if found and found.exists() else []
 
 
 def counted(name: str, pes: int) -> dict[str, Operation]:
-    """Return the counts of operations on a card: each with ishmem (``own``) and without it (``bare``).
+    """Return the counts of operations on card ``name`` with ``pes`` PEs: with ishmem (``own``) and without (``bare``).
 
     Raises:
-        RuntimeError: The processes that count failed; the text is what they printed.
+        RuntimeError: The processes that count failed; the text is their output.
     """
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder, "result")
@@ -59,12 +59,12 @@ def counted(name: str, pes: int) -> dict[str, Operation]:
 
 
 def on_card(name: str) -> dict[str, Operation]:
-    """Return the counts of all operations on a card."""
+    """Return the counts of all operations on a card, for all numbers of PEs."""
     return {operation: counts for pes in PES for operation, counts in counted(name, pes).items()}
 
 
 def grown(before: Counts, now: Counts) -> list[str]:
-    """Return what an operation has more of, as text."""
+    """Return a text for each count of an operation that has increased."""
     return [
         f"{count:g} {what}, {before.get(what, 0):g} before"
         for what, count in now.items()
@@ -73,12 +73,12 @@ def grown(before: Counts, now: Counts) -> list[str]:
 
 
 def messages(counts: Counts) -> str:
-    """Return messages and fences as text."""
+    """Return the counts other than of instructions as text: messages and fences."""
     return ", ".join(f"{count:g} {what.replace('_', ' ')}" for what, count in counts.items() if what != INSTRUCTIONS)
 
 
 def reaches_goal(found: Operation) -> bool:
-    """Return whether an operation has as few instructions and messages as the goal is."""
+    """Return whether the counts of an operation reach the goal; see `MOST`."""
     own, bare = found["own"], found["bare"]
     return own[INSTRUCTIONS] <= MOST * bare[INSTRUCTIONS] and not any(
         count > bare.get(what, 0) for what, count in own.items() if what != INSTRUCTIONS
@@ -108,7 +108,7 @@ def _rows(operation: str, cards: dict[str, dict[str, Operation]]) -> Iterator[st
 
 
 def page_text(result: dict[str, Any]) -> str:
-    """Return what the page shows of a result: the versions, and the table."""
+    """Return the text of the page for a result: the versions and the table."""
     return f"Compiled by {', '.join(result['versions']) or 'the driver of the system'}.\n\n{table(result['cards'])}"
 
 

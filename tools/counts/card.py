@@ -1,11 +1,11 @@
-"""The process that counts: what kernels execute on an emulated card, per operation, beside kernels without ishmem.
+"""Counts, as a PE on an emulated card, the instructions of operations in kernels, and in kernels without ishmem.
 
 The card appends a line to the file of ``ISHMEM_CARD_COUNT`` for each kernel. The count of an operation is the
-difference of two kernels that do it a different number of times, or on more data, divided by the difference: what a
-kernel does once falls out. PE 0 counts. A kernel that waits for other PEs is launched after theirs, until the least
-counts have been seen twice: then each look has found what it waited for, whatever the machine does meanwhile.
+difference of two kernels that do it a different number of times, or on more data, divided by the difference in number;
+so code that runs once does not count. PE 0 counts. A kernel that waits for other PEs is launched after theirs, until
+the least counts have occurred twice: then each poll has succeeded at once, whatever the load of the machine.
 
-Prints the counts of each operation, and writes them to a file as JSON. See `tools.counts`.
+It prints the counts of each operation, and writes them to a file as JSON. See `tools.counts`.
 """
 
 # Kernels have the types of numba, not those of mypy.
@@ -53,10 +53,10 @@ class Case(NamedTuple):
 
     Attributes:
         own: Launches the kernel with ishmem for a number of operations, and returns its event.
-        bare: The same of the kernel without it.
-        few, many: The numbers of operations of which the difference is counted.
-        each: The number of operations that are one in the table.
-        waits: The kernel with ishmem waits for those of the other PEs.
+        bare: Launches the kernel without ishmem in the same way.
+        few, many: The numbers of operations of the two kernels whose counts are subtracted.
+        each: The number of operations that count as one in the table.
+        waits: Whether the kernel with ishmem waits for those of the other PEs.
     """
 
     own: Launch
@@ -68,7 +68,7 @@ class Case(NamedTuple):
 
 
 class Bench:
-    """Launches kernels on this PE's queue, and reads what the card has counted of them."""
+    """Launches kernels on this PE's queue, and reads the card's counts of them."""
 
     def __init__(self) -> None:
         self.me, self.pes = ishmem.my_pe(), ishmem.n_pes()
@@ -87,7 +87,7 @@ class Bench:
         return self._program
 
     def bare(self, name: str, there: int, here: Any, own: Any, items: int = 1) -> Launch:
-        """Return what launches a kernel of `bare_kernels.cl`."""
+        """Return a function that launches a kernel of `bare_kernels.cl`; its argument is the number of operations."""
 
         def launch(n: int) -> Any:
             numbers = [ctypes.c_ulonglong(each) for each in (there, address(here), address(own))]
@@ -97,12 +97,12 @@ class Bench:
         return launch
 
     def own(self, kernel: Any, *arguments: Any, items: int = 1) -> Launch:
-        """Return what launches a kernel of `counted_kernels`, to which the number of operations is added."""
+        """Return a function that launches a kernel of `counted_kernels`; its argument is the number of operations."""
         space = kapi.NdRange((items,), (items,))
         return lambda n: dpex.call_kernel_async(kernel, space, (), *arguments, n)[1]
 
     def count(self, launch: Launch, n: int) -> Counts:
-        """Return the counts of the kernels that are launched."""
+        """Return the counts of the kernels that ``launch(n)`` launches."""
         before = self._file.stat().st_size if self._file.exists() else 0
         launch(n).wait()
         counts = Counts()
@@ -116,7 +116,7 @@ class Bench:
         return counts
 
     def least(self, launch: Launch, n: int) -> Counts:
-        """Return the counts of a kernel that waits, when all that it waits for has come; collective."""
+        """Return the counts of a kernel that waits for other PEs if no wait has to poll twice; collective."""
         seen: list[Counts] = []
         while int(self.again[0]):
             ishmem.barrier_all()
@@ -133,7 +133,7 @@ class Bench:
         return least if seen else Counts()
 
     def per_look(self, launch: Launch) -> dict[str, float]:
-        """Return the counts of one look: the difference of two waits, divided by that of their looks."""
+        """Return the counts of one poll: the difference of two waits, divided by that of their numbers of polls."""
         if self.me:
             return {}
         sooner = later = Counts()
@@ -143,7 +143,7 @@ class Bench:
         return {name: (later[name] - sooner[name]) / looks for name in later if later[name] != sooner[name]}
 
     def waited_for(self, launch: Launch, seconds: float) -> Counts:
-        """Return the counts of a wait that ends after so many seconds."""
+        """Return the counts of a wait that ends after ``seconds``."""
         self.waited[0] = 0
         ended = threading.Timer(seconds, ishmem.p, (self.waited, 1, self.me))
         ended.start()
@@ -152,7 +152,7 @@ class Bench:
         return counts
 
     def per_operation(self, launch: Launch, case: Case, waits: bool) -> dict[str, float]:
-        """Return the counts of one operation; those of PE 0 matter. Collective if it waits for other PEs."""
+        """Return the counts of one operation, on PE 0; collective if ``waits``."""
         if not waits and self.me:
             return {}
         counted = self.least if waits else self.count
@@ -162,18 +162,18 @@ class Bench:
 
 
 def address(array: Any) -> int:
-    """Return the address of an array on its device."""
+    """Return the device address of an array."""
     return int(array.__sycl_usm_array_interface__["data"][0])
 
 
 def distances(array: Any, pes: int) -> Any:
-    """Return the distances from an array of this PE to that of each PE, as an array."""
+    """Return the distances in bytes from a symmetric array of this PE to that of each PE, as an array."""
     there = [address(ishmem.ptr(array, pe)) - address(array) for pe in range(pes)]
     return dpnp.asarray(there, dtype="i8")
 
 
 def of_one_item(bench: Bench) -> Iterator[tuple[str, Case]]:
-    """Yield the operations on single elements."""
+    """Yield name and case of the operations on single elements."""
     a, b = ishmem.zeros(MANY, dtype="i8"), dpnp.zeros(MANY, dtype="i8")
     there = address(ishmem.ptr(a, PEER))
     for name, private in {"p": b, "g": b, "fence": b, "quiet": distances(a, bench.pes)}.items():
@@ -184,7 +184,7 @@ def of_one_item(bench: Bench) -> Iterator[tuple[str, Case]]:
 
 
 def puts(bench: Bench) -> Iterator[tuple[str, Case]]:
-    """Yield puts of several sizes by a work-item, a sub-group and a work-group."""
+    """Yield name and case of puts of several sizes by a work-item, a sub-group and a work-group."""
     for name, items in (("put", 1), ("put_sub_group", SUB_GROUP), ("put_work_group", GROUP)):
         for elements in (1, 8, 512):
             a, b = ishmem.zeros(elements, dtype="i8"), dpnp.zeros(elements, dtype="i8")
@@ -195,13 +195,13 @@ def puts(bench: Bench) -> Iterator[tuple[str, Case]]:
 
 
 def look(bench: Bench) -> Iterator[tuple[str, Case]]:
-    """Yield one look of a wait."""
+    """Yield name and case of one poll of a wait."""
     flag = bench.waited
     yield LOOK, Case(bench.own(kernels.wait_until, flag, flag, PEER), bench.bare("wait_until", 0, flag, flag))
 
 
 def collectives(bench: Bench) -> Iterator[tuple[str, Case]]:
-    """Yield collectives by one work-item."""
+    """Yield name and case of collectives by one work-item."""
     lines, own = ishmem.full(LINE * 64, ALWAYS, dtype="i8"), dpnp.zeros(3, dtype="i8")
     there = distances(lines, bench.pes)
     a, b = ishmem.zeros(1, dtype="i8"), ishmem.ones(1, dtype="i8")
@@ -212,7 +212,7 @@ def collectives(bench: Bench) -> Iterator[tuple[str, Case]]:
 
 
 def words(bench: Bench) -> Iterator[tuple[str, Case]]:
-    """Yield the one-shot all-reduce, by a work-group with a word for each work-item."""
+    """Yield name and case of the one-shot all-reduce, by a work-group with a word for each work-item."""
     few, many = GROUP, 3 * GROUP
     communicator = Communicator(4 * many)
     slots, message = ishmem.full(2 * many, 1 << 32, dtype="i8"), dpnp.zeros(2 * many, dtype="f4")
@@ -226,13 +226,13 @@ def words(bench: Bench) -> Iterator[tuple[str, Case]]:
 
 
 def tokens(bench: Bench) -> Iterator[tuple[str, Case]]:
-    """Yield a token of a dispatch to the peer, and from it."""
+    """Yield name and case of a token of a dispatch, sent to the peer and received from it."""
     buffer = Buffer(TOKENS, HIDDEN, bench.pes, 1)
     x, choices = dpnp.zeros((TOKENS, HIDDEN), dtype="f4"), dpnp.full((TOKENS, 1), 1 - bench.me)
 
     def own(n: int) -> Any:
         sent, receive = buffer.low_latency_dispatch(x[:n], choices[:n], return_recv_hook=True)[3:]
-        sent.wait()  # else it receives from itself what it has not sent
+        sent.wait()  # else the PE would receive its own data before it has sent them
         return receive()
 
     each = TOKENS * (HIDDEN // 2 + 1)
@@ -249,7 +249,7 @@ def measured(bench: Bench, name: str, case: Case) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Count, and write what is counted."""
+    """Count all operations; print the counts and write them to the file on PE 0."""
     bench, found = Bench(), {}
     parts = (of_one_item, puts, look, collectives, words, tokens) if bench.pes == 2 else (collectives,)
     for name, case in (each for part in parts for each in part(bench)):

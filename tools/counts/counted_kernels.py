@@ -1,4 +1,4 @@
-"""Kernels whose instructions a card counts: each does one operation ``n`` times, as those of ``bare_kernels.cl``."""
+"""Kernels whose instructions are counted: each does one operation ``n`` times, as those of ``bare_kernels.cl``."""
 
 # Kernels have the types of numba, not those of mypy.
 # mypy: ignore-errors
@@ -14,7 +14,7 @@ from ishmem.kernels.atomic_instructions import memory_fence
 from ishmem.kernels.memory_orders import Order
 
 merge_nothing = memory_fence(Order.RELEASE)
-"""A fence, so that the compiler does not make one copy of several."""
+"""A fence, so that the compiler does not merge several copies."""
 
 LOOPS: dict[str, tuple[str, ...]] = {
     "p": ("ishmem.p(a, k, pe, k)",),
@@ -28,11 +28,11 @@ LOOPS: dict[str, tuple[str, ...]] = {
     "put_sub_group": ("ishmem.put_work_group(a, b, pe, item.get_sub_group(), elements)",),
     "put_work_group": ("ishmem.put_work_group(a, b, pe, item.get_group(), elements)",),
 }
-"""The body of the loop of each kernel ``(item, a, b, pe, n)``; ``k`` is the number of the turn."""
+"""The body of the loop of each kernel ``(item, a, b, pe, n)``; ``k`` is the number of the iteration."""
 
 
 def loop(name: str, elements: int = 0) -> Any:
-    """Return a kernel of `LOOPS`; ``elements`` are those of a put, a constant of the kernel."""
+    """Return a kernel of `LOOPS`; ``elements`` is the number of elements of a put, a constant of the kernel."""
     names = {"ishmem": ishmem, "merge_nothing": merge_nothing, "elements": elements}
     lines = [f"def {name}(item, a, b, pe, n):", "    for k in range(n):", *(f"        {line}" for line in LOOPS[name])]
     exec("\n".join(lines), names)

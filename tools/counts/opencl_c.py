@@ -1,7 +1,7 @@
-"""OpenCL C to SPIR-V, by the front end of the OpenCL runtime that the SYCL stack comes with.
+"""Compiles OpenCL C to SPIR-V by the front end of the OpenCL runtime in the SYCL stack.
 
-The driver's compiler makes the card's instructions of the SPIR-V, as it does of kernels in Python. The interface is
-that of Intel's public header ``common_clang.h``.
+The driver's compiler translates the SPIR-V to the card's instructions, as for kernels in Python. The interface is that
+of Intel's public header ``common_clang.h``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def compiled(text: str) -> bytes:
     """Return the SPIR-V of a program in OpenCL C.
 
     Raises:
-        OSError: The front end is not there.
+        OSError: The front end is not installed.
         ValueError: The program does not compile; the message is the compiler's.
     """
     pointer, size, string = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p

@@ -1,1 +1,1 @@
-"""The model of large jobs: ``python -m tools.scale`` predicts their collectives and ``init``."""
+"""The model of large jobs: ``python -m tools.scale`` predicts the times of their collectives and of ``init``."""

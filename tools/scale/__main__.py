@@ -1,4 +1,4 @@
-"""``python -m tools.scale``: predict the collectives and ``init`` of large jobs."""
+"""``python -m tools.scale``: predicts the times of collectives and of ``init`` in large jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tools.scale.model import Links, Point
 
 MARKER, CHECK_MARKER, MEMORY_MARKER = "scale", "scale check", "scale memory"
-_MORE = 64  # nodes over which what one adds is averaged: sizes are rounded
+_MORE = 64  # nodes over which the memory of one more node is averaged, since sizes are rounded
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _OLD = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -86,7 +86,7 @@ def _draw(points: list[Point], width: int, links: Links, output: Path) -> None:
 
 
 def about(links: Links, width: int) -> str:
-    """Return the conditions of predictions."""
+    """Return a sentence with the conditions of the predictions: PEs per node and costs."""
     from ishmem.benchmarks.show import short_time
 
     return (
@@ -102,7 +102,7 @@ def about(links: Links, width: int) -> str:
 def table(points: list[Point], width: int, links: Links) -> str:
     """Return the markdown table of predictions, a line for each call and a column for each number of PEs.
 
-    More columns have, for the largest job, the bound, the ratio of its time to that, and the time of MPI's algorithms.
+    The last columns are for the largest job: the bound, the ratio of the time to it, and the time of MPI's algorithms.
     """
     from ishmem.benchmarks.show import short_size, short_time
     from tools.scale import model, mpi
@@ -131,7 +131,7 @@ def table(points: list[Point], width: int, links: Links) -> str:
 
 
 def memory_table(jobs: Sequence[int], width: int) -> str:
-    """Return the markdown table of the memory that grows with the job; its last column is what one more node adds."""
+    """Return the markdown table of the memory that grows with the job; its last column is the growth by one node."""
     from tools.scale import model
 
     shown = sorted({min(jobs), max(jobs)})
@@ -147,7 +147,7 @@ def memory_table(jobs: Sequence[int], width: int) -> str:
 
 
 def short_bytes(count: float) -> str:
-    """Return a number of bytes with three digits."""
+    """Return a number of bytes with three digits and a unit, such as ``1.5 MiB``."""
     for unit, factor in (("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20)):
         if count < 999.5 * factor:
             return f"{count / factor:.3g} {unit}"
@@ -159,11 +159,11 @@ COSTS = {
     "store": "a store or copy to another PE of the node", "far_bandwidth": "GB/s each way of a node",
     "far_latency": "latency between nodes", "message": "each end of a message", "call": "the call",
 }  # fmt: skip
-"""The costs that a run measures, and what they are."""
+"""The costs that a run measures, with their descriptions."""
 
 
 def check(runs: list[dict[str, Any]]) -> str:
-    """Return markdown tables of the costs of runs, and of what the model predicts beside what was measured."""
+    """Return markdown tables of the costs of runs, and of the predicted and measured times."""
     from ishmem.benchmarks.show import short_time
 
     heads = [" + ".join(map(str, Counter(run["nodes"]).values())) for run in runs]
@@ -177,7 +177,7 @@ def check(runs: list[dict[str, Any]]) -> str:
 
 
 def _check_lines(runs: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each call: for each run the time predicted, that measured, and their ratio."""
+    """Yield a line for each call: for each run the predicted time, the measured time, and their ratio."""
     from ishmem.benchmarks.show import short_size, short_time
     from tools.scale import model
 

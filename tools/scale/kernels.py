@@ -1,7 +1,7 @@
-"""Collectives in kernels in the model of ``tools.scale``: their own functions run, in Python, and are counted.
+"""Collectives in kernels in the model of ``tools.scale``: it runs their functions in Python and counts operations.
 
-The functions of ``ishmem.kernels`` are compiled for devices. Here they run as what they are written in, with other
-functions in the place of those that load, store and ask the proxy. So the model has no copy of the algorithm.
+The functions of ``ishmem.kernels`` are compiled for devices. Here they run as plain Python, with replacements of the
+functions that load, store and send requests to the proxy. So the model has no copy of the algorithm.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from tools.scale.model import (
 )
 
 ROUTINES = (BARRIER, "broadcast", "fcollect", "alltoall", "sum_reduce")
-"""Routines of ``tools.scale``, for blocks that travel with the rendezvous."""
+"""The predicted routines, for blocks that are sent with the rendezvous."""
 _TABLE, _SLOTS, _STEPS, _RELEASE, _OWN, _OTHER = (1 << bit for bit in (40, 41, 42, 43, 44, 50))
-"""Addresses: the `NodeList`; slots; lines of steps and of barriers; arrays; the distance to the heap of another PE."""
+"""Simulated addresses of the `NodeList`, slots, lines of steps and of barriers, and arrays; the offset of other PEs."""
 _ITEM = 8
 WORK_ITEMS = 256
-"""Work-items of the work-group that makes the call."""
+"""The number of work-items of the calling work-group."""
 
 _FIRST_STEP = 2
-"""The phases before are that of what a PE does first, and that of the acknowledgements for it."""
+"""The phase of the first step; the two before it are those of a PE's first operations and their acknowledgements."""
 
 
 @functools.cache
@@ -61,10 +61,10 @@ def _puts(*sizes: int) -> tuple[int, int]:
 
 
 class Rehearsal:
-    """Counts what the PEs of a job do in a collective call with a small block."""
+    """Counts the operations of each PE of a job in a collective call with a small block."""
 
     def __init__(self, on: Sequence[int], routine: str, size: int) -> None:
-        """Prepare for PEs on the nodes ``on``."""
+        """Prepare a call of ``routine`` with blocks of ``size`` bytes; ``on`` is the node of each PE."""
         self.on, self.routine, self.size = list(on), routine, size
         self.layout = Layout(len(on), max(Counter(on).values()))
         self.steps = max(line for line, *_ in _core.pair_steps(max(on) + 1, 0)) + 1
@@ -77,11 +77,11 @@ class Rehearsal:
 
     @property
     def payload(self) -> int:
-        """Bytes of the largest block that travels with a rendezvous."""
+        """The size of the largest block that is sent with a rendezvous, in bytes."""
         return self.layout.rendezvous_slot - rendezvous.PAYLOAD
 
     def run(self) -> npt.NDArray[np.int64]:
-        """Run the call as the PEs that differ; those of other nodes of the same size do as those of the second node."""
+        """Run the call and return the counts; PEs of later nodes have those of the second node if these are equal."""
         pairwise, sizes = self.routine != BARRIER and COLLECTIVES[self.routine].source_blocks, Counter(self.on)
         second = [pe for pe, node in enumerate(self.on) if node == 1]
         for pe, node in enumerate(self.on):
@@ -90,12 +90,12 @@ class Rehearsal:
                 self.counts[:, pe] = self.counts[:, second[(pe - second[0]) % len(second)]]
             else:
                 self._call(pe)
-        if pairwise:  # each PE receives what it sends
+        if pairwise:  # each PE receives as much as it sends
             self.counts[:, :, [MESSAGES_IN, BYTES_IN]] = self.counts[:, :, [MESSAGES_OUT, BYTES_OUT]]
         return self.counts
 
     def _call(self, pe: int) -> None:
-        """Make the call as a PE."""
+        """Run the call as a PE, and add its counts."""
         self.me, self.phase, self.in_barrier = pe, 0, False
         table = NodeList.of(list(range(len(self.on))), pe, self.on, _core.pair_steps)
         assert table is not None
@@ -120,7 +120,7 @@ class Rehearsal:
     # ---- device functions as functions of Python
 
     def _run(self, function: Any, *arguments: Any) -> Any:
-        """Call what a device function is made of."""
+        """Call the Python function of a device function, with `_fakes`; return its result."""
         return self._bare(function)(*arguments)
 
     def _bare(self, function: Any) -> Any:
@@ -132,7 +132,7 @@ class Rehearsal:
         return self.functions[original]
 
     def _with_fakes(self, original: Any) -> FunctionType:
-        """Return a function that calls others like it, and `_fakes`."""
+        """Return a copy of a function whose globals are Python functions of device functions, or `_fakes`."""
         names: dict[str, Any] = {}
         cells = tuple(CellType(self._usable("", cell.cell_contents)) for cell in original.__closure__ or ())
         made = FunctionType(original.__code__, names, original.__name__, original.__defaults__, cells)
@@ -160,7 +160,7 @@ class Rehearsal:
             "pe_count": lambda: len(self.on),
             "max_payload": lambda: self.payload, "reachable": self._is_near, "is_member": lambda _call: True,
             "members_of": lambda _team: TeamMembers(0, 1, len(self.on), self.me), "rank_in": here,
-            "combine_two": here,  # what is computed takes no time
+            "combine_two": here,  # computation is not counted
             "size_of": lambda _group: 1, "peer_delta": lambda pe: 0 if pe == self.me else _OTHER,
         }  # fmt: skip
         return {**fakes, **constants_of(CompileOptions(spans=True, levels=True, wide=wide))}
@@ -173,15 +173,15 @@ class Rehearsal:
             return _TABLE
         return self.words[(address - _TABLE) // 8] if _TABLE <= address < _SLOTS else 1
 
-    # ---- what is counted
+    # ---- counts
 
     @property
     def _after(self) -> int:
-        """The phase after the rendezvous."""
+        """The number of the phase after the rendezvous."""
         return _FIRST_STEP + self.steps + 1
 
     def _phase_of(self, line: int) -> int:
-        """Return the phase in which the flag in a line is awaited: of a slot, a step, a barrier, or of this node."""
+        """Return the phase in which a PE waits for the flag at address ``line``: of a slot, a step or a barrier."""
         near = (self.layout.width - 1).bit_length()
         if line < _STEPS:
             return self.phase
@@ -236,7 +236,7 @@ class Rehearsal:
         self.phase = max(self.phase, self._phase_of(line))
 
     def _complete(self) -> None:
-        """Wait for acknowledgements of all puts; this PE sends as many, to the same PEs."""
+        """Count the acknowledgements of all puts: this PE sends as many as it receives, to the same PEs."""
         for pe in self.asked:
             self._far(self.phase + 1, pe, 8)
         self.asked.clear()
@@ -251,13 +251,13 @@ class Rehearsal:
 
 
 def _names(code: CodeType) -> set[str]:
-    """Return the names of globals in the code of a function, and in that of functions within."""
+    """Return the names of globals and attributes in the code of a function and of its inner functions."""
     inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     return set(code.co_names).union(*map(_names, inner))
 
 
 def predict(nodes: list[int], routine: str, size: int, links: Links) -> Point:
-    """Return the prediction for a call in a kernel, whose block travels with the rendezvous."""
+    """Return the prediction for a call in a kernel with a block that is sent with the rendezvous."""
     counts = Rehearsal(nodes, routine, size).run()
     asked = int(counts[:, :, MESSAGES_OUT].any(axis=1).sum())
     seconds = seconds_of(counts, nodes, links) + 2 * links.proxy * asked
@@ -265,7 +265,7 @@ def predict(nodes: list[int], routine: str, size: int, links: Links) -> Point:
 
 
 def predictions(jobs: Sequence[int], width: int, sizes: Sequence[int], links: Links) -> Iterator[Point]:
-    """Yield the predictions for all jobs on several nodes, of blocks that travel with the rendezvous."""
+    """Yield the predictions for all jobs on several nodes and all blocks that are sent with the rendezvous."""
     for nodes in (nodes_of(pes, width) for pes in jobs if pes > width):
         for routine in ROUTINES:
             for size in (0,) if routine == BARRIER else sizes:

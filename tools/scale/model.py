@@ -1,9 +1,9 @@
 """A model of jobs that are larger than this machine: ``python -m tools.scale``.
 
-The core *rehearses* a call as each PE of the job (``ishmem/core/rehearsal.cpp``): the code that serves real calls runs,
-and its messages and copies are counted in place of being done. A call is a sequence of phases, each of which ends where
-PEs wait for each other. Its time is the sum of the phases, and a phase lasts as long as its busiest PE or node, plus
-the latency of its slowest kind of message.
+The core *rehearses* a call as each PE of the job (``ishmem/core/rehearsal.cpp``): the code of real calls runs, and its
+messages and copies are counted instead of executed. A call is a sequence of phases; each phase ends where PEs wait for
+each other. The time of a call is the sum of its phases. The time of a phase is that of its busiest PE or node, plus the
+latency of its slowest kind of message.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from ishmem.runtime import heap, network
 BARRIER, INIT = "barrier_all", "init"
 ROUTINES = (BARRIER, "broadcast", "fcollect", "alltoall", "sum_reduce")
 IN_KERNEL = " in a kernel"
-"""Ends the name of a routine that a kernel calls."""
+"""The end of the name of a routine in a kernel."""
 BY_RECEIVERS = ("fcollect", "alltoall")
-"""Routines that leave a block of each PE on each PE."""
+"""Routines in which each PE receives a block of each PE."""
 MOST = 64 << 30
-"""Largest array of a PE, in bytes: points beyond it do not fit a tile and are left out."""
+"""The largest array of a PE in bytes; points with larger ones, which do not fit into a tile's memory, are left out."""
 _NEVER = 2**63
 MESSAGES_OUT, MESSAGES_IN, BYTES_OUT, BYTES_IN, BYTES_ACROSS, STORES, NEAR = range(_core.COUNTS)
 NETWORKS = {"fat tree": 1.0, "tapered fat tree": 0.5, "dragonfly": 0.5}
-"""Usual networks, by `Links.bisection`: dragonflies differ, and half is what random traffic gets on a balanced one."""
+"""`Links.bisection` of usual networks; for dragonflies, which differ, half as for random traffic on a balanced one."""
 
 Counts = npt.NDArray[np.int64]
-"""By phase, PE, and kind of count."""
+"""Counts, indexed by phase, PE and kind of count."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,16 @@ class Links:
     """Costs, in seconds and bytes per second.
 
     Attributes:
-        near_bandwidth: Of a PE to the others of its node, each way.
-        near_latency: Until a PE of the node sees a store.
-        store: A store or copy to another PE of the node, besides its bytes.
-        far_bandwidth: Of a node to the network, each way.
-        bisection: What goes between two halves of the nodes, each way, as a part of what the links of one half carry.
-        far_latency: Until the engine of another node has a message, without what the engines compute.
-        message: What an engine computes to send or to receive a message.
-        call: A call on the host that communicates with nobody.
-        open: Opening the memory of a PE of the node, for the device and for the host.
-        proxy: Until the proxy has a request of a kernel, or a kernel sees what has come from another node.
+        near_bandwidth: Bandwidth of a PE to the others of its node, each way.
+        near_latency: Time until a store is visible to another PE of the node.
+        store: Time of a store or copy to another PE of the node, without that of its bytes.
+        far_bandwidth: Bandwidth of a node to the network, each way.
+        bisection: Bandwidth between two halves of the nodes, each way, as a fraction of that of the links of one half.
+        far_latency: Time until a message arrives at the engine of another node, without computation by the engines.
+        message: Time in which an engine sends or receives a message.
+        call: Time of a call on the host without communication.
+        open: Time to open the memory of a PE of the node, for the device and for the host.
+        proxy: Time until a kernel's request arrives at the proxy, or data from another node are visible to a kernel.
     """
 
     near_bandwidth: float = 26.5e9
@@ -75,9 +75,9 @@ class Point(NamedTuple):
 
     Attributes:
         routine: The routine, or ``init``.
-        pes: PEs of the job.
-        size: Bytes of a block; 0 where there is none.
-        seconds: Time.
+        pes: Number of PEs of the job.
+        size: Size of a block in bytes; 0 if there is none.
+        seconds: The time of the call.
         far_bytes: Bytes that a PE sends over the network, on average.
         near_bytes: Bytes that a PE copies to or from PEs of its node, on average.
         messages: Messages over the network of the PE that sends and receives most.
@@ -98,12 +98,12 @@ def nodes_of(pes: int, width: int) -> list[int]:
 
 
 def layout_of(nodes: Sequence[int]) -> Layout:
-    """Return the layout of the heap in such a job."""
+    """Return the layout of the heap in a job with the given node of each PE."""
     return Layout(len(nodes), max(Counter(nodes).values()))
 
 
 def rehearse(nodes: list[int], routine: str, size: int = 0) -> Counts:
-    """Rehearse a call as each PE of a job; the root is PE 0.
+    """Rehearse a call with blocks of ``size`` bytes as each PE of a job, and return the counts; the root is PE 0.
 
     Raises:
         RuntimeError: This process is a PE of a job.
@@ -121,18 +121,18 @@ def rehearse(nodes: list[int], routine: str, size: int = 0) -> Counts:
 
 
 def first_half(nodes: Sequence[int] | npt.NDArray[np.int64]) -> int:
-    """Return how many of the nodes are in the first of the two halves between which `BYTES_ACROSS` go."""
+    """Return the number of nodes in the first half; `BYTES_ACROSS` counts bytes between the halves."""
     return int(nodes[-1] + 1) // 2
 
 
 def seconds_of(counts: Counts, nodes: Sequence[int], links: Links) -> float:
-    """Return the time of a call with these counts."""
+    """Return the time in seconds of a call with these counts."""
     on = np.asarray(nodes)
     return links.call + sum(phase_seconds(phase, on, links) for phase in counts)
 
 
 def phase_seconds(counts: Counts, nodes: npt.NDArray[np.int64], links: Links) -> float:
-    """Return the time of a phase with these counts of each PE."""
+    """Return the time in seconds of a phase with these counts, indexed by PE and kind."""
     phase = counts.astype(float)
     messages = phase[:, MESSAGES_OUT] + phase[:, MESSAGES_IN]
     in_turn = links.message * (np.max(phase[:, MESSAGES_OUT]) + np.max(phase[:, MESSAGES_IN]))  # of different PEs, too
@@ -146,11 +146,11 @@ def phase_seconds(counts: Counts, nodes: npt.NDArray[np.int64], links: Links) ->
 
 
 def bound(routine: str, pes: int, width: int, size: int, links: Links) -> float:
-    """Return the least time of a call, whatever its algorithm.
+    """Return a lower bound of the time of a call in seconds, for any algorithm.
 
-    In a round each PE sends one message, so that one more node for each PE of a node hears of it. Meanwhile the link of
-    a node carries one way what others need of it, and the network what a half of the nodes needs of the other. ``init``
-    has no bound.
+    In a round each PE sends one message, so a node reaches at most as many more nodes as it has PEs. In the same time
+    the link of a node transfers, one way, the bytes that other nodes need from it, and the network those that one half
+    of the nodes needs from the other. There is no bound of ``init``.
     """
     nodes = -(-pes // width)
     if nodes == 1:
@@ -171,13 +171,13 @@ def bound(routine: str, pes: int, width: int, size: int, links: Links) -> float:
 
 
 def predict(nodes: list[int], routine: str, size: int, links: Links) -> Point:
-    """Return the prediction for a call."""
+    """Return the prediction for a call on the host with blocks of ``size`` bytes."""
     counts = rehearse(nodes, routine, size)
     return point_of(nodes, routine, size, counts, seconds_of(counts, nodes, links))
 
 
 def point_of(nodes: list[int], routine: str, size: int, counts: Counts, seconds: float) -> Point:
-    """Return the prediction for a call with these counts."""
+    """Return the prediction for a call with these counts and this time."""
     whole = counts.sum(axis=0)
     messages = int(np.max(whole[:, MESSAGES_OUT] + whole[:, MESSAGES_IN]))
     far, near = whole[:, BYTES_OUT].mean(), whole[:, NEAR].mean()
@@ -185,7 +185,7 @@ def point_of(nodes: list[int], routine: str, size: int, counts: Counts, seconds:
 
 
 def _seconds_of_tables(nodes: list[int]) -> float:
-    """Compute what a PE computes from the records of all PEs, and return the time."""
+    """Compute the tables that a PE derives from the records of all PEs, and return the time in seconds."""
     records = [network.record(f"node {node}") for node in nodes]
     begun = time.perf_counter()
     found = network.nodes_of(records)
@@ -197,7 +197,7 @@ def _seconds_of_tables(nodes: list[int]) -> float:
 def predict_init(nodes: list[int], links: Links) -> Point:
     """Return the prediction for ``init``: MPI's allgather and agreements, the exchange within a node, the tables.
 
-    What PEs compute from the records of all PEs is computed here, and timed.
+    The computation of the tables from the records of all PEs is run and timed here.
     """
     pes, width = len(nodes), max(Counter(nodes).values())
     computed = min(_seconds_of_tables(nodes) for _ in range(5))
@@ -211,7 +211,7 @@ def predict_init(nodes: list[int], links: Links) -> Point:
 
 
 def sizes_of_jobs(width: int, first: int = 16, last: int = 10_000) -> tuple[int, ...]:
-    """Return numbers of PEs from ``first`` to ``last``, two for each factor of ten, in whole nodes."""
+    """Return numbers of PEs from ``first`` to ``last``, two for each factor of ten; large ones fill whole nodes."""
     counts, value = [], float(first)
     while value < last:
         counts.append(round(value) if value < 4 * width else round(value / width) * width)
@@ -222,7 +222,7 @@ def sizes_of_jobs(width: int, first: int = 16, last: int = 10_000) -> tuple[int,
 def predictions(
     jobs: Sequence[int], width: int, sizes: Sequence[int], links: Links, routines: Sequence[str] = ROUTINES
 ) -> Iterator[Point]:
-    """Yield the predictions for all jobs; those of arrays beyond `MOST` are left out."""
+    """Yield the predictions of ``init`` and of routines for all jobs, without those of arrays larger than `MOST`."""
     for pes in jobs:
         nodes = nodes_of(pes, width)
         yield predict_init(nodes, links)
@@ -233,9 +233,9 @@ def predictions(
 
 
 def memory_of(pes: int, width: int) -> dict[str, int]:
-    """Return the bytes of the parts of a PE's memory that grow with the job: in its heap, then elsewhere.
+    """Return the sizes in bytes of the parts of a PE's memory that grow with the job: in its heap, then elsewhere.
 
-    Pages of the mirrors and of the records of PEs that leave take memory only once they are written.
+    Pages of the mirrors and of the records of PEs that leave use memory only once they are written.
     """
     layout = Layout(pes, min(width, pes))
     lines = layout.rendezvous(0) - layout.host_sync(0) + layout.meeting(TWIN) - layout.meeting(0)
@@ -254,7 +254,7 @@ def memory_of(pes: int, width: int) -> dict[str, int]:
 
 
 def internal_bytes(pes: int, width: int) -> int:
-    """Return the bytes of the internal part of each PE's heap."""
+    """Return the size in bytes of the internal part of each PE's heap."""
     return Layout(pes, min(width, pes)).size
 
 
@@ -270,7 +270,7 @@ def on_network(name: str) -> Links:
 
 
 def with_costs(links: Links, costs: dict[str, float]) -> Links:
-    """Return links with other costs.
+    """Return a copy of links with the costs of the given names replaced.
 
     Raises:
         ValueError: There is no such cost.

@@ -2,8 +2,8 @@
 
 They are the ones of MPICH and Open MPI for each routine, over all PEs without regard to nodes: binomial trees,
 recursive doubling and halving, Bruck's rounds, rings and pairwise exchange (Thakur, Rabenseifner, Gropp: Optimization
-of Collective Communication Operations in MPICH, 2005). Of those of a routine the fastest one counts, which a tuned MPI
-would choose.
+of Collective Communication Operations in MPICH, 2005). The fastest algorithm of a routine counts, since a tuned MPI
+would choose it.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Steps(NamedTuple):
-    """Phases that are alike: the counts of one, as `scale.rehearse` gives them, and their number."""
+    """Equal phases: the counts of one phase, as of `scale.rehearse`, and the number of phases."""
 
     counts: scale.Counts
     number: int = 1
 
 
 class Job:
-    """The PEs of a job, as senders of messages."""
+    """The PEs of a job, with methods that count the messages of a phase."""
 
     def __init__(self, nodes: list[int]) -> None:
-        """Take the node of each PE."""
+        """Store the node of each PE."""
         self.nodes, self.pes = np.asarray(nodes), len(nodes)
         self.width = int(np.max(np.bincount(self.nodes)))
         self.rounds = max(self.pes - 1, 0).bit_length()
 
     def send(self, origins: Numbers, targets: Numbers, nbytes: int, number: int = 1) -> Steps:
-        """Return phases in which each origin sends ``nbytes`` to its target."""
+        """Return ``number`` phases in which each origin sends ``nbytes`` to its target."""
         counts = np.zeros((self.pes, _core.COUNTS), np.int64)
         far = self.nodes[origins] != self.nodes[targets]
         for kind, pes in ((scale.MESSAGES_OUT, origins), (scale.MESSAGES_IN, targets)):
@@ -52,25 +52,25 @@ class Job:
         return Steps(counts, number)
 
     def shift(self, distance: int, nbytes: int, number: int = 1) -> Steps:
-        """Return phases in which each PE sends to the PE at a distance, cyclically."""
+        """Return ``number`` phases in which each PE sends ``nbytes`` to the PE at a distance, cyclically."""
         pes = np.arange(self.pes)
         return self.send(pes, (pes + distance) % self.pes, nbytes, number)
 
 
 def dissemination(job: Job, _size: int) -> Iterator[Steps]:
-    """Barrier in a logarithm of rounds."""
+    """Yield the phases of a barrier by dissemination, in a logarithmic number of rounds."""
     yield from (job.shift(1 << k, 8) for k in range(job.rounds))
 
 
 def binomial(job: Job, size: int) -> Iterator[Steps]:
-    """Broadcast the whole block down a binomial tree."""
+    """Yield the phases of a broadcast of the whole block along a binomial tree."""
     for k in range(job.rounds):
         have = np.arange(min(1 << k, job.pes - (1 << k)))
         yield job.send(have, have + (1 << k), size)
 
 
 def scatter_and_ring(job: Job, size: int) -> Iterator[Steps]:
-    """Broadcast by a scatter down the tree and a ring allgather."""
+    """Yield the phases of a broadcast by a scatter along a binomial tree and a ring allgather."""
     for k in reversed(range(job.rounds)):
         have = np.arange(0, job.pes - (1 << k), 2 << k)
         yield job.send(have, have + (1 << k), -(-size * (1 << k) // job.pes))
@@ -78,24 +78,24 @@ def scatter_and_ring(job: Job, size: int) -> Iterator[Steps]:
 
 
 def bruck_allgather(job: Job, size: int) -> Iterator[Steps]:
-    """Collect blocks in a logarithm of rounds whose data double."""
+    """Yield the phases of an allgather in a logarithmic number of rounds, in each of which the data double."""
     for k in range(job.rounds):
         yield job.shift(1 << k, min(1 << k, job.pes - (1 << k)) * size)
 
 
 def ring(job: Job, size: int) -> Iterator[Steps]:
-    """Collect blocks around a ring."""
+    """Yield the phases of an allgather around a ring."""
     yield job.shift(1, size, job.pes - 1)
 
 
 def bruck_alltoall(job: Job, size: int) -> Iterator[Steps]:
-    """Exchange blocks in a logarithm of rounds, in each of which half of them move."""
+    """Yield the phases of an all-to-all in a logarithmic number of rounds, in each of which half of the blocks move."""
     for k in range(job.rounds):
         yield job.shift(1 << k, sum(1 for i in range(job.pes) if i >> k & 1) * size)
 
 
 def pairwise(job: Job, size: int) -> Iterator[Steps]:
-    """Exchange each block by a message of its own, one step for each distance."""
+    """Yield the phases of an all-to-all with one message per block, one phase for each distance."""
     edge = min(job.width, (job.pes - 1) // 2)
     for distance in (*range(1, edge + 1), *range(job.pes - edge, job.pes)):
         yield job.shift(distance, size)
@@ -105,7 +105,7 @@ def pairwise(job: Job, size: int) -> Iterator[Steps]:
 
 
 def _folded(job: Job, size: int, inner: Callable[[int], Iterable[Steps]]) -> Iterator[Steps]:
-    """Yield the steps of a power of two of the PEs, with those before and after by which the others take part."""
+    """Yield the phases of ``inner`` on a power of two of PEs, and before and after it those that add the other PEs."""
     power = 1 << (job.pes.bit_length() - 1)
     rest = np.arange(job.pes - power)
     if rest.size:
@@ -116,7 +116,7 @@ def _folded(job: Job, size: int, inner: Callable[[int], Iterable[Steps]]) -> Ite
 
 
 def doubling(job: Job, size: int) -> Iterator[Steps]:
-    """Reduce by recursive doubling: each round exchanges whole blocks."""
+    """Return the phases of a reduction by recursive doubling: each round exchanges whole blocks."""
 
     def inner(power: int) -> Iterator[Steps]:
         pes = np.arange(power)
@@ -126,7 +126,7 @@ def doubling(job: Job, size: int) -> Iterator[Steps]:
 
 
 def halving_and_doubling(job: Job, size: int) -> Iterator[Steps]:
-    """Reduce by recursive halving, then collect by recursive doubling (Rabenseifner)."""
+    """Return the phases of a reduction by recursive halving, then doubling (Rabenseifner)."""
 
     def inner(power: int) -> Iterator[Steps]:
         pes = np.arange(power)
@@ -143,11 +143,11 @@ ALGORITHMS: dict[str, tuple[Callable[[Job, int], Iterator[Steps]], ...]] = {
     "alltoall": (bruck_alltoall, pairwise),
     "sum_reduce": (doubling, halving_and_doubling),
 }
-"""The algorithms of each routine of ishmem."""
+"""MPI's algorithms by routine of ishmem."""
 
 
 def seconds(nodes: list[int], routine: str, size: int, links: scale.Links) -> float:
-    """Return the time of the fastest algorithm of a routine."""
+    """Return the time in seconds of the fastest algorithm of a routine with blocks of ``size`` bytes."""
     job = Job(nodes)
     times = []
     for algorithm in ALGORITHMS[routine]:

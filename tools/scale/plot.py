@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 _COLORS = ("#0068b5", "#00a3f6", "#e96115", "#8f5da2", "#6a6d75")
 _TOGETHER = (INIT, BARRIER, BARRIER + IN_KERNEL)
-"""Shown in one panel: they have no sizes."""
+"""Routines without sizes, which are in one panel."""
 
 
 def draw(points: Sequence[Point], width: int, links: Links) -> Figure:
-    """Draw the predictions, and the bounds as thin dashed lines.
+    """Return a figure of the predictions, with the bounds as thin dashed lines.
 
     Raises:
         ImportError: matplotlib is not installed.

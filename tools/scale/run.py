@@ -1,4 +1,4 @@
-"""Measures, in a job on several nodes, what the model of ``tools.scale`` predicts and the costs that it needs.
+"""Measures, in a job on several nodes, the times that ``tools.scale`` predicts and the costs that its model needs.
 
     python -m ishmem.testing.nodes 2+2 python -m tools.scale.run FILE
 """
@@ -26,7 +26,7 @@ _SECONDS, _MOST = 4.0, 20  # of the measurement of a call, about; calls of a bat
 
 
 def median_of(call: Callable[[], Any], times: int = 20) -> float:
-    """Return the median time of a call of this PE, over batches."""
+    """Return the median over batches of ``times`` calls of the time of a call on this PE, in seconds."""
     batches = []
     for _ in range(_BATCHES):
         begun = time.perf_counter()
@@ -37,7 +37,7 @@ def median_of(call: Callable[[], Any], times: int = 20) -> float:
 
 
 def seconds_of(call: Callable[[], Any]) -> float:
-    """Return the time of a collective call, of the slowest PE; all PEs call as often. Collective."""
+    """Return the median time of a collective call on the slowest PE, in seconds; collective."""
     call()
     begun = time.perf_counter()
     call()
@@ -46,7 +46,7 @@ def seconds_of(call: Callable[[], Any]) -> float:
 
 
 def slowest(seconds: float) -> float:
-    """Return the largest of the times of all PEs; collective."""
+    """Return the largest of the values of all PEs; collective."""
     own, most = ishmem.full(1, seconds, dtype="f8"), ishmem.zeros(1, dtype="f8")
     ishmem.max_reduce(most, own)
     result = float(most[0])
@@ -56,7 +56,7 @@ def slowest(seconds: float) -> float:
 
 
 def one_way(pairs: list[tuple[int, int]]) -> float:
-    """Return the time until a PE sees a flag that another has stored, while all pairs exchange flags; collective."""
+    """Return the seconds until a PE's flag is visible to the other PE, while all pairs exchange flags; collective."""
     flag = ishmem.zeros(1, dtype="i8")
     me, turn, seconds = ishmem.my_pe(), [0], 0.0
 
@@ -77,7 +77,7 @@ def one_way(pairs: list[tuple[int, int]]) -> float:
 
 
 def put_time(pair: tuple[int, int], nbytes: int, count: int) -> float:
-    """Return the time of one of ``count`` nonblocking puts from the first PE of a pair to the other; collective."""
+    """Return the seconds of one of ``count`` nonblocking puts from the first PE of a pair to the other; collective."""
     dest, source = ishmem.zeros(nbytes, dtype="u1"), ishmem.zeros(nbytes, dtype="u1")
 
     def puts() -> None:
@@ -93,7 +93,7 @@ def put_time(pair: tuple[int, int], nbytes: int, count: int) -> float:
 
 
 def pairs_of(nodes: list[int]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return pairs of PEs on one node, and pairs of PEs on two nodes, each PE in one pair at most."""
+    """Return disjoint pairs of PEs on one node, and disjoint pairs of PEs on two nodes."""
     groups: dict[int, list[int]] = defaultdict(list)
     for pe, node in enumerate(nodes):
         groups[node].append(pe)
@@ -104,7 +104,7 @@ def pairs_of(nodes: list[int]) -> tuple[list[tuple[int, int]], list[tuple[int, i
 
 
 def costs(nodes: list[int]) -> dict[str, float]:
-    """Measure the costs of ``Links``, those within a node if one has several PEs; collective."""
+    """Return measured costs of ``Links``, those within a node only if a node has several PEs; collective."""
     near, far = pairs_of(nodes)
     far_bandwidth = _LARGE / put_time(far[0], _LARGE, 4)
     packet = put_time(far[0], _EAGER, _PACKETS) - _EAGER / far_bandwidth
@@ -124,7 +124,7 @@ def costs(nodes: list[int]) -> dict[str, float]:
 
 
 def measured(routine: str, size: int) -> float:
-    """Return the time of a collective call on the world, of the slowest PE; collective."""
+    """Return the seconds of a call of a routine on all PEs, on the slowest PE; collective."""
     if routine == BARRIER:
         return seconds_of(ishmem.barrier_all)
     n, count = ishmem.n_pes(), size // 8
@@ -138,7 +138,7 @@ def measured(routine: str, size: int) -> float:
 
 
 def main(path: Path) -> None:
-    """Measure, and write the results on PE 0."""
+    """Measure all costs and calls, and write the results to a file on PE 0."""
     with ishmem.init("256M"):
         this = job.current()
         if this.network is None:

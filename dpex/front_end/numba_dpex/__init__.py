@@ -1,4 +1,4 @@
-"""The compiler numba-dpex: all code that depends on it, and replacements of what it does wrong or slowly."""
+"""The interface of `dpex.front_end.adapter` for numba-dpex, and replacements of its wrong or slow functions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SubGroupType: Any = _NoSubGroup
 
 
 def sub_group_place(builder: Any) -> tuple[Any, Any]:
-    """Refuse.
+    """Raise an error: numba-dpex has no sub-groups.
 
     Raises:
         NotImplementedError: Always.
@@ -52,19 +52,19 @@ def sub_group_place(builder: Any) -> tuple[Any, Any]:
 
 
 def install() -> None:
-    """Replace what numba-dpex does wrong or slowly, and make the extension part of every compilation."""
+    """Replace functions of numba-dpex that are wrong or slow, and add calls of the extension to its compilation."""
     for each in (builtin_loads, cache, closures, compilation, compile_errors, launches):
         each.install()
 
 
 def compiled(kernel: Any, arguments: tuple[Any, ...]) -> bytes:
-    """Return the SPIR-V of a kernel for arguments of these types."""
+    """Return the SPIR-V of a kernel for arguments of these types, compiled if necessary."""
     result = kernel.get_compile_result(types.void(*arguments))
     return bytes(result.kernel_device_ir_module.kernel_bitcode)
 
 
 def built_in(builder: Any, name: str) -> list[Any]:
-    """Load the three components of a SPIR-V built-in variable."""
+    """Emit and return the three components of a SPIR-V built-in variable, int64; ``name`` is without ``BuiltIn``."""
     symbol, vector = f"__spirv_BuiltIn{name}", ir.VectorType(ir.IntType(64), 3)
     variable = builder.module.globals.get(symbol)
     if variable is None:

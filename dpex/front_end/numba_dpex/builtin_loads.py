@@ -1,4 +1,4 @@
-"""Rewrite loads of built-in variables, such as work-item ids, into a form that every Intel GPU compiler accepts.
+"""Rewrites loads of built-in variables, such as work-item ids, into a form that every Intel GPU compiler accepts.
 
 LLVM reads a component of a built-in vector by a load from the component's address. Intel's compiler in Debian 12 (IGC
 1.0.12504) crashes on such a load; newer versions accept it. This module replaces it by a load of the whole vector and
@@ -73,7 +73,7 @@ def _defines(components: dict[int, Component], op: int, operands: tuple[int, ...
 
 
 def _escapes(components: dict[int, Component], op: int, operands: tuple[int, ...]) -> bool:
-    """Return whether an instruction uses the address of a component for anything but a load or a known address."""
+    """Return whether an instruction uses a component's address other than for a load or another component's address."""
     if op in ADDRESSES and operands[2] in components:
         return operands[1] not in components
     ids = operands[:2] if op == STORE else operands

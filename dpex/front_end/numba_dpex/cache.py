@@ -1,6 +1,6 @@
-"""The cache of kernels and device functions on disk: what differs from that of `ishmem.dpex`.
+"""The parts of the cache of kernels and device functions that are specific to numba-dpex.
 
-numba-dpex has no hook for a cache, so methods of it are replaced.
+numba-dpex has no hook for a cache, so some of its methods are replaced.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SETTINGS = numba.core.config, numba_dpex.core.config
 
 
 class NumbaDpexLanguage(key.Language):
-    """What keys depend on in numba-dpex."""
+    """The parts of keys that are specific to numba-dpex."""
 
     dispatcher = SPIRVKernelDispatcher
     package = "numba_dpex"
@@ -43,7 +43,7 @@ class NumbaDpexLanguage(key.Language):
         """Return the options with which a kernel or device function is compiled.
 
         Raises:
-            NoKeyError: It is compiled in a way that options do not describe.
+            NoKeyError: Its compilation depends on more than its options.
         """
         compiler, options = function._compiler, function.targetoptions
         if compiler.locals or compiler.pipeline_class is not KernelCompiler or options.get("debug"):
@@ -51,16 +51,16 @@ class NumbaDpexLanguage(key.Language):
         return dict(options)
 
     def settings(self) -> Any:
-        """Return the settings of numba and numba-dpex."""
+        """Return name and value of all settings of numba and numba-dpex that may affect kernels, sorted."""
         found = {name: value for module in _SETTINGS for name, value in vars(module).items()}
         plain = [(name, str(value)) for name, value in found.items() if isinstance(value, (bool, int, float, str))]
         return sorted(item for item in plain if item[0].isupper() and key.matters(item[0]))
 
     def arguments(self, kinds: tuple[Any, ...]) -> Any:
-        """Return the types of a kernel's arguments, and which arrays share a queue: others are rejected.
+        """Return the types of a kernel's arguments as plain values, and for each array the first one on its queue.
 
         Raises:
-            NoKeyError: A type is not covered, or the code is to be dumped, which needs a compilation.
+            NoKeyError: A type is not covered, or numba-dpex is set to dump its code, which needs a compilation.
         """
         if numba_dpex.core.config.DUMP_KERNEL_LLVM or numba_dpex.core.config.SAVE_IR_FILES:
             raise key.NoKeyError("numba-dpex is set to dump the code it generates, which needs a compilation")
@@ -84,10 +84,10 @@ def _device(name: str) -> tuple[str, ...]:
 
 
 class BitcodeCache(FunctionCache):
-    """The cache of device functions: LLVM bitcode that holds a function with all that it calls."""
+    """The cache of device functions as LLVM bitcode, which includes the callees of a function."""
 
     def code(self, result: Any, key: str) -> bytes:
-        """Return bitcode; a name that it defines has one meaning in all processes."""
+        """Return the bitcode of a function and its callees; ``key`` makes their names unique in all processes."""
         module = llvm.parse_bitcode(result.library._get_module_for_linking().as_bitcode())
         for function in module.functions:
             if not function.is_declaration and not _IDENTIFIED.search(function.name):
@@ -95,7 +95,7 @@ class BitcodeCache(FunctionCache):
         return bytes(module.as_bitcode())
 
     def library(self, target_context: Any, name: str, code: bytes) -> Any:
-        """Return the library of code from the cache."""
+        """Return the library, named ``name``, for bitcode that `code` returned."""
         return target_context.codegen().unserialize_library((name, "bitcode", code))
 
 
@@ -106,14 +106,14 @@ class LoadedKernel(NamedTuple):
 
 
 _IDENTIFIED = re.compile(r"_24\d{19}")
-"""How numba encodes ``$`` and the number of a function, if the cache has made it."""
+"""numba's encoding of ``$`` and a function's number of 19 digits, as `FunctionCache` assigns it."""
 _functions = BitcodeCache()
 _loaded: weakref.WeakKeyDictionary[Any, dict[Any, LoadedKernel]] = weakref.WeakKeyDictionary()
 _compile_kernel, _compile_function = SPIRVKernelDispatcher.get_compile_result, _SPIRVKernelCompiler._compile_core
 
 
 def install() -> None:
-    """Replace the method that every launch calls for the compiled kernel, and the one that compiles a function."""
+    """Replace numba-dpex's methods that return a compiled kernel and that compile a function by cached ones."""
     key.use(NumbaDpexLanguage())
     SPIRVKernelDispatcher.get_compile_result = _compiled_or_loaded
     _SPIRVKernelCompiler._compile_core = _function

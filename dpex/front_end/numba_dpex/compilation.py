@@ -1,4 +1,4 @@
-"""A compilation of numba-dpex without work that it does not need, files and copies of a function's ends.
+"""Changes to numba-dpex's compilation: no unnecessary work, no files, and no copies of a function's end.
 
 A kernel calls tens of device functions, and each is a compilation of its own. The results are the same.
 """
@@ -33,11 +33,11 @@ _to_spirv, _compile_bytecode = _SPIRVKernelCompiler._compile_to_spirv, KernelCom
 
 
 def install() -> None:
-    """Replace functions of numba and numba-dpex."""
+    """Replace functions of numba and numba-dpex by those of this module."""
     SPIRVTargetContext.load_additional_registries = _load_registries
-    # numba describes the flags of a function to listeners at each pass; pretty printing takes 10 % of a compilation.
+    # numba formats the flags of a function for listeners at each pass; pretty printing takes 10 % of a compilation.
     compiler_machinery.pformat = str
-    # numba imports scipy.linalg at the first launch to see whether it can, which takes 0.1 s.
+    # numba imports scipy.linalg at the first launch to check that it is installed, which takes 0.1 s.
     linalg.ensure_blas = _require_scipy
     spirv_generator.Module = _Module
     _SPIRVKernelCompiler._compile_to_spirv = _transformed
@@ -46,7 +46,7 @@ def install() -> None:
 
 
 def _load_registries(self: Any) -> None:
-    """Install what is new in the registries: numba-dpex appends all mathematical functions again at each call.
+    """Install the new entries of the registries; numba-dpex's method appends all mathematical functions at each call.
 
     numba calls this several times for each device function and searches all copies for each operator.
     """
@@ -58,27 +58,27 @@ def _load_registries(self: Any) -> None:
 
 
 def _require_scipy() -> None:
-    """Raise ``ImportError`` where scipy is missing, whose BLAS numba uses."""
+    """Raise ``ImportError`` if scipy is not installed; numba uses its BLAS."""
     if importlib.util.find_spec("scipy") is None:
         raise ImportError("scipy is not installed")
 
 
 @functools.wraps(_to_spirv)
 def _transformed(compiler: Any, *arguments: Any) -> SPIRVKernelModule:
-    """Apply the extension to the SPIR-V of a kernel."""
+    """Return the compiled kernel with its SPIR-V transformed by the extension."""
     module = _to_spirv(compiler, *arguments)
     return module._replace(kernel_bitcode=installed().transform(module.kernel_bitcode))
 
 
 @functools.wraps(_compile_bytecode)
 def _with_shared_ends(self: Any) -> Any:
-    """Join the copies of each end of a function: a group has to be in the same call of an operation."""
+    """Compile the bytecode after merging the copies of a function's end; see `dpex.compile.duplicate_returns`."""
     share_ends(self.state)
     return _compile_bytecode(self)
 
 
 class _Module(spirv_generator.Module):  # type: ignore[misc]
-    """Translates a module by files in memory: a process that is killed while it compiles leaves none behind."""
+    """Translates a module by files in memory, so that a process that is killed during it leaves no files behind."""
 
     def __init__(self, context: Any, llvmir: str, llvmbc: bytes) -> None:
         self.context, self._llvmir, self._llvmbc, self._llvmfile = context, llvmir, llvmbc, None
@@ -90,7 +90,7 @@ class _Module(spirv_generator.Module):  # type: ignore[misc]
             os.close(file)
 
     def _track_temp_file(self, name: str) -> str:
-        """Return the path of a new file, for this process and the translator."""
+        """Return the path of a new file in memory, valid in this process and the translator."""
         self._tempfiles.append(os.memfd_create(name))
         process = os.readlink("/proc/self")  # not getpid: in a namespace, /proc may know another number
         return f"/proc/{process}/fd/{self._tempfiles[-1]}"

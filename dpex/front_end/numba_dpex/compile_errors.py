@@ -1,6 +1,6 @@
-"""Raises the extension's error for a kernel that does not compile, and lets it compile later: after init, for example.
+"""Raises the extension's error for a kernel that does not compile, and allows another attempt, such as after init.
 
-numba wraps the cause into the history of its type inference, and once more for the launch.
+numba wraps the cause into a trace of its type inference, and once more for the launch.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _NO_TYPE = re.compile(r"Failed in .*qualified name disambiguation\)\s*(\w+)")
 _STACK = "PLEASE submit a bug report"  # the translator to SPIR-V prints its own stack after these words
 
 _pending: list[Exception] = []
-"""Of the kernel whose compilation has failed: what its launch raises."""
+"""The errors to raise from the launch that is being compiled; the last one counts."""
 
 _resolve_value_type = SPIRVTypingContext.resolve_value_type
 _compile_kernel, _compile_launch = _SPIRVKernelCompiler.compile, DpjitDispatcher._compile_for_args
 
 
 def install() -> None:
-    """Replace the methods that compile a kernel and its launch."""
+    """Replace the methods of numba-dpex that compile a kernel and its launch by those of this module."""
     _SPIRVKernelCompiler.compile = _explaining
     DpjitDispatcher._compile_for_args = _launching
     SPIRVKernelDispatcher.__call__ = _called
@@ -45,7 +45,7 @@ def install() -> None:
 
 
 def noted(error: Exception) -> Exception:
-    """Let the launch that is compiled raise an error as it is, which numba would wrap; return it."""
+    """Store an error, to be raised without numba's wrapping by the launch that is being compiled; return it."""
     _pending.append(error)
     return error
 
@@ -85,7 +85,7 @@ def _launching(self: Any, *args: Any, **keywords: Any) -> Any:
 
 
 def _of_generator(args: Any, reason: Exception) -> Exception | None:
-    """Return the error for the launch of a kernel that compiles but has what kernels do not have, such as yield."""
+    """Return the error for a kernel that compiles but contains an unsupported construct, such as yield; else None."""
     for kernel in args:
         if isinstance(kernel, SPIRVKernelDispatcher):
             code = kernel.py_func.__code__
@@ -96,7 +96,7 @@ def _of_generator(args: Any, reason: Exception) -> Exception | None:
 
 
 def _type_of_value(self: Any, value: Any) -> Any:
-    refuse_function(value)  # numba's code for strings takes minutes to be refused
+    refuse_function(value)  # for numba's code for strings, the error would come after minutes
     return _resolve_value_type(self, value)
 
 

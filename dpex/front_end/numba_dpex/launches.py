@@ -1,11 +1,11 @@
-"""Launches that check what numba-dpex does not: that a kernel builds, that it is submitted, and that it completes.
+"""Adds checks to numba-dpex's launches: that a kernel builds, that it is submitted, and that it completes.
 
 numba-dpex does not check the result of a kernel build and dereferences its null pointer. Before it compiles a launch,
-the kernel is built here through the same build cache, in which the launch then finds it.
+the kernel is built here through the same build cache, from which the launch then loads it.
 
-Where the driver refuses a launch, SYCL gives numba-dpex no event, and its code for asynchronous launches dereferences
-the null pointer. An empty event, which is complete, takes its place. The next call of the extension raises the error of
-the device. Where a kernel that has begun fails, ``call_kernel`` raises, and so does ``wait`` of an event.
+If the driver rejects a launch, SYCL returns no event, and numba-dpex's code for asynchronous launches dereferences the
+null pointer. An empty event, which is complete, is used instead. The next call of the extension raises the error of the
+device. If a kernel fails while it runs, ``call_kernel`` raises an error, and so does ``wait`` of an event.
 
 SYCL 2024.2 drops events of other queues from kernels and barriers on an in-order queue, but not from host tasks, and
 such a queue runs a kernel after the host tasks before it. So a launch with events submits an empty host task that
@@ -60,7 +60,7 @@ _set_events, _wait = KernelLaunchIRBuilder.set_dependent_events_from_tuple, sycl
 
 
 def install() -> None:
-    """Change the launch code of numba-dpex."""
+    """Replace the functions that generate numba-dpex's launch code."""
     KernelLaunchIRBuilder.set_kernel_from_spirv = _set_kernel
     KernelLaunchIRBuilder.submit = _submit_checked
     KernelLaunchIRBuilder.set_dependent_events_from_tuple = _set_events_and_wait
@@ -119,7 +119,7 @@ def _submit_checked(self: KernelLaunchIRBuilder) -> ir.Instruction:
 
 
 def _wait_checked(builder: ir.IRBuilder, event: Any) -> None:
-    """Wait for an event; raise if it is that of a launch and has not completed."""
+    """Emit the wait for an event, and an exception if it is the event of a launch and has not completed."""
     _wait(builder, event)
     if context := getattr(builder, "launching", None):
         state = _asked(builder, ir.IntType(32), "DPCTLEvent_GetCommandExecutionStatus", event)
@@ -128,7 +128,7 @@ def _wait_checked(builder: ir.IRBuilder, event: Any) -> None:
 
 
 def _asked(builder: ir.IRBuilder, kind: ir.Type, name: str, of: ir.Value) -> ir.Instruction:
-    """Emit a call of a function of dpctl that tells something of an object."""
+    """Emit a call of dpctl's function ``name`` on an object; return its result of type ``kind``."""
     function = ir.FunctionType(kind, [cgutils.voidptr_t])
     return builder.call(cgutils.get_or_insert_function(builder.module, function, name), [of])
 
@@ -142,7 +142,7 @@ def _set_events_and_wait(self: KernelLaunchIRBuilder, event_types: Any, events: 
 
 
 def _submit_host_task(self: KernelLaunchIRBuilder) -> ir.Instruction:
-    """Submit the task that releases the arguments of a launch, with no arguments; return its event."""
+    """Emit the submission of an empty host task, which depends on the launch's events; return its event."""
     given, size = self.arguments, ir.IntType(64)
     no_arguments = cgutils.get_null_value(cgutils.voidptr_t.as_pointer())
     status = cgutils.alloca_once(self.builder, size)

@@ -1,4 +1,4 @@
-"""Parts of arrays in kernels: views as in numpy, at the cost of one comparison where a slice lies in the array.
+"""Parts of arrays in kernels: views as in numpy, at the cost of one comparison if a slice lies in the array.
 
 numba-dpex implements single integers and slices only; ``x[i, 1:3]`` is added here.
 """
@@ -20,7 +20,7 @@ from ...language.clipping import sliced
 
 @registry.lower(operator.getitem, USMNdArray, types.BaseTuple)  # type: ignore[untyped-decorator, unused-ignore]
 def _getitem(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit an element or a view."""
+    """Emit and return an element or a view, for an index that is a tuple."""
     kind, index = signature.args
     array = make_array(kind)(context, builder, arguments[0])
     parts = cgutils.unpack_tuple(builder, arguments[1], count=len(index))
@@ -31,7 +31,7 @@ def _getitem(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 @registry.lower(operator.getitem, USMNdArray, types.slice2_type)  # type: ignore[untyped-decorator, unused-ignore]
 def _slice(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit the view ``array[start:stop]``."""
+    """Emit and return the view ``array[start:stop]``."""
     array = make_array(signature.args[0])(context, builder, arguments[0])
     part = sliced(context, builder, signature, array, arguments[1])
     view = make_view(context, builder, array, signature.return_type, *part)
