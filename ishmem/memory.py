@@ -99,7 +99,7 @@ def _filled(name: str, value: int, example: str, source: str) -> Callable[..., n
 
 
 def _like(kind: str, elements: str, example: str, value: int | None = None) -> Callable[..., ndarray]:
-    """Return the public routine ``<kind>_like``: it allocates an array like another one, filled with ``value``."""
+    """Make the public routine ``<kind>_like``; its arrays are filled with ``value``, uninitialised if that is None."""
     name = f"{kind}_like"
 
     def make(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:

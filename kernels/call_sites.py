@@ -38,7 +38,7 @@ def store_call_site(words):
 
 @register_rewrite("before-inference")
 class CallSites(CallRewrite):
-    """Inserts `store_call_site` after calls of ishmem in device code, and for groups `store_group_call_site` before."""
+    """Inserts `store_call_site` after each ishmem call in kernels, and `store_group_call_site` before group calls."""
 
     def applies(self) -> bool:
         """Return whether a function is code of the program, in a job with ``ISHMEM_CHECK``."""

@@ -252,7 +252,7 @@ def put_small_blocks(members, slots, call, count, by_leader):
 
 @compiled
 def count_of(call, size):
-    """Return the number of elements of a block, in a team of ``size`` members."""
+    """Return the elements in a block of ``call``: its ``nelems``, or if negative the number from its arrays' sizes."""
     if call.nelems >= 0:
         return call.nelems
     if call.flow.source_blocks:

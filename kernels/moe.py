@@ -357,7 +357,7 @@ def dispatch(
 
 @kernel_factory
 def dispatch_kernel() -> Any:
-    """Return the kernel that sends and receives tokens: its units are the lists to send, then those to receive."""
+    """Return the kernel of a dispatch: each work-group sends or receives one list of tokens; all sends start first."""
     return kernel_of_copies(of_fields(dispatch))
 
 

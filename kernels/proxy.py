@@ -159,7 +159,7 @@ def move_by_proxy(put, pe, move, workers):
 
 @compiled
 def store_by_proxy(dest, value, pe, remote):
-    """Request a store of ``value`` at ``remote`` on PE ``pe``, in the dtype of ``dest``; nonblocking."""
+    """Request a store of ``value``, as ``dest``'s dtype, on PE ``pe`` at this PE's address ``remote``; nonblocking."""
     if PROXIED:
         submit(STORE | HELD | item_bytes(dest) << 16, pe, remote - heap_base(), dest, value, None)
 

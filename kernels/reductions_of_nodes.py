@@ -236,7 +236,7 @@ def get_chunks(nodes, first, last, at, chunks, nbytes, workers):
 
 @compiled
 def put_chunk(nodes, at, result, nbytes, workers):
-    """Request puts of a result to the leaders of the other nodes; return a ticket as `get_chunks` does."""
+    """Request puts of ``result`` to symmetric address ``at`` on other nodes' leaders; return the last ticket or -1."""
     ticket = -1
     for node in range(workers.rank, nodes.count, workers.width):
         if node != nodes.node:

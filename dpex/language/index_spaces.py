@@ -60,7 +60,7 @@ def linear_size(builder: Any, ndim: int, sizes: str) -> Any:
 
 
 def _component(builder: Any, variable: str, ndim: int, dim: int) -> Any:
-    """Emit and return a function's value for SYCL's dimension ``dim``; SPIR-V counts dimensions in reverse."""
+    """Emit OpenCL function ``variable`` for SYCL dimension ``dim`` of ``ndim``, numbered in reverse in SPIR-V."""
     return built_in(builder, variable, I32(ndim - 1 - dim))
 
 

@@ -27,7 +27,7 @@ def descriptor(pid: int) -> int | None:
 
 
 def exit_status(code: int) -> int:
-    """Return the exit status for a process that has ended with ``code``: 128 and the signal, as shells do, or its own.
+    """Return the exit status for a process that has ended with ``code``: 128 plus the signal, as shells do, or its own.
 
     Args:
         code: The exit status of the process, or minus the signal that has ended it.

@@ -76,7 +76,7 @@ _WORDS = ("not yet in init", "in init", "in no wait", "gave up after an error", 
 
 
 class _Text(ctypes.Structure):
-    """A structure with a text."""
+    """Base of ctypes structures with a text: read and written as ``str``, cut after ``_TEXT`` - 1 bytes."""
 
     _fields_ = [("_bytes", ctypes.c_char * _TEXT)]
 

@@ -92,7 +92,7 @@ class Caller:
         return found
 
     def give(self, array: Any, like: Any = None) -> Any:
-        """Return result ``array`` in the kind of the call's arrays; a tensor has the dtype of ``like``, if not None."""
+        """Return ``array``, or for torch a tensor, of ``like``'s dtype if given; `finish` fills CPU tensors."""
         if not self.tensors or array is None:
             return array
         import torch

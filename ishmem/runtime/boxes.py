@@ -25,7 +25,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class Box:
-    """A grid of blocks of ``block`` elements, from ``to`` on in dest and ``origin`` in source; outermost axis first."""
+    """Blocks of ``block`` elements on a grid; ``to`` and ``origin`` are the first offsets in dest and source."""
 
     to: int
     origin: int
@@ -78,7 +78,7 @@ def of_arrays(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: 
     Raises:
         SymmetryError: The array on PE ``pe`` is not symmetric.
         TypeError: The dtypes differ, or ``nelems`` is not an integer.
-        ValueError: The sizes do not match, or the elements of an array do not lie at regular distances.
+        ValueError: ``to`` is read-only, ``nelems`` is out of range, sizes differ, or the copy has no regular boxes.
     """
     check.same_dtype(to, origin)
     check.writable(to)

@@ -338,7 +338,7 @@ class SymmetricHeap:
 
     @property
     def needs_proxy(self) -> bool:
-        """Whether some operation of this PE's kernels needs the proxy."""
+        """Whether a kernel of some PE of the job needs the proxy; the same on all PEs."""
         return self.spans or self.is_routed or self.late
 
     def attach(self, settings: Settings) -> None:

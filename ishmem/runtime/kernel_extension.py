@@ -53,7 +53,7 @@ def kernel_factory(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Ishmem(Extension):
-    """Sets the constants of this process in kernels; see the base class."""
+    """Ishmem's part in the compilation of kernels: its device functions, process constants, cache keys and errors."""
 
     package = "ishmem"
     device_lost = LevelZeroError, ("zeDeviceGetStatus", 0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST")

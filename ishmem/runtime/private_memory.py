@@ -65,7 +65,7 @@ class PrivateMemory:
             return self._map(base, size, number)
 
     def _due(self, number: int, size: int) -> bool:
-        """Return whether to map allocation ``number`` at this use: a small one at its first, others at their second."""
+        """Return whether to map allocation ``number`` now: it fits ``_most_bytes``, and is small or was used before."""
         if size <= AT_ONCE or number in self._used_once:
             return size <= self._most_bytes
         _note(self._used_once, number)

@@ -111,7 +111,7 @@ class Observer:
         return sum(each.traced.__counters__[2] for each in found)
 
     def facts_of_graph(self, nodes: int, copies: int, nbytes: int) -> dict[str, int]:
-        """Return the facts about a new graph that the trace shows for each of its replays."""
+        """Number a new graph; return its number, commands, launches and bytes, which the trace shows at each replay."""
         self._graphs += 1
         return {"graph": self._graphs, "nodes": nodes, "launches": nodes - copies, "bytes": nbytes}
 

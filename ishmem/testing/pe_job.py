@@ -244,7 +244,7 @@ class PeJob:
         return {pe: f"\n{line}" for pe, line in zip(late, board.table(late))} if board else {}
 
     def _printed(self, pe: int) -> str:
-        """Return the output of a PE in this phase of a test, which no report contains."""
+        """Return what a PE printed to stdout and stderr in this phase, as lines for an error text; "" if nothing."""
         found = []
         for stream in (1, 2):
             with contextlib.suppress(OSError):
