@@ -6,6 +6,7 @@ The memory of the simulator is taken only where it is touched.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any, Callable
 
 import numpy as np
@@ -14,6 +15,7 @@ import test_chapters_on_nodes
 from common import dpex, kapi
 
 import ishmem
+from ishmem.testing import Pes
 
 LAYOUTS = pytest.mark.parametrize("pool", ["2", "1+1"], indirect=True)
 FAR = (1 << 31) + 1, (1 << 32) + 1
@@ -27,10 +29,12 @@ pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason
 
 
 @pytest.fixture
-def pool(request: pytest.FixtureRequest, pool_with: Any) -> Any:
-    """Two PEs on one node or two, with heaps that no card has."""
+def pool(request: pytest.FixtureRequest) -> Iterator[Pes]:
+    """Two PEs on one node or two, with heaps that no card has; they end with the test, since it touches much memory."""
     env = {"ISHMEM_SYMMETRIC_SIZE": "64G", "ISHMEM_SIM_MEMORY": "256G"}
-    return pool_with(2, env, nodes=[1, 1] if request.param == "1+1" else None)
+    pes = Pes(2, env, [1, 1] if request.param == "1+1" else None)
+    yield pes
+    pes.stop()
 
 
 def check_chapters() -> None:
