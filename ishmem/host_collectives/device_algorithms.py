@@ -151,20 +151,24 @@ def _share(call: CollectiveCall) -> tuple[int, int]:
     return first, min(first + share, call.count)
 
 
+def _addresses(call: CollectiveCall, offsets: list[int], first: int) -> list[int]:
+    """Return the address of element ``first`` of an array of each member, from the offsets that they published."""
+    return [_address(offset, pe) + first * call.item for offset, pe in zip(offsets, call.pes)]
+
+
 def _reduce(call: CollectiveCall, requests: list[Asked], engine: CopyEngine) -> None:
     """Reduce this PE's share of the elements and copy the result to ``dest`` of all members."""
     first, last = _share(call)
     if first == last:
         return
-    item, pes = call.item, call.pes
-    sources = [_address(request.source, pe) + first * item for request, pe in zip(requests, pes)]
-    dests = [_address(request.dest, pe) + first * item for request, pe in zip(requests, pes)]
+    sources = _addresses(call, [request.source for request in requests], first)
+    dests = _addresses(call, [request.dest for request in requests], first)
     in_heap = all(offset < _HEAP for request in requests for offset in (request.dest, request.source))
     reached = in_heap and not job.current().heap.far
     by_kernel = reached and requests[0].algorithm == Algorithm.BY_KERNEL
     combine = _combine_on_device if by_kernel else _combine_on_host
     total, address = combine(call, sources, last - first, engine)
-    engine.copy_all([(dest, address, (last - first) * item) for dest in dests])
+    engine.copy_all([(dest, address, (last - first) * call.item) for dest in dests])
     engine.quiet()
     del total  # alive until the copies have completed
 
@@ -207,8 +211,7 @@ def _scan(call: CollectiveCall, requests: list[Asked], engine: CopyEngine) -> No
     first, last = _share(call)
     if first == last:
         return
-    item, pes = call.item, call.pes
-    sources = [_address(request.source, pe) + first * item for request, pe in zip(requests, pes)]
+    sources = _addresses(call, [request.source for request in requests], first)
     sums = _numbers(call, _fetch(sources, last - first, _storage(call), engine))
     with np.errstate(all="ignore"):
         np.add.accumulate(sums, axis=0, out=sums)
@@ -217,6 +220,6 @@ def _scan(call: CollectiveCall, requests: list[Asked], engine: CopyEngine) -> No
         sums[0] = 0
     with np.errstate(all="ignore"):
         sums = _rounded(call, np, sums)
-    dests = [_address(request.dest, pe) + first * item for request, pe in zip(requests, pes)]
+    dests = _addresses(call, [request.dest for request in requests], first)
     engine.copy_all([(dest, row.ctypes.data, row.nbytes) for dest, row in zip(dests, sums)])
     engine.quiet()
