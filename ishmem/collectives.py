@@ -192,6 +192,7 @@ def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
     checks.refuse("alltoall", dest, source, find(team), Given(nelems))
 
 
+@fast_path(_core.alltoalls)
 def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD) -> None:
     """Exchange blocks as ``alltoall``, of elements with stride ``sst`` in ``source`` and ``dst`` in ``dest``.
 
@@ -214,7 +215,7 @@ def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, t
 
     Source: OpenSHMEM 1.5, 9.9.6 (shmem_alltoalls).
     """
-    checks.alltoalls(dest, source, dst, sst, nelems, find(team))
+    checks.refuse("alltoalls", dest, source, find(team), Given(nelems, dst=dst, sst=sst))
 
 
 @fast_path(_core.collective(ROUTINES["gather"]))

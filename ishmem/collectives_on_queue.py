@@ -23,7 +23,7 @@ from ishmem.environment import arrays
 from ishmem.host_collectives import checks
 from ishmem.host_collectives.collective_call import CheckedCall, Given
 from ishmem.on_queue import Depends, Queue, check_waits, recorded
-from ishmem.runtime import check, job, recording
+from ishmem.runtime import check, graph_recording, job
 from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of
 from ishmem.runtime.stubs import on_queue_form
 from ishmem.teams import Team, find
@@ -63,7 +63,7 @@ def _record(
     check_waits(name)
     views = [check.view(each, "array") for each in given]
     if not all(each.device for each in views):
-        recording.refuse(worker.queue, f"{name}_on_queue with an array in host memory")
+        graph_recording.refuse(worker.queue, f"{name}_on_queue with an array in host memory")
     root = [int(facts["root"])] if "root" in facts else []
     sizes = [call.count] if call.count >= 0 else []
     numbers: list[Any] = [*sizes, *root, *(call.steps if "dst" in facts else ())]

@@ -19,7 +19,7 @@ import dpctl
 from ishmem import _core
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.ipc import pyze
-from ishmem.runtime import job, recording, unfinished_work
+from ishmem.runtime import graph_recording, job, unfinished_work
 from ishmem.runtime.queue_workers import events_of
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ class Graph:
     """
 
     def __init__(self) -> None:
-        if not recording.HAS_GRAPHS:
+        if not graph_recording.HAS_GRAPHS:
             raise IshmemError("this SYCL library has no graphs that can be recorded; allowed are those from 2026 on")
         self._executable: Any = None
         self._queue: dpctl.SyclQueue | None = None
-        self._recorded: recording.Recording | None = None
+        self._recorded: graph_recording.Recording | None = None
         self._replay_facts: dict[str, int] = {}  # figures of one replay, for a trace
 
     @contextlib.contextmanager
@@ -70,11 +70,11 @@ class Graph:
         if self._queue is not None:
             raise StateError("the graph was recorded before; make another one")
         queue = job.current().queue_workers.given(queue)
-        if recording.of(queue) is not None:
+        if graph_recording.of(queue) is not None:
             raise ValueError("the queue is recorded already; a queue has one recording at a time")
         observer = job.current().observer
         moved = observer.bytes_of_calls() if observer else 0
-        with recording.to_graph(queue) as begun:
+        with graph_recording.to_graph(queue) as begun:
             yield self
         self._recorded, self._queue = begun, queue
         if observer:
@@ -108,7 +108,7 @@ class Graph:
         before += [each.last for each in self._recorded.calls if each.last is not None]
         calls = pyze.driver_calls() if self._replay_facts else None
         capsule = _core.submit_graph(self._executable, queue.addressof_ref(), [each.addressof_ref() for each in before])
-        event = recording.ReplayEvent(capsule)
+        event = graph_recording.ReplayEvent(capsule)
         event.replay_facts = dict(self._replay_facts)
         if calls is not None:
             event.replay_facts["driver calls"] = (pyze.driver_calls() or 0) - calls

@@ -34,7 +34,7 @@ from ishmem.common.inference import (
 )
 from ishmem.kernel_calls import KernelCalls, device_array, flat, same_queue
 from ishmem.on_queue import Depends
-from ishmem.runtime import check, job, recording
+from ishmem.runtime import check, graph_recording, job
 from ishmem.runtime.queue_workers import events_of
 from ishmem.teams import TEAM_WORLD, Team, find
 from ishmem.work_groups import max_work_groups
@@ -285,7 +285,8 @@ class Communicator(KernelCalls):
         """
         events = events_of(depends)
         if not chunks:
-            return dpctl.SyclEvent() if recording.of(given[0].array.sycl_queue) else self.last or dpctl.SyclEvent()
+            recorded = graph_recording.of(given[0].array.sycl_queue)
+            return dpctl.SyclEvent() if recorded else self.last or dpctl.SyclEvent()
         items = WORK_ITEMS if most > WORK_ITEMS // 8 else WORK_ITEMS // 8
         passed = [*(flat(each.array, _BITS[each.itemsize]) for each in given), *numbers]
         return self._submit(kernel, min(chunks, self._most_groups), items, passed, events)

@@ -13,7 +13,7 @@ from ishmem.common import constants, processes
 from ishmem.common.errors import StateError
 from ishmem.common.routines import exported
 from ishmem.host_collectives import checks
-from ishmem.runtime import called_by_core, check, job, kernel_loading, leave_job, program_end, start_job
+from ishmem.runtime import called_by_core, check, job, kernel_loading, leave_job, program_status, start_job
 from ishmem.runtime.global_exit import end_job
 from ishmem.runtime.membership import find_membership
 
@@ -37,7 +37,7 @@ class Session:
 
         ``sys.exit()`` with status 0 does not count as an exception.
         """
-        if kind is not None and (status := program_end.status_after(error)):
+        if kind is not None and (status := program_status.status_after(error)):
             leave_job.abandon(f"{kind.__name__}: {error}", status)
         elif job.running():
             finalize()

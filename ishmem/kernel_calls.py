@@ -15,7 +15,7 @@ from ishmem import memory
 from ishmem.common.errors import StateError
 from ishmem.common.type_tables import RMA_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import check, job, recording, unfinished_work
+from ishmem.runtime import check, graph_recording, job, unfinished_work
 from ishmem.runtime.heap import UsmRange
 from ishmem.teams import Team
 
@@ -88,7 +88,7 @@ class KernelCalls:
         from ishmem.kernels.front_end import NdRange, call_kernel_async
 
         queue, space = arguments[0].sycl_queue, NdRange((groups * items,), (items,))
-        recorded = recording.of(queue)
+        recorded = graph_recording.of(queue)
         before = tuple(events if recorded or self.last is None else [*events, self.last])
         _, event = call_kernel_async(kernel, space, before, *self._on(queue), *arguments)
         if recorded:

@@ -345,7 +345,7 @@ def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryU
 
     old, new = _together("realloc", request, lambda found: f"at offset {found[0].offset} to {found[1]}")
     this = job.current()
-    moved = _take("realloc", new) if new.nbytes or is_array else None
+    moved = _allocate("realloc", new) if new.nbytes or is_array else None
     if moved:
         _move(old, moved, is_array)
     this.engine.quiet()
@@ -651,7 +651,7 @@ def _copied(routine: str, find: Callable[[], Any], dtype: Any, order: str = "K")
 def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndarray:
     """Return a new symmetric array, filled with ``fill`` or its result, uninitialised for None; collective."""
     request = _together(routine, make, str)
-    allocation = _take(routine, request)
+    allocation = _allocate(routine, request)
     result = job.current().heap.array(allocation, request.shape, request.dtype, request.order)
     if fill is not None:
         try:
@@ -712,11 +712,11 @@ def _bytes_request(routine: str, nbytes: Any, alignment: int = ALIGNMENT) -> _Re
 def _memory(routine: str, agreed: _Request) -> MemoryUSMDevice | None:
     if not agreed.nbytes:
         return None
-    allocation = _take(routine, agreed)
+    allocation = _allocate(routine, agreed)
     return job.current().heap.bytes_of(allocation)
 
 
-def _take(routine: str, request: _Request) -> Allocation:
+def _allocate(routine: str, request: _Request) -> Allocation:
     """Return a new heap allocation for a request that all PEs agree on; raise ``HeapExhausted`` if there is no room."""
     heap = job.current().heap
     what = f"{routine} {request}"

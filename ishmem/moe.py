@@ -21,7 +21,7 @@ from ishmem.common import moe
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.kernel_calls import KernelCalls, Results, device_array, flat, same_queue
 from ishmem.on_queue import Depends
-from ishmem.runtime import check, job, recording
+from ishmem.runtime import check, graph_recording, job
 from ishmem.runtime.queue_workers import events_of
 from ishmem.teams import TEAM_WORLD, Team, find
 
@@ -316,7 +316,7 @@ class Buffer(KernelCalls):
 
         self._check_alive()
         indices = self._choices(topk_idx)
-        recording.refuse(indices.array.sycl_queue, "get_dispatch_layout")
+        graph_recording.refuse(indices.array.sycl_queue, "get_dispatch_layout")
         self._check_experts(indices, None)
         return layout_of(dpnp.asarray(self._routed(indices).array), self.num_experts, self._members)
 
@@ -352,7 +352,7 @@ class Buffer(KernelCalls):
         weights = _device_array(topk_weights, "topk_weights", _WEIGHTS)
         _check_shape(weights, indices.shape)
         same_queue(tokens, scales, indices, weights)
-        recording.refuse(tokens.array.sycl_queue, "dispatch")
+        graph_recording.refuse(tokens.array.sycl_queue, "dispatch")
         for event in events_of(depends):
             event.wait()
         self._check_experts(indices, None)
@@ -396,7 +396,7 @@ class Buffer(KernelCalls):
 
         self._check_ready("combine")
         kind, outputs = self._outputs(x, "x", (handle.rows, self.hidden), dtype)
-        recording.refuse(outputs.array.sycl_queue, "combine")
+        graph_recording.refuse(outputs.array.sycl_queue, "combine")
         if not handle.rounds:
             return self._combine_round(kind, outputs, handle, out, depends)
         dest = self._output(outputs, (handle.choices.shape[0], self.hidden), out)
@@ -605,7 +605,7 @@ class Buffer(KernelCalls):
 
     def _check_experts(self, indices: check.View, depends: Depends) -> None:
         """With ``ISHMEM_CHECK`` and outside a recording, wait for ``depends`` and check the numbers of experts."""
-        if not job.current().settings.check or recording.of(indices.array.sycl_queue):
+        if not job.current().settings.check or graph_recording.of(indices.array.sycl_queue):
             return
         for event in events_of(depends):
             event.wait()

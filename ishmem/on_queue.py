@@ -31,7 +31,7 @@ from ishmem.common.errors import IshmemError
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.environment import arrays
-from ishmem.runtime import boxes, check, foreign, job, recording
+from ishmem.runtime import boxes, check, foreign, graph_recording, job
 from ishmem.runtime.docstrings import as_on_queue, on_queue_sections
 from ishmem.runtime.heap import UsmRange
 from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of, in_slices
@@ -201,7 +201,7 @@ def _recorded_wait(
         last = arrays.tensor.zeros(len(ivars), dtype="int8", sycl_queue=job.current().heap.own_queue)
     given = [foreign.native(each) for each in (ivars, int(cmp), values, last, *results)]
     if any(isinstance(each, np.ndarray) for each in given):
-        recording.refuse(worker.queue, f"{name}_on_queue with an array in host memory")
+        graph_recording.refuse(worker.queue, f"{name}_on_queue with an array in host memory")
     return recorded(worker, name, events, *given)
 
 

@@ -192,7 +192,7 @@ def signal_wait_until(
     Source: OpenSHMEM 1.5, 9.10.15 (shmem_signal_wait_until); ishmem_signal_wait_until.
     """
     limit = check.seconds(timeout)
-    return int(wait.run_in_core(signal_wait_until, "sig_addr", sig_addr, SIGNAL_TYPES, cmp, cmp_value, index, limit))
+    return int(wait.check_and_run(signal_wait_until, "sig_addr", sig_addr, SIGNAL_TYPES, cmp, cmp_value, index, limit))
 
 
 globals().update(work_group_forms(__name__))

@@ -57,7 +57,7 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
 
     Source: OpenSHMEM 1.5, 9.10.1 (shmem_wait_until); ishmem_wait_until.
     """
-    run_in_core(wait_until, "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index, check.seconds(timeout))
+    check_and_run(wait_until, "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index, check.seconds(timeout))
 
 
 @fast_path(_core.test)
@@ -74,7 +74,7 @@ def test(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0) -> bool:
 
     Source: OpenSHMEM 1.5, 9.10.8 (shmem_test); ishmem_test.
     """
-    return bool(run_in_core(test, "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index))
+    return bool(check_and_run(test, "ivar", ivar, WAIT_TYPES, cmp, cmp_value, index))
 
 
 globals().update(work_group_forms(__name__))
@@ -103,7 +103,7 @@ def check_cmp(cmp: Any) -> None:
         raise ValueError(error_texts.no_member("cmp", Cmp, cmp))
 
 
-def run_in_core(
+def check_and_run(
     routine: Any, name: str, ivar: Any, types: tuple[str, ...], cmp: Any, cmp_value: Any, index: Any,
     *timeout: float | None,
 ) -> Any:  # fmt: skip

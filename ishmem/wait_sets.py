@@ -87,18 +87,18 @@ def _made(base: str, section: int, vector: str = "") -> Callable[..., Any]:
     name, waits, mode = base + vector, base.startswith("wait"), Mode[base.rpartition("_")[2].upper()]
 
     def wait(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None) -> Any:
-        return _run_in_core(routine, ivars, cmp, cmp_value, status, None, check.seconds(timeout))
+        return _check_and_run(routine, ivars, cmp, cmp_value, status, None, check.seconds(timeout))
 
     def wait_some(
         ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None, timeout: float | None = None
     ) -> Any:
-        return _run_in_core(routine, ivars, cmp, cmp_value, status, indices, check.seconds(timeout))
+        return _check_and_run(routine, ivars, cmp, cmp_value, status, indices, check.seconds(timeout))
 
     def test(ivars: ndarray, cmp: int, cmp_value: Any, status: Any = None) -> Any:
-        return _run_in_core(routine, ivars, cmp, cmp_value, status, None)
+        return _check_and_run(routine, ivars, cmp, cmp_value, status, None)
 
     def test_some(ivars: ndarray, indices: Any, cmp: int, cmp_value: Any, status: Any = None) -> Any:
-        return _run_in_core(routine, ivars, cmp, cmp_value, status, indices)
+        return _check_and_run(routine, ivars, cmp, cmp_value, status, indices)
 
     some = mode is Mode.SOME
     form: Callable[..., Any] = (wait_some if some else wait) if waits else (test_some if some else test)
@@ -144,7 +144,7 @@ test_some_vector = _made("test_some", 14, "_vector")
 globals().update(work_group_forms(__name__))
 
 
-def _run_in_core(
+def _check_and_run(
     routine: Any, ivars: Any, cmp: Any, wanted: Any, status: Any, indices: Any, *timeout: float | None
 ) -> Any:
     """Run a wait or test of a set that the core declined: raise the error, or pass the core arguments that it accepts.

@@ -10,7 +10,7 @@ from numba.core import types
 from ishmem import amo
 from ishmem.common.constants import MemoryOrder
 from ishmem.common.type_tables import ATOMICS, Atomic, Rmw
-from ishmem.common.violations import number
+from ishmem.common.violations import routine_number
 
 from . import type_checks
 from .atomic_instructions import atomic, atomic_float, memory_fence
@@ -85,7 +85,7 @@ def _check(routine: Atomic, _name: str, pe: Any, index: Any, order: Any = 0, fet
 
 def _make_atomic(routine: Atomic) -> Any:
     """Make the device function of an atomic; it returns the old value if the routine fetches, else None."""
-    this = number(routine.name)
+    number = routine_number(routine.name)
 
     @device_function
     def run_atomic(dest, cond, value, pe, index):
@@ -96,7 +96,7 @@ def _make_atomic(routine: Atomic) -> Any:
         def fetch(dest, cond, value, pe, index):
             if may_misfit and not fits_dtype(dest, cond):  # no element equals it
                 return amo.atomic_fetch(dest, pe, index)
-            if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
+            if allowed(number, dest, pe, index, 1) and value_fits(number, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
                     return instruction(on_peer(at, pe), dest, operand(value), operand(cond))
@@ -104,7 +104,7 @@ def _make_atomic(routine: Atomic) -> Any:
             return zero_of(dest)
 
         def update(dest, cond, value, pe, index):
-            if allowed(this, dest, pe, index, 1) and value_fits(this, dest, value):
+            if allowed(number, dest, pe, index, 1) and value_fits(number, dest, value):
                 at = address_of(dest) + index * item_bytes(dest)
                 if has_atomics(pe):
                     instruction(on_peer(at, pe), dest, operand(value), operand(cond))
@@ -120,13 +120,13 @@ def _make_atomic(routine: Atomic) -> Any:
 
 def _register(routine: Atomic) -> None:
     """Register an atomic and, if it fetches, its nonblocking form, which stores the old value in ``fetch[0]``."""
-    this, run, check = number(routine.name), _make_atomic(routine), functools.partial(_check, routine)
+    number, run, check = routine_number(routine.name), _make_atomic(routine), functools.partial(_check, routine)
 
     def relaxed(dest, cond, value, pe, index=0, order=0):
         return run(dest, cond, value, pe, index)
 
     def ordered(dest, cond, value, pe, index=0, order=0):
-        order_before(this, order)
+        order_before(number, order)
         old = run(dest, cond, value, pe, index)
         order_after(order)
         return old

@@ -17,11 +17,11 @@ from numba.core import cgutils, types
 from ishmem.common import call_id
 from ishmem.common.call_id import REFUSED, dtype_number
 from ishmem.common.collective_table import COLLECTIVES, Collective, Combines, Root
-from ishmem.common.violations import NO_TEAM, STRIDE, argument_number, number
+from ishmem.common.violations import NO_TEAM, STRIDE, argument_number, routine_number
 
 from . import type_checks
 from .barrier import team_barrier
-from .combining import sample_of
+from .combining import typed_op
 from .copy import copy_bytes, put_steps
 from .forms import forms, integers
 from .intrinsics import (
@@ -351,16 +351,16 @@ def register(name: str, module: ModuleType, run: Any, run_tiles: Any = None) -> 
         name: Name of the routine in ``module``.
         module: The host module.
         run: The implementation, which returns 0, or -1 when this PE is not in the team: ``run(call, group)`` or, of a
-            reduction or scan, ``run(sample, call, group, call_site)`` with a `Sample` of ``ishmem.kernels.combining``.
-        run_tiles: For 2-D tiles: ``run_tiles(call, group)`` or, of a reduction, ``run_tiles(sample, call, group)``.
+            reduction or scan, ``run(op, call, group, call_site)`` with a `TypedOp` of ``ishmem.kernels.combining``.
+        run_tiles: For 2-D tiles: ``run_tiles(call, group)`` or, of a reduction, ``run_tiles(op, call, group)``.
     """
-    routine, traits = number(name), COLLECTIVES[name]
+    routine, traits = routine_number(name), COLLECTIVES[name]
     flow, combines = flow_of(traits), traits.combines is not Combines.NOTHING
 
     def of_arrays(dest, source, root, group, team=0, nelems=None, call_site=None):
         call = call_of(flow, routine, dest, source, nelems, root, (1, 1), team)
         if combines:
-            return run(sample_of(dest, routine), call, group, call_site)
+            return run(typed_op(dest, routine), call, group, call_site)
         record_begun_call(call_site)
         return run(call, group)
 
@@ -368,7 +368,7 @@ def register(name: str, module: ModuleType, run: Any, run_tiles: Any = None) -> 
         record_begun_call(call_site)
         call = tile_call(flow, routine, dest, source, root, team)
         if combines:
-            return run_tiles(sample_of(dest, routine), call, group)
+            return run_tiles(typed_op(dest, routine), call, group)
         return run_tiles(call, group)
 
     def strided(dest, source, dst, sst, nelems, group, team=0, call_site=None):

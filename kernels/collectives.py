@@ -13,7 +13,7 @@ from typing import Any
 from ishmem import collectives
 from ishmem.common.call_id import NO_DTYPE, pack
 from ishmem.common.collective_table import COLLECTIVES, Combines
-from ishmem.common.violations import number
+from ishmem.common.violations import routine_number
 
 from .barrier import team_barrier
 from .collective_calls import EnteredCall, await_transfers, end_phase, enter, part_of, register, sends_by_leader
@@ -51,7 +51,7 @@ PIECE = 64 << 10
 
 # ---- synchronisation
 
-SYNC_ID = pack(number("barrier_all, sync_all or team_sync"), NO_DTYPE, 0, 0, 0)
+SYNC_ID = pack(routine_number("barrier_all, sync_all or team_sync"), NO_DTYPE, 0, 0, 0)
 
 
 @compiled

@@ -3,7 +3,7 @@
 A work-item combines at once a block of units of 16 bytes, one unit, or one element: tuples of elements in kernels. A
 complex number is one unit. Floats of 16 bits are combined as float32.
 
-The type of a *sample* identifies a routine and a dtype: numba compiles a function for each type.
+The type of a `TypedOp` identifies a routine and a dtype: numba compiles a function for each type.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from ishmem.common.type_tables import HALVES, REDUCTIONS
-from ishmem.common.violations import number
+from ishmem.common.violations import routine_number
 
 from .copy import WIDEST
 from .intrinsics import I32, I64, IntrinsicCode, bytes_of, compiled, device_function, device_intrinsic, literal_value
@@ -24,44 +24,44 @@ from .teams import TeamMembers, pe_of
 from .work_division import work_item_share
 
 
-class Sample(NamedTuple):
-    """A zero of the dtype; each reduction and scan has a subclass."""
+class TypedOp(NamedTuple):
+    """The operation and dtype of a reduction or scan: each routine has a subclass; its field is a zero of the dtype."""
 
     zero: Any
 
 
-SAMPLES = {number(name): type(name, (Sample,), {}) for name in REDUCTIONS}
-"""The subclasses of `Sample` by routine number."""
+TYPED_OPS = {routine_number(name): type(name, (TypedOp,), {}) for name in REDUCTIONS}
+"""The subclasses of `TypedOp` by routine number."""
 
 
 @device_intrinsic
-def sample_of(dest: Any, routine: Any) -> Any:
-    """Return the sample of a reduction or scan into an array; the integer 0 for other routines."""
-    made = SAMPLES.get(literal_value(routine))
+def typed_op(dest: Any, routine: Any) -> Any:
+    """Return the `TypedOp` of a reduction or scan into an array; the integer 0 for other routines."""
+    made = TYPED_OPS.get(literal_value(routine))
     kind = types.NamedUniTuple(dest.dtype, 1, made) if made else types.int64
     return kind(dest, routine), lambda code, *_given: code.zero()
 
 
 def _trait(of_type: Callable[[Any], bool]) -> Any:
-    """Make the intrinsic that returns a boolean property of the type of a sample, as a compile-time constant."""
+    """Make the intrinsic that returns a boolean property of the type of a `TypedOp`, as a compile-time constant."""
 
-    def trait(sample: Any) -> Any:
-        value = ir.IntType(1)(of_type(sample))
-        return types.boolean(sample), lambda _code, _sample: value
+    def trait(op: Any) -> Any:
+        value = ir.IntType(1)(of_type(op))
+        return types.boolean(op), lambda _code, _op: value
 
     return device_intrinsic(trait)
 
 
-is_half = _trait(lambda sample: _is_half(sample.dtype))
+is_half = _trait(lambda op: _is_half(op.dtype))
 """Whether elements are floats of 16 bits."""
 
-is_scan = _trait(lambda sample: sample.instance_class.__name__.endswith("scan"))
-is_inclusive = _trait(lambda sample: sample.instance_class.__name__ == "sum_inscan")
+is_scan = _trait(lambda op: op.instance_class.__name__.endswith("scan"))
+is_inclusive = _trait(lambda op: op.instance_class.__name__ == "sum_inscan")
 
 AT_ONCE = 4
 """Units of a block: the loads from each member that are in flight at the same time."""
 
-ELEMENT, UNIT, BLOCK = 0, 1, AT_ONCE
+ELEMENT, UNIT, UNITS = 0, 1, AT_ONCE
 """Arguments of `zero_units`, in units; 0 is one element, which may be less than a unit."""
 
 
@@ -96,10 +96,10 @@ def zeros(like: Any) -> Any:
 
 
 @device_intrinsic
-def zero_units(sample: Any, units: Any) -> Any:
-    """Return a tuple of zeros of a sample's dtype that fills a literal number of ``units``; one zero for `ELEMENT`."""
-    count = max(literal_value(units) * _lanes(sample.dtype), 1)
-    return types.UniTuple(sample.dtype, count)(sample, units), lambda code, *_given: code.zero()
+def zero_units(op: Any, units: Any) -> Any:
+    """Return a tuple of zeros of the dtype of ``op`` that fills a literal number of ``units``, or one for `ELEMENT`."""
+    count = max(literal_value(units) * _lanes(op.dtype), 1)
+    return types.UniTuple(op.dtype, count)(op, units), lambda code, *_given: code.zero()
 
 
 def _pointers(code: IntrinsicCode, address: Any, step: Any, kind: Any) -> list[tuple[Any, int]]:
@@ -179,10 +179,10 @@ _COMBINE = {name: compiled(operator) for name, operator in _OPERATORS.items()}
 
 
 @device_intrinsic
-def combined(sample: Any, a: Any, b: Any) -> Any:
-    """Return the elementwise combination of tuples ``a`` and ``b`` by the operation of a sample."""
-    operation = sample.instance_class.__name__.split("_")[0]
-    return a(sample, a, b), elementwise(_COMBINE[operation], a)
+def combined(op: Any, a: Any, b: Any) -> Any:
+    """Return the elementwise combination of tuples ``a`` and ``b`` by the operation of ``op``."""
+    operation = op.instance_class.__name__.split("_")[0]
+    return a(op, a, b), elementwise(_COMBINE[operation], a)
 
 
 # ---- blocks of the members
@@ -192,13 +192,13 @@ class Reduction(NamedTuple):
     """A reduction or scan of arrays of all members.
 
     Attributes:
-        sample: Stands for the routine and the dtype.
+        op: The operation and the dtype.
         dest, source: Addresses on this PE.
         nbytes: Bytes of an array.
         team, members: The team.
     """
 
-    sample: Sample
+    op: TypedOp
     dest: int
     source: int
     nbytes: int
@@ -224,13 +224,13 @@ class MemberBlocks(NamedTuple):
 
 
 @compiled
-def arrays(address, members):
+def member_arrays(address, members):
     """Return the `MemberBlocks` of the symmetric array at ``address`` on all members."""
     return MemberBlocks(address, 0, 1, 0, members.size)
 
 
 @compiled
-def own_array(address, members):
+def own_block(address, members):
     """Return the `MemberBlocks` of the array at ``address`` on this PE only."""
     return MemberBlocks(address, 0, 1, members.me, members.me + 1)
 
@@ -258,44 +258,44 @@ def result_of(blocks, member, members):
 
 
 @device_function
-def combine_at(sample, like, at, step, sources, dests, members):
+def combine_at(op, like, at, step, sources, dests, members):
     """Combine as many elements as ``like`` has, ``at`` bytes into each block, in units ``step`` bytes apart."""
-    return _scan_at if sample.instance_class.__name__.endswith("scan") else _reduce_at
+    return _scan_at if op.instance_class.__name__.endswith("scan") else _reduce_at
 
 
-def _reduce_at(sample, like, at, step, sources, dests, members):
+def _reduce_at(op, like, at, step, sources, dests, members):
     total = load_units(block_of(sources, 0, members) + at, step, like)
     for member in range(1, sources.end):
-        total = combined(sample, total, load_units(block_of(sources, member, members) + at, step, like))
+        total = combined(op, total, load_units(block_of(sources, member, members) + at, step, like))
     for member in range(dests.first, dests.end):
         store_units(result_of(dests, member, members) + at, step, like, total)
 
 
-def _scan_at(sample, like, at, step, sources, dests, members):
+def _scan_at(op, like, at, step, sources, dests, members):
     before = zeros(like)
     for member in range(sources.end):
-        after = combined(sample, before, load_units(block_of(sources, member, members) + at, step, like))
+        after = combined(op, before, load_units(block_of(sources, member, members) + at, step, like))
         if dests.first <= member and member < dests.end:
-            store_units(result_of(dests, member, members) + at, step, like, after if is_inclusive(sample) else before)
+            store_units(result_of(dests, member, members) + at, step, like, after if is_inclusive(op) else before)
         before = after
 
 
 @compiled
-def reduce_blocks(sample, sources, dests, nbytes, workers, members):
+def reduce_blocks(op, sources, dests, nbytes, workers, members):
     """Combine this work-item's share of ``nbytes`` bytes of ``sources`` into ``dests``."""
-    unit, item, done = bytes_of(zero_units(sample, UNIT)), bytes_of(zero_units(sample, ELEMENT)), 0
+    unit, item, done = bytes_of(zero_units(op, UNIT)), bytes_of(zero_units(op, ELEMENT)), 0
     if unit == item or not (sources.at | sources.apart | dests.at | dests.apart) & (unit - 1):
         done = nbytes & -unit
         first, step, end = work_item_share(done // unit, workers.rank, workers.width)
         at, step, end = first * unit, step * unit, end * unit
-        while at + (BLOCK - 1) * step < end:
-            combine_at(sample, zero_units(sample, BLOCK), at, step, sources, dests, members)
-            at += BLOCK * step
+        while at + (UNITS - 1) * step < end:
+            combine_at(op, zero_units(op, UNITS), at, step, sources, dests, members)
+            at += UNITS * step
         while at < end:
-            combine_at(sample, zero_units(sample, UNIT), at, 0, sources, dests, members)
+            combine_at(op, zero_units(op, UNIT), at, 0, sources, dests, members)
             at += step
     if done < nbytes:
         first, step, end = work_item_share((nbytes - done) // item, workers.rank, workers.width)
         while first < end:
-            combine_at(sample, zero_units(sample, ELEMENT), done + first * item, 0, sources, dests, members)
+            combine_at(op, zero_units(op, ELEMENT), done + first * item, 0, sources, dests, members)
             first += step

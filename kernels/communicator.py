@@ -20,7 +20,7 @@ import numpy as np
 
 from ishmem.common.call_id import dtype_number, pack
 from ishmem.common.inference import CALL, CHUNK, FINISHED, ONE_SHOT, PIECE, SLOTS, TEAM, TICKET, TOLD, WORD
-from ishmem.common.violations import MISMATCH, number
+from ishmem.common.violations import MISMATCH, routine_number
 from ishmem.runtime.kernel_extension import kernel_factory
 
 from .float_words import FloatWords, add, dot, float_words, multiply, scaled
@@ -189,7 +189,7 @@ def words_in(nelems, lanes):
 
 def call_id_of(routine: str, dtype: str) -> int:
     """Return the id of calls of a routine for a dtype; it has fewer than 32 bits."""
-    return int(pack(number(routine), dtype_number(dtype), 0, 0, 0))
+    return int(pack(routine_number(routine), dtype_number(dtype), 0, 0, 0))
 
 
 @compiled
@@ -236,12 +236,12 @@ def collective(name: str, dtype: str, routine: str) -> Any:
 
     All work-groups of a launch call it. Errors report ``routine`` as the called routine.
     """
-    work, this = _WORKS[name](Forms.of(dtype)), call_id_of(routine, dtype)
+    work, call_id = _WORKS[name](Forms.of(dtype)), call_id_of(routine, dtype)
 
     @compiled
     def run(workspace, dest, source, nelems, group):
         task = begin(workspace, dest, source, nelems, group)
-        if calls_match(task, this, group):
+        if calls_match(task, call_id, group):
             work(task, group)
         end(task, group)
 
@@ -507,12 +507,12 @@ def add_rms_norm_kernel(dtype: str) -> Any:
     """
     forms = Forms.of(dtype)
     work, lanes, routine = _add_rms_norm(forms), forms.words.lanes, "Communicator.all_reduce_add_rms_norm"
-    this = call_id_of(routine, dtype)
+    call_id = call_id_of(routine, dtype)
 
     def all_reduce_add_rms_norm(item: kapi.NdItem, workspace, dest, source, residual, weight, nelems, rows: Rows):
         group = item.get_group()
         task = begin(workspace, dest, source, nelems, group)
-        if calls_match(task, this, group):
+        if calls_match(task, call_id, group):
             words = words_in(nelems, lanes) // rows.count
             work(task, NormArrays(address_of(residual), address_of(weight), words), rows, group)
         end(task, group)

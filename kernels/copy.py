@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .intrinsics import compiled, device_function, move, move_block, rank_in, size_of
+from .intrinsics import compiled, copy_word, copy_words, device_function, rank_in, size_of
 from .options import PROXIED
 from .peers import on_peer
 from .proxy import Move, itemsize, reachable, start_by_proxy
@@ -16,7 +16,7 @@ WIDEST = 16  # bytes; Intel's compiler splits wider accesses of a work-item
 FEW_BYTES = 64  # more than one wide unit
 FEW = 4  # for at most this many elements, checking for wider units costs more than it saves
 UNITS = 4  # in flight at the same time in one work-item
-BLOCK = UNITS * WIDEST
+BLOCK_BYTES = UNITS * WIDEST
 
 
 _BYTE, _BY_2, _BY_4, _BY_8, _WIDE = (
@@ -36,7 +36,7 @@ def _make_plain_copier(word: Any) -> Any:
         skipped, left, stride = first * unit, (end - first) * unit - 1, step * unit
         to, origin = to + skipped, origin + skipped
         while left >= 0:  # counts down: on a GPU a 64-bit sign test is cheaper than a comparison
-            move(word, to, origin)
+            copy_word(word, to, origin)
             to += stride
             origin += stride
             left -= stride
@@ -53,7 +53,7 @@ def _make_end_copier(word: Any) -> Any:
         skipped, left, stride = rank * unit, nbytes - rank * unit - 1, size * unit
         to, origin = to + skipped, origin + skipped
         while left >= 0:
-            move(word, to, origin)
+            copy_word(word, to, origin)
             to += stride
             origin += stride
             left -= stride
@@ -76,13 +76,13 @@ def copy_wide(to, origin, nbytes, group):
     if group is not None:
         _wide(to, origin, nbytes, rank_in(group), size_of(group))
     else:
-        left = nbytes - BLOCK
+        left = nbytes - BLOCK_BYTES
         while left >= 0:
-            move_block(UNITS, WIDEST, to, origin)
-            to += BLOCK
-            origin += BLOCK
-            left -= BLOCK
-        _wide(to, origin, left + BLOCK, 0, 1)
+            copy_words(UNITS, WIDEST, to, origin)
+            to += BLOCK_BYTES
+            origin += BLOCK_BYTES
+            left -= BLOCK_BYTES
+        _wide(to, origin, left + BLOCK_BYTES, 0, 1)
 
 
 @compiled
@@ -148,7 +148,7 @@ def copy_elements(like, to, origin, count, rank, size):
         if count == 1:
             if rank == 0:
                 for part in range(0, size_of_item, unit):  # as integers: an Arc has no float64
-                    move(word, to + part, origin + part)
+                    copy_word(word, to + part, origin + part)
         elif rank < count * units:  # of a large group with a short copy, most work-items have nothing to do
             copy(to, origin, count * size_of_item, rank, size)
 
@@ -184,7 +184,7 @@ def put_steps(pe, to, origin, to_step, from_step, item, count, workers):
     if not PROXIED or reachable(pe):
         copy_steps(on_peer(to, pe), origin, to_step, from_step, item, count, workers)
     else:
-        start_by_proxy(1, pe, _blocks(to, origin, to_step, from_step, item, count), workers)
+        start_by_proxy(True, 0, pe, _blocks(to, origin, to_step, from_step, item, count), workers)
 
 
 @compiled
@@ -193,7 +193,7 @@ def get_steps(pe, to, origin, to_step, from_step, item, count, workers):
     if not PROXIED or reachable(pe):
         copy_steps(to, on_peer(origin, pe), to_step, from_step, item, count, workers)
     else:
-        start_by_proxy(0, pe, _blocks(to, origin, to_step, from_step, item, count), workers)
+        start_by_proxy(False, 0, pe, _blocks(to, origin, to_step, from_step, item, count), workers)
 
 
 @compiled

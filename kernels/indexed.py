@@ -8,7 +8,7 @@ from numba.core import types
 
 from ishmem import indexed, rma
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES
-from ishmem.common.violations import number
+from ishmem.common.violations import routine_number
 
 from . import type_checks
 from .forms import forms
@@ -16,7 +16,7 @@ from .intrinsics import as_words, compiled, device_function, group_barrier, requ
 from .runtime_checks import allowed, fits
 from .work_division import workers_of
 
-PUT, GET = map(number, ("ixput", "ixget"))
+PUT, GET = map(routine_number, ("ixput", "ixget"))
 
 
 @device_function

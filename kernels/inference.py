@@ -5,7 +5,7 @@ from __future__ import annotations
 from ishmem import inference
 from ishmem.common import inference as layout
 from ishmem.common.inference import ONE_SHOT
-from ishmem.common.violations import SIZES, number
+from ishmem.common.violations import SIZES, routine_number
 
 from . import type_checks
 from .communicator import Forms, collective, members_in, words_in
@@ -13,7 +13,7 @@ from .intrinsics import address_of, compiled, device, load_word
 from .runtime_checks import fits, have_room
 
 _DTYPES = {"float32": "float32", "float16": "float16", "int16": "bfloat16", "uint16": "bfloat16"}
-_ALL_REDUCE = number("all_reduce_work_group")
+_ALL_REDUCE = routine_number("all_reduce_work_group")
 
 _workspace_words = compiled(layout.workspace_words)
 

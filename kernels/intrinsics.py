@@ -175,7 +175,7 @@ group_checks: list[Callable[[int, Callable[..., Any]], Callable[..., Any]]] = []
 
 def _of_group(routine: str, choose: Callable[..., Any]) -> Callable[..., Any]:
     """Return ``choose`` with a check of the type of ``group``, and with `group_checks` applied to its result."""
-    kinds, signature, this = (GroupType, SubGroupType), inspect.signature(choose), violations.number(routine)
+    kinds, signature, number = (GroupType, SubGroupType), inspect.signature(choose), violations.routine_number(routine)
     for name in signature.parameters:
         violations.argument_number(name)
 
@@ -186,7 +186,7 @@ def _of_group(routine: str, choose: Callable[..., Any]) -> Callable[..., Any]:
         require(isinstance(group, kinds), f"{words}, got {group}")
         implementation = choose(*arguments, **named)
         for add in group_checks if implementation else ():
-            implementation = add(this, implementation)
+            implementation = add(number, implementation)
         return implementation
 
     return checked
@@ -370,7 +370,7 @@ def bytes_of(elements: Any) -> Any:
 
 
 @device_intrinsic
-def move(word: Any, to: Any, origin: Any) -> Any:
+def copy_word(word: Any, to: Any, origin: Any) -> Any:
     """Copy a word, a tuple of integers, by one load and one store; both addresses are aligned to its size."""
     size = word.count * word.dtype.bitwidth // 8
     moved = ir.VectorType(I32, size // 4) if size > 8 else ir.IntType(8 * size)
@@ -383,8 +383,8 @@ def move(word: Any, to: Any, origin: Any) -> Any:
 
 
 @device_intrinsic
-def move_block(count: Any, unit: Any, to: Any, origin: Any) -> Any:
-    """Copy ``count`` units as `move` does; they are all loaded before the first one is stored."""
+def copy_words(count: Any, unit: Any, to: Any, origin: Any) -> Any:
+    """Copy ``count`` units as `copy_word` does; they are all loaded before the first one is stored."""
     number, size = literal_value(count), literal_value(unit)
     word = ir.VectorType(I32, size // 4)
 

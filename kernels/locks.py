@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ishmem import amo, locks
-from ishmem.common.violations import NO_LOCK, number
+from ishmem.common.violations import NO_LOCK, routine_number
 from ishmem.locks import HOLDERS, ITEM, NEXT, SERVING, TICKETS
 
 from . import type_checks
@@ -23,7 +23,7 @@ from .proxy import complete
 from .runtime_checks import report
 from .spec_constants import pe_count, this_pe
 
-SET_LOCK, TEST_LOCK, CLEAR_LOCK = map(number, ("set_lock", "test_lock", "clear_lock"))
+SET_LOCK, TEST_LOCK, CLEAR_LOCK = map(routine_number, ("set_lock", "test_lock", "clear_lock"))
 
 lock_fence = memory_fence(LOCKED)
 

@@ -12,7 +12,7 @@ from numba.core.typing.npydecl import parse_dtype
 from numba.extending import overload
 
 from ishmem import memory
-from ishmem.common.violations import ALIGN, number
+from ishmem.common.violations import ALIGN, routine_number
 from ishmem.dpex.front_end import COMPILER
 
 from . import type_checks
@@ -34,7 +34,7 @@ from .proxy import is_mapped, itemsize
 from .rewrites import AssignmentRewrite, constant_of
 from .runtime_checks import allowed, report
 
-PTR, VIEW = number("ptr"), number("view")
+PTR, VIEW = routine_number("ptr"), routine_number("view")
 
 
 @compiled

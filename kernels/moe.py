@@ -22,8 +22,8 @@ from ishmem import order, rma, signals
 from ishmem.common.constants import CMP_GE
 from ishmem.common.inference import WORD
 from ishmem.common.moe import COMBINES, DISPATCHES, ENDED, HEADER, LISTS, MAX_TOKENS, OUTPUTS, ROW, TICKET
-from ishmem.common.shared_numbers import HELD
-from ishmem.common.violations import ROWS, number as number_of
+from ishmem.common.shared_numbers import FROM_PROGRAM
+from ishmem.common.violations import ROWS, routine_number
 from ishmem.runtime.kernel_extension import kernel_factory
 
 from .copy import WIDEST, copy_by_group, copy_wide, is_wide
@@ -49,7 +49,7 @@ from .teams import members_of, pe_of
 from .work_division import Workers, work_item_share
 from .work_groups import end_launch, next_ticket
 
-DISPATCH = number_of("Buffer.dispatch")
+DISPATCH = routine_number("Buffer.dispatch")
 
 LENGTH = 0xFFFFFFFF  # the lower half of a word: the length of a list in its flag, a choice in the list
 
@@ -197,7 +197,7 @@ def put_part(to, origin, nbytes, pe, group):
     if not PROXIED or reachable(pe):
         copy_by_group(to + peer_delta(pe), origin, nbytes, group)
     elif rank_in(group) == 0 and nbytes:
-        start_by_proxy(1 | HELD, pe, Move(to, origin, 0, 0, nbytes, 1), Workers(0, 1))
+        start_by_proxy(True, FROM_PROGRAM, pe, Move(to, origin, 0, 0, nbytes, 1), Workers(0, 1))
 
 
 @compiled

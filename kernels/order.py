@@ -12,7 +12,7 @@ from typing import Any
 from numba.core import types
 
 from ishmem import order
-from ishmem.common.violations import number
+from ishmem.common.violations import routine_number
 
 from .forms import form, forms, no_check
 from .intrinsics import group_barrier, require
@@ -20,7 +20,7 @@ from .proxy import complete, complete_locally, order_stores
 from .rendezvous import group_sync
 from .runtime_checks import are_pes
 
-PE_QUIET = number("pe_quiet")
+PE_QUIET = routine_number("pe_quiet")
 
 
 # Models: tests/models/signal.pml and quiet.pml, and work_group.pml for groups.

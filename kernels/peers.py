@@ -68,18 +68,18 @@ def _of_number(emit: Any) -> Any:
 place_of = _of_number(_place)
 """Return the place of a PE on this node, counted from 0, or -1 for a PE of another node."""
 
-distance_at = _of_number(_distance)
+delta_at = _of_number(_distance)
 """Return the distance in bytes from this PE's heap to that of the PE at a place of this node."""
 
 route_at = _of_number(_route)
-"""Return the `ishmem.runtime.routes.Route` to the PE at a place of this node."""
+"""Return the `ishmem.runtime.kernel_routes.Route` to the PE at a place of this node."""
 
 peer_delta = _of_number(lambda builder, pe: _distance(builder, _place(builder, pe)))
 """Return the distance in bytes from this PE's heap to that of a reachable peer (``kernels.proxy``)."""
 
 
 @compiled
-def is_distance(delta):
+def keep_load_here(delta):
     """Return True: heaps begin at pages, so no distance is odd.
 
     The compiler cannot infer that. It loads the distance where this function is called, and can move the load out of a

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from numba.core import types
 
-from ishmem.common.shared_numbers import HELD, Request
-from ishmem.runtime.routes import Route
+from ishmem.common.shared_numbers import FROM_PROGRAM, Request
+from ishmem.runtime.kernel_routes import Route
 
+from . import memory_orders
 from .atomic_instructions import atomic_load_word, atomic_store_flag, memory_fence
 from .intrinsics import compiled, item_bytes, load, load_volatile, opaque, store, store_volatile, zero_of
-from .memory_orders import ARRIVED, FENCE, FLAG, QUIET
 from .options import CHECK, COPIES_BY_PROXY, LATE, PROXIED, ROUTED, SPANS, STAGED
-from .peers import distance_at, peer_delta, place_of, route_at
+from .peers import delta_at, peer_delta, place_of, route_at
 from .proxy_ring import (
     OPERAND,
     OTHER,
@@ -36,13 +36,15 @@ from .proxy_ring import (
 )
 from .spec_constants import heap_base, near_count, pe_count, this_pe, ticket_counter
 
-(
-    PUT, GET, STORE, QUIET_HOST, UPDATE, SIGNAL, ORDER, COMPLETE, FLUSH, STORES_DIRECTLY, MARK, LOAD, ATOMIC,
-) = map(int, Request)  # fmt: skip
+PUT, GET, STORE, LOAD = map(int, (Request.PUT, Request.GET, Request.STORE, Request.LOAD))
+UPDATE, ATOMIC_RMW, SIGNAL = map(int, (Request.UPDATE, Request.ATOMIC_RMW, Request.SIGNAL))
+QUIET, FENCE, COMPLETE, FLUSH = map(int, (Request.QUIET, Request.FENCE, Request.COMPLETE, Request.FLUSH))
+STORES_DIRECTLY, MARK_HELD = map(int, (Request.STORES_DIRECTLY, Request.MARK_HELD))
 
 STORES, DIRECT = map(int, (Route.STORES, Route.DIRECT))
 
-stores_in_order, all_in_order, before_flush, before_flag = map(memory_fence, (FENCE, QUIET, ARRIVED, FLAG))
+stores_in_order, all_in_order = memory_fence(memory_orders.FENCE), memory_fence(memory_orders.QUIET)
+before_flush, before_flag = memory_fence(memory_orders.ARRIVED), memory_fence(memory_orders.FLAG)
 
 
 class Move(NamedTuple):
@@ -100,7 +102,7 @@ def is_mapped(pe):
     """Return whether kernels can access the memory of a PE; if the proxy holds puts, announce direct stores to it."""
     if not LATE:
         return reachable(pe)
-    if place_of(pe) < 0 or (distance_at(place_of(pe)) == 0 and pe != this_pe()):
+    if place_of(pe) < 0 or (delta_at(place_of(pe)) == 0 and pe != this_pe()):
         return False
     submit(STORES_DIRECTLY, 0, 0, 0, 0, None)
     return True
@@ -126,10 +128,10 @@ def copy_by_proxy(kind, pe, remote, local, nbytes):
 
 
 @compiled
-def start_by_proxy(put, pe, move, workers):
+def start_by_proxy(is_put, flags, pe, move, workers):
     """Request a put or get of this work-item's share of the blocks of a `Move`. Nonblocking.
 
-    ``put`` is 1 (put) or 0 (get), with `HELD` for an operation of the program itself.
+    ``flags`` is 0, or `FROM_PROGRAM` for an operation of the program itself.
 
     Returns:
         The ticket of its last block, or -1 if it has none.
@@ -137,57 +139,62 @@ def start_by_proxy(put, pe, move, workers):
     ticket = -1
     if PROXIED:
         for block in range(workers.rank, move.count, workers.width):
-            end, start = move.to + block * move.to_step, move.origin + block * move.from_step
-            flags = put & ~1
-            if put & 1:
-                ticket = copy_by_proxy(PUT | flags, pe, end, start, move.length)
+            to, origin = move.to + block * move.to_step, move.origin + block * move.from_step
+            if is_put:
+                ticket = copy_by_proxy(PUT | flags, pe, to, origin, move.length)
             else:
-                ticket = copy_by_proxy(GET | flags, pe, start, end, move.length)
+                ticket = copy_by_proxy(GET | flags, pe, origin, to, move.length)
     return ticket
 
 
 @compiled
-def move_by_proxy(put, pe, move, workers):
+def move_by_proxy(is_put, flags, pe, move, workers):
     """Put or get blocks by the proxy, as `start_by_proxy`, and wait; puts are then locally complete."""
     if PROXIED:
-        ticket = start_by_proxy(put, pe, move, workers)
-        if ticket >= 0 and put & 1:
+        ticket = start_by_proxy(is_put, flags, pe, move, workers)
+        if ticket >= 0 and is_put:
             await_put(ticket)
         elif ticket >= 0:
             await_ticket(ticket)
 
 
 @compiled
+def kind_of(request, like, rmw):
+    """Return the kind of a `Request` of the program on an element of dtype ``like``; ``rmw`` is 0 if no atomic."""
+    return request | FROM_PROGRAM | item_bytes(like) << 16 | rmw << 8
+
+
+@compiled
 def store_by_proxy(dest, value, pe, remote):
     """Request a store of ``value``, as ``dest``'s dtype, on PE ``pe`` at this PE's address ``remote``; nonblocking."""
     if PROXIED:
-        submit(STORE | HELD | item_bytes(dest) << 16, pe, remote - heap_base(), dest, value, None)
+        submit(kind_of(STORE, dest, 0), pe, remote - heap_base(), dest, value, None)
 
 
 @compiled
 def load_by_proxy(source, pe, remote):
     """Return the element at ``remote`` on PE ``pe``, in the dtype of ``source``, by a request; blocking."""
     zero = zero_of(source)
-    return request_and_wait(LOAD | HELD | item_bytes(source) << 16, source, pe, remote, zero, zero)
+    return request_and_wait(kind_of(LOAD, source, 0), source, pe, remote, zero, zero)
 
 
 @compiled
 def update_by_proxy(rmw, dest, pe, remote, value):
     """Request atomic ``rmw``, without result, on an element of the dtype of ``dest``; nonblocking."""
-    submit(UPDATE | HELD | item_bytes(dest) << 16 | rmw << 8, pe, remote - heap_base(), dest, value, None)
+    submit(kind_of(UPDATE, dest, rmw), pe, remote - heap_base(), dest, value, None)
 
 
 @compiled
 def mark_held():
     """Return the mark for `signal_by_proxy` that precedes the data of a signal; 0 if the proxy holds no puts."""
     zero = types.int64(0)
-    return request_and_wait(MARK, zero, 0, heap_base(), zero, zero) if LATE else zero
+    return request_and_wait(MARK_HELD, zero, 0, heap_base(), zero, zero) if LATE else zero
 
 
 @compiled
 def signal_by_proxy(rmw, sig_addr, pe, remote, value, since):
     """Request the update of a signal after this PE's puts to PE ``pe`` since mark ``since``; nonblocking."""
-    submit(SIGNAL | HELD | item_bytes(sig_addr) << 16 | rmw << 8, pe, remote - heap_base(), sig_addr, value, since)
+    submit(kind_of(SIGNAL, sig_addr, rmw), pe, remote - heap_base(), sig_addr, value, since)
 
 
 @compiled
@@ -212,7 +219,7 @@ def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
     """Request atomic ``rmw`` on an element of the dtype of ``dest``, and wait; return the old value."""
     if reachable(pe):
         flush(peer_delta(pe))  # this work-item's earlier stores must arrive before the proxy's atomic
-    return request_and_wait(ATOMIC | HELD | item_bytes(dest) << 16 | rmw << 8, dest, pe, remote, value, cond)
+    return request_and_wait(kind_of(ATOMIC_RMW, dest, rmw), dest, pe, remote, value, cond)
 
 
 @compiled
@@ -244,10 +251,10 @@ def request_and_wait(what, like, pe, remote, value, cond):
 
 
 @compiled
-def flush(distance):
-    """Wait for remote completion of this PE's stores to the PE at a ``distance``: a load cannot overtake them."""
+def flush(delta):
+    """Complete this PE's stores remotely on the PE with `peer_delta` ``delta``: a load cannot overtake them."""
     before_flush()
-    load_volatile(heap_base() + distance)
+    load_volatile(heap_base() + delta)
     before_flush()  # the load completes before later operations
 
 
@@ -260,7 +267,7 @@ def flush_all():
     before_flush()
     for place in range(near_count()):
         if place != place_of(this_pe()):
-            load_volatile(heap_base() + distance_at(place))  # the distance to an unreachable PE is 0: this PE
+            load_volatile(heap_base() + delta_at(place))  # the distance to an unreachable PE is 0: this PE
     before_flush()
 
 
@@ -272,7 +279,7 @@ def order_stores():
         return
     await_requests()
     if LATE:
-        submit(ORDER, 0, 0, 0, 0, None)
+        submit(FENCE, 0, 0, 0, 0, None)
 
 
 @compiled
@@ -307,7 +314,7 @@ def complete_host_puts():
     Model: tests/models/host_puts.pml.
     """
     if SPANS and host_has_put(ring_address()):
-        submit(QUIET_HOST, 0, 0, 0, 0, None)
+        submit(QUIET, 0, 0, 0, 0, None)
 
 
 @compiled

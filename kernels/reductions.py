@@ -18,13 +18,13 @@ from .collective_calls import ALIGN, count_of, end_phase, enter, part_of, regist
 from .combining import (
     ELEMENT,
     Reduction,
-    arrays,
     chunks_at,
     combined,
     is_half,
     is_scan,
     load_units,
-    own_array,
+    member_arrays,
+    own_block,
     reduce_blocks,
     store_units,
     zero_units,
@@ -91,16 +91,16 @@ def move_chunks(kind, members, chunks, address, nbytes, workers):
 @compiled
 def reduce_directly(reduction, group):
     """Combine this PE's part of large arrays by direct loads and stores."""
-    sample, dest, source, nbytes, _team, members = reduction
+    op, dest, source, nbytes, _team, members = reduction
     first, end = part_of(nbytes, members.size, members.me)
-    sources, dests = arrays(source + first, members), arrays(dest + first, members)
-    reduce_blocks(sample, sources, dests, end - first, workers_of(group), members)
+    sources, dests = member_arrays(source + first, members), member_arrays(dest + first, members)
+    reduce_blocks(op, sources, dests, end - first, workers_of(group), members)
 
 
 @compiled
 def reduce_by_chunks(reduction, group):
     """Combine this PE's part of large arrays in chunks; the proxy moves those of PEs that are not reachable."""
-    sample, dest, source, nbytes, team, members = reduction
+    op, dest, source, nbytes, team, members = reduction
     first, end = part_of(nbytes, members.size, members.me)
     at, apart, room = chunks_of(team, members.size)
     chunks, workers = chunks_at(at, apart, members), workers_of(group)
@@ -108,7 +108,7 @@ def reduce_by_chunks(reduction, group):
         n = min(room, end - low)
         move_chunks(GET, members, chunks, source + low, n, workers)
         group_sync(group)
-        reduce_blocks(sample, chunks, chunks, n, workers, members)
+        reduce_blocks(op, chunks, chunks, n, workers, members)
         group_sync(group)
         move_chunks(PUT, members, chunks, dest + low, n, workers)
 
@@ -126,27 +126,27 @@ def reduce_flat(reduction, group):
 
 
 @compiled
-def reduce_rows(sample, call, rows, members, group):
+def reduce_rows(op, call, rows, members, group):
     """Combine ``rows`` rows of tiles: each member combines some rows, or with a proxy a part of each row."""
     nbytes = call.nelems * call.itemsize
     if PROXIED:
         for row in range(rows):
             to, origin = row_of(call, row, row)
-            reduce_flat(Reduction(sample, to, origin, nbytes, call.team, members), group)
+            reduce_flat(Reduction(op, to, origin, nbytes, call.team, members), group)
             group_sync(group)
     else:
         first, step, end, workers = shares_of(rows, nbytes, workers_of(group))
         for row in range(members.me + first * members.size, end, step * members.size):
             to, origin = row_of(call, row, row)
-            reduce_blocks(sample, arrays(origin, members), arrays(to, members), nbytes, workers, members)
+            reduce_blocks(op, member_arrays(origin, members), member_arrays(to, members), nbytes, workers, members)
 
 
 @compiled
-def reduce_tile(sample, call, group):
+def reduce_tile(op, call, group):
     """Run a reduction of 2-D tiles (``ishmem.tiles``); return 0, or -1 when this PE is not in the team."""
     status, rows = enter_tile(call, group)
     if status > 0:
-        reduce_rows(sample, call, rows, members_of(call.team), group)
+        reduce_rows(op, call, rows, members_of(call.team), group)
         end_phase(group, call.team)
     return min(status, 0)
 
@@ -155,7 +155,7 @@ def reduce_tile(sample, call, group):
 
 
 @compiled
-def reduce_element(sample, call, members, call_site):
+def reduce_element(op, call, members, call_site):
     """Reduce one element of each member, by one work-item, for PEs that reach each other.
 
     It writes the slots of the rendezvous as larger reductions do, without their loops over elements and alignments.
@@ -164,7 +164,7 @@ def reduce_element(sample, call, members, call_site):
     number = next_number(call.team)
     slots = slots_of_number(call.team, number)
     header, blocks, apart = header_at(slots, me), blocks_at(call.team, slots), block_step(call.itemsize)
-    like = zero_units(sample, ELEMENT)
+    like = zero_units(op, ELEMENT)
     mine = load_units(call.source, 0, like)
     for step in range(1, size):
         pe = start + place_after(me, step, size) * stride
@@ -176,33 +176,33 @@ def reduce_element(sample, call, members, call_site):
         if member != me:
             await_line(header_at(slots, member), number, start + member * stride, call_site)
             theirs = load_units(blocks + member * apart, 0, like)
-        total = combined(sample, total, theirs) if member else theirs
+        total = combined(op, total, theirs) if member else theirs
     store_units(call.dest, 0, like, total)
 
 
 @compiled
-def reduce(sample, call, group, call_site):
+def reduce(op, call, group, call_site):
     """Run a reduction or scan; return 0, or -1 when this PE is not in the team."""
-    if not CHECK and not COPIES_BY_PROXY and not is_scan(sample) and is_team(call.team):
+    if not CHECK and not COPIES_BY_PROXY and not is_scan(op) and is_team(call.team):
         members = members_of(call.team)
         count = count_of(call, members.size)
         if count == 1:
             group_sync(group)
             if rank_in(group) == 0:
-                reduce_element(sample, call, members, call_site)
+                reduce_element(op, call, members, call_site)
             group_sync(group)
             return 0
         call = with_count(call, opaque(count))
     record_begun_call(call_site)
-    by_nodes = LEVELS and not is_scan(sample) and not is_half(sample) and is_team(call.team) and spans_nodes(call.team)
+    by_nodes = LEVELS and not is_scan(op) and not is_half(op) and is_team(call.team) and spans_nodes(call.team)
     if LEVELS and by_nodes:
         count = count_of(call, members_of(call.team).size)
         if count * call.itemsize <= max_payload():
-            return reduce_small(sample, call, count, group)
+            return reduce_small(op, call, count, group)
     status, count = enter(call, group)
     if status > 0:
         nbytes = count * call.itemsize
-        reduction = Reduction(sample, call.dest, call.source, nbytes, call.team, members_of(call.team))
+        reduction = Reduction(op, call.dest, call.source, nbytes, call.team, members_of(call.team))
         if nbytes <= max_payload():
             reduce_slots(reduction, group)
         elif LEVELS and by_nodes:
@@ -217,12 +217,12 @@ def reduce(sample, call, group, call_site):
 @compiled
 def reduce_slots(reduction, group):
     """Combine the blocks in the slots of the rendezvous into ``dest`` of this PE."""
-    sample, dest, _source, nbytes, team, members = reduction
+    op, dest, _source, nbytes, team, members = reduction
     slots = slots_of(team, 1)
-    needed = (members.me + 1 if is_scan(sample) else members.size) * nbytes
+    needed = (members.me + 1 if is_scan(op) else members.size) * nbytes
     fetch_from_leader(team, blocks_at(team, slots), needed, group)
     sources = chunks_at(blocks_at(team, slots), block_step(nbytes), members)
-    reduce_blocks(sample, sources, own_array(dest, members), nbytes, workers_of(group), members)
+    reduce_blocks(op, sources, own_block(dest, members), nbytes, workers_of(group), members)
     group_sync(group)
 
 

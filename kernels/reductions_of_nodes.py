@@ -51,14 +51,14 @@ AT_ONCE = 15
 
 
 @compiled
-def combine_two(sample, to, first, second, nbytes, members, group):
+def combine_two(op, to, first, second, nbytes, members, group):
     """Combine blocks of ``nbytes`` bytes at ``first`` and ``second`` into ``to``, by the work-items of a group."""
     both, one = MemberBlocks(first, second - first, 0, 0, 2), MemberBlocks(to, 0, 0, 0, 1)
-    reduce_blocks(sample, both, one, nbytes, workers_of(group), members)
+    reduce_blocks(op, both, one, nbytes, workers_of(group), members)
 
 
 @compiled
-def combine_leaders(sample, nodes, members, nbytes, begun, agreed, group):
+def combine_leaders(op, nodes, members, nbytes, begun, agreed, group):
     """Combine the results of all nodes, as the work-group of a leader; return whether all calls are the same."""
     address, apart = nodes.steps, block_step(nbytes)
     own = begun.blocks + members.me * apart
@@ -74,14 +74,14 @@ def combine_leaders(sample, nodes, members, nbytes, begun, agreed, group):
         group_sync(group)
         if step.takes and not step.is_whole:
             first, second = (theirs, total) if step.is_second else (total, theirs)
-            combine_two(sample, theirs, first, second, nbytes, members, group)
+            combine_two(op, theirs, first, second, nbytes, members, group)
         if step.takes:
             total = theirs
     return agreed
 
 
 @compiled
-def combine_nodes(sample, nodes, members, nbytes, begun, agreed, group):
+def combine_nodes(op, nodes, members, nbytes, begun, agreed, group):
     """Combine the blocks of this node, then the results of all, as the work-group of a leader.
 
     Returns:
@@ -92,12 +92,12 @@ def combine_nodes(sample, nodes, members, nbytes, begun, agreed, group):
     for i in range(1, nodes.n_near):
         group_sync(group)
         other = begun.blocks + member_at(members, pe_in(nodes.near, i)) * apart
-        combine_two(sample, own, own, other, nbytes, members, group)
-    return combine_leaders(sample, nodes, members, nbytes, begun, agreed, group)
+        combine_two(op, own, own, other, nbytes, members, group)
+    return combine_leaders(op, nodes, members, nbytes, begun, agreed, group)
 
 
 @compiled
-def reduce_small(sample, call, count, group):
+def reduce_small(op, call, count, group):
     """Run a reduction of small blocks in a team of this PE that spans nodes; return 0.
 
     Model: tests/models/small_reductions.pml.
@@ -114,7 +114,7 @@ def reduce_small(sample, call, count, group):
     if rank_in(group) == 0:
         agreed = rendezvous_on_node(nodes, members, begun, count)
     if nodes.index == 0:
-        agreed = combine_nodes(sample, nodes, members, nbytes, begun, agreed, group)
+        agreed = combine_nodes(op, nodes, members, nbytes, begun, agreed, group)
     group_sync(group)
     if rank_in(group) == 0:
         agreed = release_on_node(nodes, begun, agreed)
@@ -152,22 +152,22 @@ def distance_to_leader(nodes, dest):
 @compiled
 def combine_on_node(reduction, nodes, begin, count, workers):
     """Combine ``count`` elements, from ``begin`` on, of the members on this node into ``dest`` of its leader."""
-    sample = reduction.sample
-    like, to = zero_units(sample, ELEMENT), on_peer(reduction.dest, pe_in(nodes.near, 0))
+    op = reduction.op
+    like, to = zero_units(op, ELEMENT), on_peer(reduction.dest, pe_in(nodes.near, 0))
     item = bytes_of(like)
     first, step, end = work_item_share(count, workers.rank, workers.width)
     for i in range(begin + first, begin + end, step):
         origin = reduction.source + i * item
         total = load_units(on_peer(origin, pe_in(nodes.near, 0)), 0, like)
         for place in range(1, nodes.n_near):
-            total = combined(sample, total, load_units(on_peer(origin, pe_in(nodes.near, place)), 0, like))
+            total = combined(op, total, load_units(on_peer(origin, pe_in(nodes.near, place)), 0, like))
         store_units(to + i * item, 0, like, total)
 
 
 @compiled
-def add_nodes(sample, first, last, own, at, chunks, nbytes, workers):
+def add_nodes(op, first, last, own, at, chunks, nbytes, workers):
     """Combine the chunks of nodes ``first`` to ``last`` into the result; that of node ``own`` is at ``at``."""
-    like, result = zero_units(sample, ELEMENT), chunks.result
+    like, result = zero_units(op, ELEMENT), chunks.result
     item = bytes_of(like)
     begin, step, end = work_item_share(nbytes // item, workers.rank, workers.width)
     for i in range(begin, end, step):
@@ -175,14 +175,14 @@ def add_nodes(sample, first, last, own, at, chunks, nbytes, workers):
         for node in range(first, last):
             chunk = at if node == own else chunks.first + (node - first) * chunks.size
             value = load_units(chunk + i * item, 0, like)
-            total = value if node == 0 else combined(sample, total, value)
+            total = value if node == 0 else combined(op, total, value)
         store_units(result + i * item, 0, like, total)
 
 
 @compiled
 def combine_between_nodes(reduction, nodes, group):
     """Combine this PE's part of the results of all nodes into ``dest`` of all leaders."""
-    sample, dest, _source, nbytes, team, members = reduction
+    op, dest, _source, nbytes, team, members = reduction
     workers, to_leader = workers_of(group), distance_to_leader(nodes, dest)
     many, first_chunk = min(nodes.count, AT_ONCE), chunk_memory() + chunk_bytes() * team
     size = chunk_bytes() // (many + 1) // ALIGN * ALIGN
@@ -196,7 +196,7 @@ def combine_between_nodes(reduction, nodes, group):
             await_ticket(get_chunks(nodes, first, last, at, places, n, workers))
             await_ticket(ticket)  # the previous result has been put
             group_sync(group)
-            add_nodes(sample, first, last, nodes.node, at + to_leader, places, n, workers)
+            add_nodes(op, first, last, nodes.node, at + to_leader, places, n, workers)
             group_sync(group)
         ticket = put_chunk(nodes, at, places.result, n, workers)
         copy_bytes(at + to_leader, places.result, n, workers.rank, workers.width)
@@ -206,8 +206,8 @@ def combine_between_nodes(reduction, nodes, group):
 @compiled
 def reduce_large(reduction, group):
     """Reduce large arrays: on each node, between the nodes by parts, then to all members of each node."""
-    sample, dest, _source, nbytes, team, _members = reduction
-    nodes, workers, item = nodes_of(team), workers_of(group), bytes_of(zero_units(sample, ELEMENT))
+    op, dest, _source, nbytes, team, _members = reduction
+    nodes, workers, item = nodes_of(team), workers_of(group), bytes_of(zero_units(op, ELEMENT))
     first, end = part_of(nbytes, nodes.n_near, nodes.index)
     combine_on_node(reduction, nodes, first // item, (end - first) // item, workers)
     end_phase(group, team)

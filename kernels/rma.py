@@ -11,8 +11,8 @@ from typing import Any
 from numba.core import types
 
 from ishmem import rma
-from ishmem.common.shared_numbers import HELD, NBI
-from ishmem.common.violations import NELEMS, SIZES, number
+from ishmem.common.shared_numbers import FROM_PROGRAM, NBI
+from ishmem.common.violations import NELEMS, SIZES, routine_number
 
 from . import type_checks
 from .copy import WIDEST, copy_elements, copy_wide, is_wide
@@ -31,10 +31,10 @@ from .intrinsics import (
     zero_of,
 )
 from .options import CHECK, LATE
-from .peers import is_distance, on_peer, shift_of
+from .peers import keep_load_here, on_peer, shift_of
 from .proxy import (
-    GET as PROXY_GET,
-    PUT as PROXY_PUT,
+    GET,
+    PUT,
     copy_by_proxy,
     delta_if_reachable,
     load_by_proxy,
@@ -45,7 +45,7 @@ from .proxy_ring import await_put, await_ticket
 from .runtime_checks import allowed, both_fit, have_room, value_fits
 from .strided import are_views, check_views, move_view
 
-PUT, GET, P, G = map(number, ("put", "get", "p", "g"))
+PUT_ROUTINE, GET_ROUTINE, P_ROUTINE, G_ROUTINE = map(routine_number, ("put", "get", "p", "g"))
 SCALARS = (types.Number, types.Boolean)
 
 
@@ -74,52 +74,53 @@ def _is_one_element(count):
     return not CHECK and count == 1
 
 
-def _make_checks(put: int) -> tuple[Any, Any]:
+def _make_checks(is_put: bool) -> tuple[Any, Any]:
     """Make the functions for the size of the local array of a put or get, and for the check of its arguments."""
-    routine = PUT if put else GET
+    routine = PUT_ROUTINE if is_put else GET_ROUTINE
 
     @compiled
     def local_size(dest, source):
-        return source.size if put else dest.size
+        return source.size if is_put else dest.size
 
     @compiled
     def is_allowed(dest, source, pe, count, problem):
         fit = _is_one_element(count) or have_room(routine, dest, source, pe, count, problem)
-        return fit and allowed(routine, dest if put else source, pe, 0, 0)
+        return fit and allowed(routine, dest if is_put else source, pe, 0, 0)
 
     return local_size, is_allowed
 
 
-def _make_transfer(put: int, nbi: bool) -> Any:
-    """Make the put (``put`` is 1) or get (0) of one work-item (``group`` is None) or of a work-group."""
-    local_size, is_allowed = _make_checks(put)
+def _make_transfer(is_put: bool, nbi: bool) -> Any:
+    """Make the put or get of one work-item (``group`` is None) or of a work-group."""
+    local_size, is_allowed = _make_checks(is_put)
 
     @device_function
     def transfer(dest, source, pe, nelems, group):
         """Transfer ``nelems`` elements; by default the whole local array."""
         whole = type_checks.absent(nelems)
         problem = SIZES if whole else NELEMS
-        flags = HELD | NBI if nbi and LATE else HELD
-        to_peer, from_peer = PROXY_PUT | flags, PROXY_GET | flags
-        with_value = put and not LATE  # one element goes in the request: no wait for the proxy
+        flags = FROM_PROGRAM | NBI if nbi and LATE else FROM_PROGRAM
+        to_peer, from_peer = PUT | flags, GET | flags
+        with_value = is_put and not LATE  # one element goes in the request: no wait for the proxy
 
         def transfer_elements(dest, source, pe, nelems, group):
             count = local_size(dest, source) if whole else nelems
             delta, to, origin = delta_if_reachable(pe), address_of(dest), address_of(source)
-            away = delta + shift_of(to if put else origin, pe)
-            there, here = (to + away, origin) if put else (to, origin + away)
+            away = delta + shift_of(to if is_put else origin, pe)
+            to_address, from_address = (to + away, origin) if is_put else (to, origin + away)
             nbytes, rank, size = count * item_bytes(dest), rank_in(group), size_of(group)
-            fit = is_distance(delta) & both_fit(dest, source, count) & is_wide(there, here, nbytes) & reachable(pe)
+            fit = keep_load_here(delta) & both_fit(dest, source, count)
+            fit &= is_wide(to_address, from_address, nbytes) & reachable(pe)
             if not CHECK and fit:
                 if rank < nbytes // WIDEST:  # of a large group with a short copy, most work-items have nothing to do
-                    copy_wide(there, here, nbytes, group)
-            elif is_distance(delta) and is_allowed(dest, source, pe, count, problem):
+                    copy_wide(to_address, from_address, nbytes, group)
+            elif keep_load_here(delta) and is_allowed(dest, source, pe, count, problem):
                 if reachable(pe):
-                    copy_elements(dest, there, here, count, rank, size)
+                    copy_elements(dest, to_address, from_address, count, rank, size)
                 elif rank == 0:
                     if with_value and count == 1:
                         store_by_proxy(dest, load_element(origin, 0, source), pe, to)
-                    elif put:
+                    elif is_put:
                         await_put(copy_by_proxy(to_peer, pe, to, origin, nbytes))
                     else:
                         await_ticket(copy_by_proxy(from_peer, pe, origin, to, nbytes))
@@ -129,15 +130,15 @@ def _make_transfer(put: int, nbi: bool) -> Any:
     return transfer
 
 
-def _make_view_transfer(put: int) -> Any:
+def _make_view_transfer(is_put: bool) -> Any:
     """Make the put or get of arrays of which at least one is not contiguous."""
-    local_size, is_allowed = _make_checks(put)
+    local_size, is_allowed = _make_checks(is_put)
 
     @compiled
     def transfer(dest, source, pe, nelems, group):
         count = local_size(dest, source)
         if is_allowed(dest, source, pe, count, SIZES):
-            move_view(put, dest, source, pe, count, group)
+            move_view(is_put, dest, source, pe, count, group)
 
     return transfer
 
@@ -146,7 +147,7 @@ def _put_scalar(dest, source, pe, group, nelems=None):
     """Put one value into an array of one element."""
     group_barrier(group)
     count = 1 if nelems is None else nelems
-    fit = _is_one_element(count) or have_room(PUT, dest, dest, pe, count, NELEMS)
+    fit = _is_one_element(count) or have_room(PUT_ROUTINE, dest, dest, pe, count, NELEMS)
     if rank_in(group) == 0 and fit and count == 1:
         rma.p(dest, source, pe, 0)
     group_barrier(group)
@@ -163,19 +164,19 @@ def _of_arrays(transfer: Any) -> Any:
     return body
 
 
-def _register(name: str, put: int) -> None:
+def _register(name: str, is_put: bool) -> None:
     """Register a routine, its work-group form and the nonblocking forms.
 
     Kernels never defer loads and stores, so blocking and nonblocking forms are the same code. Only a proxy that holds
     operations treats the nonblocking ones differently.
     """
-    view = _of_arrays(_make_view_transfer(put))
-    forms(rma, name, _check, _of_arrays(_make_transfer(put, False)), view, _put_scalar)
-    forms(rma, f"{name}_nbi", _check, _of_arrays(_make_transfer(put, True)), view, _put_scalar)
+    view = _of_arrays(_make_view_transfer(is_put))
+    forms(rma, name, _check, _of_arrays(_make_transfer(is_put, False)), view, _put_scalar)
+    forms(rma, f"{name}_nbi", _check, _of_arrays(_make_transfer(is_put, True)), view, _put_scalar)
 
 
-_register("put", 1)
-_register("get", 0)
+_register("put", True)
+_register("get", False)
 
 
 def _check_element(routine: str, pe: Any, index: Any, value: Any = None, **array: Any) -> None:
@@ -186,7 +187,7 @@ def _check_element(routine: str, pe: Any, index: Any, value: Any = None, **array
 
 
 def _p(dest, value, pe, index=0):
-    if allowed(P, dest, pe, index, 1) and value_fits(P, dest, value):
+    if allowed(P_ROUTINE, dest, pe, index, 1) and value_fits(P_ROUTINE, dest, value):
         if reachable(pe):
             store_element(on_peer(address_of(dest), pe), index, dest, value)
         else:
@@ -194,7 +195,7 @@ def _p(dest, value, pe, index=0):
 
 
 def _g(source, pe, index=0):
-    if allowed(G, source, pe, index, 1):
+    if allowed(G_ROUTINE, source, pe, index, 1):
         if reachable(pe):
             return load_element(on_peer(address_of(source), pe), index, source)
         return load_by_proxy(source, pe, address_of(source) + index * item_bytes(source))

@@ -7,7 +7,7 @@ from typing import Any
 from ishmem import amo, rma, signals
 from ishmem.common.constants import SignalOp
 from ishmem.common.type_tables import SIGNAL_TYPES, Rmw
-from ishmem.common.violations import number
+from ishmem.common.violations import routine_number
 
 from . import type_checks
 from .atomic_instructions import atomic_load, memory_fence
@@ -19,8 +19,8 @@ from .proxy import has_atomics, mark_held, signal_by_proxy
 from .runtime_checks import allowed, is_sig_op, value_fits
 from .wait import await_element, wait_fence
 
-SIGNAL_FETCH, SIGNAL_WAIT_UNTIL = map(number, ("signal_fetch", "signal_wait_until"))
-PUT_SIGNAL = number("put_signal, signal_set or signal_add")
+SIGNAL_FETCH, SIGNAL_WAIT_UNTIL = map(routine_number, ("signal_fetch", "signal_wait_until"))
+PUT_SIGNAL = routine_number("put_signal, signal_set or signal_add")
 
 SET, ADD = int(Rmw.SWAP), int(Rmw.ADD)
 

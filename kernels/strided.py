@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ishmem import strided
-from ishmem.common.shared_numbers import HELD
-from ishmem.common.violations import STRIDE, number
+from ishmem.common.shared_numbers import FROM_PROGRAM
+from ishmem.common.violations import STRIDE, routine_number
 
 from . import type_checks
 from .copy import copy_elements
@@ -23,7 +23,7 @@ from .proxy import Move, delta_if_reachable, move_by_proxy, reachable
 from .runtime_checks import allowed, fits, report
 from .work_division import Workers, work_item_share, workers_of
 
-PUT, GET = map(number, ("iput or ibput", "iget or ibget"))
+PUT_ROUTINE, GET_ROUTINE = map(routine_number, ("iput or ibput", "iget or ibget"))
 
 
 @compiled
@@ -41,14 +41,14 @@ def copy_blocks(like, move, workers):
 
 
 @compiled
-def move_blocks(put, like, move, pe, delta, workers):
-    """Put (``put`` is 1) or get (0) the blocks of a `Move` in elements; its addresses are those on this PE.
+def move_blocks(is_put, like, move, pe, delta, workers):
+    """Put or get the blocks of a `Move` in elements; its addresses are those on this PE.
 
     ``delta`` is the result of `delta_if_reachable`.
     """
     to, origin, to_step, from_step, length, count = move
     if reachable(pe):
-        if put:
+        if is_put:
             to += delta + shift_of(to, pe)
         else:
             origin += delta + shift_of(origin, pe)
@@ -56,7 +56,7 @@ def move_blocks(put, like, move, pe, delta, workers):
     else:
         item = item_bytes(like)
         in_bytes = Move(to, origin, to_step * item, from_step * item, length * item, count)
-        move_by_proxy(put + HELD, pe, in_bytes, workers)
+        move_by_proxy(is_put, FROM_PROGRAM, pe, in_bytes, workers)
 
 
 @device_func
@@ -89,24 +89,24 @@ def _check(routine: str, dest: Any, source: Any, **others: Any) -> None:
     integers(routine, **others)
 
 
-def _register(name: str, put: int) -> None:
+def _register(name: str, is_put: bool) -> None:
     """Register ``ib<name>``, ``i<name>`` and their work-group forms."""
-    routine = PUT if put else GET
+    routine = PUT_ROUTINE if is_put else GET_ROUTINE
 
     @compiled
     def is_allowed(dest, source, move, pe):
         to_count, from_count = _extents(move)
-        fit = _are_apart(routine, move) and fits(routine, dest, pe if put else -1, to_count)
-        fit = fit and fits(routine, source, -1 if put else pe, from_count)
-        return fit and allowed(routine, dest if put else source, pe, 0, 0)
+        fit = _are_apart(routine, move) and fits(routine, dest, pe if is_put else -1, to_count)
+        fit = fit and fits(routine, source, -1 if is_put else pe, from_count)
+        return fit and allowed(routine, dest if is_put else source, pe, 0, 0)
 
     @compiled
     def transfer(dest, source, move, pe, group):
-        """Put (``put`` is 1) or get (0) the blocks of a `Move` in elements."""
+        """Put or get the blocks of a `Move` in elements."""
         group_barrier(group)
         delta = delta_if_reachable(pe)
         if is_allowed(dest, source, move, pe):
-            move_blocks(put, dest, move, pe, delta, workers_of(group))
+            move_blocks(is_put, dest, move, pe, delta, workers_of(group))
         group_barrier(group)
 
     def blocks(dest, source, dst, sst, bsize, nblocks, pe, group):
@@ -121,8 +121,8 @@ def _register(name: str, put: int) -> None:
     forms(strided, f"i{name}", _check, elements)
 
 
-_register("put", 1)
-_register("get", 0)
+_register("put", True)
+_register("get", False)
 
 
 def is_view(array: Any) -> bool:
@@ -171,11 +171,11 @@ def steps_of(array):
 
 
 @device_function
-def move_view(put, dest, source, pe, count, group):
-    """Put (``put`` is 1) or get (0) ``count`` elements of arrays of which at least one is not contiguous."""
+def move_view(is_put, dest, source, pe, count, group):
+    """Put or get ``count`` elements of arrays of which at least one is not contiguous."""
     to_row, from_row = _is_row(dest), _is_row(source)
 
-    def move_rows(put, dest, source, pe, count, group):
+    def move_rows(is_put, dest, source, pe, count, group):
         to_columns, to_step, to_next = steps_of(dest)
         from_columns, from_step, from_next = steps_of(source)
         columns, even = to_columns, True
@@ -191,15 +191,15 @@ def move_view(put, dest, source, pe, count, group):
             at, of = to + row * to_step * item, origin + row * from_step * item
             length = min(columns, count - row * columns)
             if to_next == 1 and from_next == 1:
-                move_blocks(put, dest, Move(at, of, 0, 0, length, 1), pe, delta, workers)
+                move_blocks(is_put, dest, Move(at, of, 0, 0, length, 1), pe, delta, workers)
             else:
-                move_blocks(put, dest, Move(at, of, to_next, from_next, 1, length), pe, delta, workers)
+                move_blocks(is_put, dest, Move(at, of, to_next, from_next, 1, length), pe, delta, workers)
             row += 1
             even = columns > 0
         if to_columns != from_columns and not (to_row or from_row):  # tiles of different shapes: single elements
             for i in range(workers.rank, count, workers.width):
                 at = to + (i // to_columns * to_step + i % to_columns * to_next) * item
                 of = origin + (i // from_columns * from_step + i % from_columns * from_next) * item
-                move_blocks(put, dest, Move(at, of, 0, 0, 1, 1), pe, delta, Workers(0, 1))
+                move_blocks(is_put, dest, Move(at, of, 0, 0, 1, 1), pe, delta, Workers(0, 1))
 
     return move_rows

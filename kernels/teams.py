@@ -14,7 +14,7 @@ from numba.extending import typeof_impl
 
 from ishmem import memory, teams
 from ishmem.common.layout import LINE, TWIN, TeamRecord
-from ishmem.common.violations import argument_number, number
+from ishmem.common.violations import argument_number, routine_number
 from ishmem.teams import Team
 
 from .atomic_instructions import atomic_load_word
@@ -25,7 +25,7 @@ from .rewrites import AssignmentRewrite, constant_of
 from .runtime_checks import is_team_pe
 from .spec_constants import pe_count, team_records, this_pe
 
-TEAM_PTR, PE = number("team_ptr"), argument_number("pe")
+TEAM_PTR, PE = routine_number("team_ptr"), argument_number("pe")
 WORLD = 0  # the handle of TEAM_WORLD, whose members are constants of the process
 START, STRIDE, SIZE, ME, PES = (TeamRecord.at(field) for field in ("start", "stride", "size", "me", "pes"))
 

@@ -15,7 +15,7 @@ from ishmem import vcollectives
 from ishmem.common.call_id import REFUSED
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.type_tables import RMA_TYPES
-from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, OUTSIDE, UNEQUAL, WRONG_LENGTH, number
+from ishmem.common.violations import LISTS, NEGATIVE, NO_LIST, OUTSIDE, UNEQUAL, WRONG_LENGTH, routine_number
 
 from . import type_checks
 from .collective_calls import ROOT, call_of, end_phase, flow_of, is_member, pack_call
@@ -35,7 +35,7 @@ OFFSET, EXPECTED, SENT = range(0, 24, 8)
 ROOTED, DEST, SOURCE = map(LISTS.index, ("counts", "dest_counts", "source_counts"))
 """Numbers of the argument lists in violation reports."""
 
-ALLTOALLV, ALLTOALLV_FLOW = number("alltoallv"), flow_of(COLLECTIVES["alltoallv"])
+ALLTOALLV, ALLTOALLV_FLOW = routine_number("alltoallv"), flow_of(COLLECTIVES["alltoallv"])
 PRIME = 1099511628211  # of the FNV hash
 
 # ---- lists of counts and displacements
@@ -310,7 +310,7 @@ def _check(name: str, dest: Any, source: Any, team: Any, root: Any = 0, **lists:
 
 
 def _make_rooted(name: str, gathers: int) -> Any:
-    routine, flow = number(name), flow_of(COLLECTIVES[name])
+    routine, flow = routine_number(name), flow_of(COLLECTIVES[name])
 
     def rooted(dest, source, counts, root, group, displs=None, team=0):
         call = call_of(flow, routine, dest, source, None, root, (1, 1), team)

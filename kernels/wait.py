@@ -10,7 +10,7 @@ from typing import Any
 from ishmem import wait
 from ishmem.common.constants import Cmp
 from ishmem.common.type_tables import WAIT_TYPES
-from ishmem.common.violations import number
+from ishmem.common.violations import routine_number
 
 from . import type_checks
 from .atomic_instructions import atomic_load, memory_fence
@@ -20,7 +20,7 @@ from .long_waits import clear_wait_record, decremented, is_zero, must_end_wait, 
 from .memory_orders import WAIT
 from .runtime_checks import allowed, is_cmp, is_less, wanted_of
 
-WAIT_UNTIL, TEST = map(number, ("wait_until", "test"))
+WAIT_UNTIL, TEST = map(routine_number, ("wait_until", "test"))
 
 wait_fence = memory_fence(WAIT)
 """Fence after a wait: later loads are not older than the awaited update."""

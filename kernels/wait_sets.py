@@ -13,7 +13,7 @@ from numba.core import types
 from ishmem import wait_sets
 from ishmem.common import error_texts
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
-from ishmem.common.violations import number
+from ishmem.common.violations import routine_number
 
 from . import type_checks
 from .atomic_instructions import atomic_load, atomic_load_word, atomic_store_word
@@ -24,7 +24,7 @@ from .runtime_checks import allowed, is_cmp, wanted_of
 from .spec_constants import turn_counter
 from .wait import compare, wait_fence
 
-WAIT, TEST = map(number, ("wait_until_all, _any or _some", "test_all, _any or _some"))
+WAIT, TEST = map(routine_number, ("wait_until_all, _any or _some", "test_all, _any or _some"))
 
 
 @device_function

@@ -14,7 +14,7 @@ from typing import Any
 
 from ishmem import work_groups
 from ishmem.common.constants import Cmp
-from ishmem.common.violations import GROUPS, OUTSIDE, number
+from ishmem.common.violations import GROUPS, OUTSIDE, routine_number
 
 from . import type_checks
 from .atomic_instructions import atomic_add_word, atomic_store_word, memory_fence
@@ -29,7 +29,7 @@ from .spec_constants import xe_cores
 # ---- the barrier
 
 
-SYNC = number("sync_work_groups")
+SYNC = routine_number("sync_work_groups")
 LOW_HALF = 0xFFFFFFFF
 
 group_fence, publish_fence, seen_fence = map(memory_fence, (GROUP, FLAG, FLAG_SEEN))

@@ -56,7 +56,7 @@ def rows(chapter: Chapter) -> Iterator[Row]:
 def python_only() -> list[str]:
     """Return the names of the public functions without an equivalent in C, sorted."""
     listed = {row.name for chapter in CHAPTERS for row in chapter.rows if row.c}
-    return sorted(name for row in ROUTINES.values() if row.name not in listed for _, name in row.places)
+    return sorted(name for row in ROUTINES.values() if row.name not in listed for _, name in row.locations)
 
 
 def render() -> str:

@@ -21,11 +21,11 @@ class Subcommand(NamedTuple):
     """Location and help line of a subcommand.
 
     Attributes:
-        place: ``module:name`` of the click command.
+        target: ``module:name`` of the click command.
         help: The line that ``ishmem --help`` shows.
     """
 
-    place: str
+    target: str
     help: str
 
 
@@ -51,7 +51,7 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in SUBCOMMANDS:
             return None
-        module, attribute = SUBCOMMANDS[name].place.split(":")
+        module, attribute = SUBCOMMANDS[name].target.split(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 

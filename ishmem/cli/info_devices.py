@@ -99,7 +99,7 @@ def routes(own: list[PeerDevice]) -> list[list[str]]:
     from ishmem.runtime import peer_device
     from ishmem.runtime.copy_engine import host_routes
     from ishmem.runtime.debug import describe_route
-    from ishmem.runtime.routes import for_kernels, left_to_hosts
+    from ishmem.runtime.kernel_routes import for_kernels, left_to_hosts
 
     try:
         settings = settings_module.load()

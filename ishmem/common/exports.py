@@ -25,7 +25,7 @@ def by_module() -> dict[str, tuple[str, ...]]:
     """Return the exported names of each module, sorted; the modules are in the order of the table of routines."""
     found: dict[str, list[str]] = {}
     for routine in ROUTINES.values():
-        for module, name in routine.places:
+        for module, name in routine.locations:
             found.setdefault(module, []).append(name)
     for module, names in _OTHERS.items():
         found.setdefault(module, []).extend(names)

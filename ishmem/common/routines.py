@@ -63,7 +63,7 @@ class Routine:
         return self.data is not Data.NONE and self.waits is Waits.NOTHING
 
     @property
-    def places(self) -> Iterator[tuple[str, str]]:
+    def locations(self) -> Iterator[tuple[str, str]]:
         """The modules and names of the routine and of its forms."""
         queue = "collectives_on_queue" if self.name in COLLECTIVES else "on_queue"
         for form in ("", *self.forms):
@@ -372,7 +372,7 @@ ROUTINES = {row.name: row for chapter in CHAPTERS for row in chapter.rows if isi
 def exported(module: str) -> list[str]:
     """Return the names of the routines and forms in a module such as ``ishmem.rma``."""
     name = module.rpartition(".")[2]
-    return [function for row in ROUTINES.values() for place, function in row.places if place == name]
+    return [function for row in ROUTINES.values() for home, function in row.locations if home == name]
 
 
 def of_call(function: str, owner: str = "") -> tuple[Data, Waits]:

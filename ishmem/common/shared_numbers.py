@@ -13,7 +13,7 @@ MAX_TEAMS = 128
 NO_RESULT = 0x80
 """Flag in the code of an atomic: the old value is not needed, so no PE waits for it between nodes."""
 
-HELD, NBI = 1 << 24, 1 << 25
+FROM_PROGRAM, NBI = 1 << 24, 1 << 25
 """Flags in the kind of a request: an operation of the program, which may arrive late, and a nonblocking one."""
 
 MESSAGE_MAGIC = b"ISHM"
@@ -149,7 +149,7 @@ class TracedCall(NamedTuple):
     Attributes:
         begin, end: Nanoseconds of ``CLOCK_MONOTONIC``; ``end`` 0: the call has not returned.
         bytes: Size of the data that this PE passes; with `CallFlag.WHOLE` the caller has left out ``nelems``.
-        place: Offset in the heap of the flag, or else of the data; -1: none.
+        offset: Offset in the heap of the flag, or else of the data; -1: none.
         value: The value to store, to add, or to wait for.
         pe: The peer, with `CallFlag.ROOTED` the root, by its number in the job; -1: none.
         start, stride, size: The team; ``size`` 0: none.
@@ -159,7 +159,7 @@ class TracedCall(NamedTuple):
     begin: int
     end: int
     bytes: int
-    place: int
+    offset: int
     value: int
     pe: int
     start: int

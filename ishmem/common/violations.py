@@ -59,7 +59,7 @@ ARGUMENTS = (
 """Names of arguments by the numbers that kernels write into the record."""
 
 
-def number(routine: str) -> int:
+def routine_number(routine: str) -> int:
     """Return the number that represents a routine in kernels."""
     return ROUTINES.index(routine)
 

@@ -74,7 +74,7 @@ void wait_for_lock() {
 bool take(int64_t *lock) {
     const Heap &h = heap();
     for (int64_t holder = 0; !__atomic_compare_exchange_n(lock, &holder, h.me + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);) {
-        if (h.status.goes_on && holder && h.status.dead[static_cast<size_t>(holder - 1)]) continue;  // takes its place
+        if (h.status.survives_losses && holder && h.status.dead[static_cast<size_t>(holder - 1)]) continue;  // takes its place
         if (h.status.has_lost()) return false;
         wait_for_lock();
         holder = 0;
@@ -110,7 +110,7 @@ PyObject *run_by_kernel(int rmw, bool result, PyObject *target, PyObject *pe, Py
 PyObject *run_far(int rmw, bool result, char *at, const View &view, uint64_t value, uint64_t cond) {
     uint64_t old = 0;
     const Reach &reach = reach_of(at);
-    const bool done = result ? reach.fetch(at, rmw, view.item, value, cond, old) : reach.update(at, rmw, view.item, value);
+    const bool done = result ? reach.fetching_atomic(at, rmw, view.item, value, cond, old) : reach.atomic(at, rmw, view.item, value);
     if (!done) return PyErr_Occurred() ? nullptr : not_implemented();
     return given_back(result, &old, view.type);
 }
@@ -141,7 +141,7 @@ bool update_element(int rmw, char *at, size_t item, uint64_t value, uint64_t con
 }
 
 bool host_updates(const View &view, const char *at, int rmw, bool result) {
-    if (!view.device || heap().host_atomics || !is_near(at) || heap().lock_of(at)) return true;
+    if (!view.device || heap().host_atomics || !host_reaches(at) || heap().lock_of(at)) return true;
     return rmw == Fetch || (rmw == Swap && !result);
 }
 

@@ -148,8 +148,8 @@ class NodeReduction {
         return second ? Range{std::min(middle, of.to), of.to} : Range{of.from, std::min(middle, of.to)};
     }
 
-    void send(int part, int node, uint64_t place, const char *from, size_t bytes, int step) {
-        exchange_.put_landing(part, node, place, from, bytes);
+    void send(int part, int node, uint64_t offset, const char *from, size_t bytes, int step) {
+        exchange_.put_landing(part, node, offset, from, bytes);
         exchange_.tell(part, node, exchange_.landing(part, node).step_flag(step));
     }
     void await(int part, int step) { exchange_.await(here(part).step_flag(step), 1); }

@@ -57,14 +57,14 @@ bool team_of(PyObject *object, unsigned &handle) {
     return shape == Py_None || shape == team.shape;
 }
 
-bool place_of(const View &view, uint64_t &place) {
+bool location_of(const View &view, uint64_t &location) {
     if (view.device) {
         const ptrdiff_t offset = heap().offset_of(view.address, view.bytes());
-        place = static_cast<uint64_t>(offset);
+        location = static_cast<uint64_t>(offset);
         if (offset >= 0) return true;
     }
     const auto found = heap().static_place(view.address, view.bytes());
-    place = static_cast<uint64_t>(found.first) << 48 | found.second;
+    location = static_cast<uint64_t>(found.first) << 48 | found.second;
     return found.first != 0;
 }
 
@@ -82,7 +82,7 @@ bool arrays_of(PyObject *dest, PyObject *source, PyObject *dtype, Call &call) {
     if (to.type != from.type || call.type == Other || !(config().types[call.routine] >> call.type & 1)) return false;
     if (!(to.order & from.order) || !to.writable) return false;
     call.item = to.item;
-    return place_of(to, call.dest.place) && place_of(from, call.source.place);
+    return location_of(to, call.dest.location) && location_of(from, call.source.location);
 }
 
 bool overlap(const char *a, size_t a_bytes, const char *b, size_t b_bytes) { return a < b + b_bytes && b < a + a_bytes; }
@@ -160,19 +160,23 @@ PyObject *collective(PyObject *bound, PyObject *const *given, Py_ssize_t count) 
 
 PyMethodDef of_collectives = {"collective", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&collective)), METH_FASTCALL, nullptr};
 
-// The forms with strides or counts; Python has checked their arguments.
-nb::object alltoalls(nb::handle dest, nb::handle source, size_t dst, size_t sst, size_t nelems, nb::handle team) {
-    if (!settle_submitted()) throw nb::python_error();
-    Call call;
-    if (!begin(Alltoalls, dest.ptr(), source.ptr(), Py_None, team.ptr(), call)) return nb::steal(not_implemented());
-    call.count = nelems;
-    call.bytes = nelems * call.item;
-    call.dst = static_cast<Py_ssize_t>(dst);
-    call.sst = static_cast<Py_ssize_t>(sst);
-    call.extra = dst << 32 | sst;
-    return raised_or(ended(enter(call), call));
+// Reads the strides and the elements of a block of alltoalls; false where the arrays do not have them, or overlap.
+bool strides_of(PyObject *dst, PyObject *sst, PyObject *nelems, Call &call) {
+    const View &to = call.dest.view, &from = call.source.view;
+    Blocks blocks{0, 0, 1, 0};
+    Py_ssize_t count;
+    if (!integer_of(dst, blocks.to_step) || !integer_of(sst, blocks.from_step) || !integer_of(nelems, count)) return false;
+    if (std::max(blocks.to_step, blocks.from_step) >> 31 || __builtin_mul_overflow(count, call.size(), &blocks.count)) return false;
+    size_t dest, source;
+    if (!blocks.extent(blocks.to_step, dest) || !blocks.extent(blocks.from_step, source)) return false;
+    if (dest > to.count || source > from.count) return false;
+    call.dst = blocks.to_step, call.sst = blocks.from_step, call.count = static_cast<size_t>(count);
+    call.bytes = call.count * call.item;
+    call.extra = static_cast<uint64_t>(call.dst) << 32 | static_cast<uint64_t>(call.sst);
+    return !count || !overlap(to.address, to.bytes(), from.address, std::min(source + static_cast<size_t>(call.sst) - 1, from.count) * call.item);
 }
 
+// The forms with counts, which Python has checked.
 uint64_t hash_of(const std::vector<size_t> &numbers, uint64_t hash) {
     for (size_t number : numbers) hash = (hash ^ number) * 1099511628211u;
     return hash;
@@ -311,6 +315,12 @@ PyObject *barrier_all() {
     return ended(outcome == Satisfied && device_status() ? Failed : outcome);
 }
 
+PyObject *alltoalls(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *nelems, PyObject *team) {
+    Call call;
+    const bool good = begin(Alltoalls, dest, source, Py_None, team, call) && strides_of(dst, sst, nelems, call);
+    return ended(good ? enter(call) : Declined, call);
+}
+
 PyObject *sync_all() { return heap().n_pes ? ended(barrier(0, -1, Sync)) : not_implemented(); }
 
 void bind_collectives(nb::module_ &m) {
@@ -322,11 +332,10 @@ void bind_collectives(nb::module_ &m) {
         config().algorithms.at(routine) = table;
     });
     m.def("collective", [](const nb::int_ &routine) { return nb::steal(PyCFunction_New(&of_collectives, routine.ptr())); });
-    m.def("alltoalls", &alltoalls, any, any, nb::arg(), nb::arg(), nb::arg(), any);
     m.def("collective_with_counts", &with_counts, nb::arg(), any, any, any, any, nb::arg());
     m.def("refuse_collective", &refuse, nb::arg(), any, nb::arg());
     m.def("asked_collective", &asked);
-    m.def("static_at", [](uint64_t place, int pe) { return reinterpret_cast<uintptr_t>(address_of(place, pe)); });
+    m.def("static_at", [](uint64_t location, int pe) { return reinterpret_cast<uintptr_t>(address_of(location, pe)); });
 }
 
 }  // namespace ishmem

@@ -62,7 +62,7 @@ void reset() {
     late = nullptr;  // a thread may still be in it
     h.unreachable.clear();
     h.clear_live();
-    h.status.quiet_is_general = h.status.goes_on = false;
+    h.status.quiet_is_general = h.status.survives_losses = false;
     h.status.violation = nullptr;
     h.status.busy_engines = 0;
     h.status.device_call = nullptr;
@@ -83,7 +83,7 @@ char *raw(int pe, size_t offset, size_t bytes) {
 void raise_unless(bool done) {
     if (done) return;
     if (PyErr_Occurred()) throw nb::python_error();
-    if (heap().status.goes_on) return;
+    if (heap().status.survives_losses) return;
     throw std::runtime_error("another PE is lost");
 }
 
@@ -98,7 +98,7 @@ nb::list read_all(const std::vector<int> &pes, size_t offset, size_t bytes) {
     bool good = true;
     for (size_t i = 0; i < pes.size() && good; ++i) good = gets.start(parts[i].data(), raw(pes[i], offset, bytes), bytes);
     good = good && gets.await() == Satisfied;
-    if (!good && (PyErr_Occurred() || !heap().status.goes_on)) leak(parts);
+    if (!good && (PyErr_Occurred() || !heap().status.survives_losses)) leak(parts);
     raise_unless(good);
     nb::list all;
     for (const auto &part : parts) all.append(nb::bytes(part.data(), bytes));
@@ -197,7 +197,7 @@ void bind_status(nb::module_ &m) {
     m.def("device_status", &device_status);
     m.def("set_lost", [](int pe) {
         heap().lose(pe);
-        if (network_engine() && heap().status.goes_on) network_engine()->forget(pe);
+        if (network_engine() && heap().status.survives_losses) network_engine()->forget(pe);
     });
     m.def("forget_lost", [] { heap().status.lost = -1; });
     m.def("lost_pe", [] { return heap().status.lost.load(); });

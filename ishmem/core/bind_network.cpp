@@ -74,7 +74,7 @@ void bind_network(nb::module_ &m) {
     m.def("departure_bytes", &departure_bytes);
     m.def("landing_bytes", &landing_bytes);
     m.attr("PEER_BYTES") = NetworkEngine::peer_bytes();
-    m.def("far_address", [](int pe, uint64_t place) { return reinterpret_cast<uintptr_t>(far_address(pe, place)); });
+    m.def("far_address", [](int pe, uint64_t offset) { return reinterpret_cast<uintptr_t>(far_address(pe, offset)); });
     m.def("is_far", [](uintptr_t address) { return is_far(pointer<char *>(address)); });
     m.def("copy", &copy_addresses);
 }

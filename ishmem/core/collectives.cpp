@@ -139,8 +139,8 @@ void publish(Call &call, uint64_t asked, const char *data, size_t bytes, size_t 
     Header *mine = header_at(heap().me, call.handle, call.sequence);
     mine->signature = asked;
     mine->extra = call.extra;
-    mine->dest = call.dest.place;
-    mine->source = call.source.place;
+    mine->dest = call.dest.location;
+    mine->source = call.source.location;
     if (bytes) std::memcpy(call.data(call.me()), data, bytes);
     const bool in_slot = bytes > sizeof mine->words && carried(call) == Carried::Slots;
     if (call.team->spans) *call.payload_bytes(call.me()) = in_slot ? bytes : before;
@@ -179,7 +179,7 @@ bool counts_match(const Call &call) {
 }
 
 // collect: computes each contribution's offset in dest; returns whether the total fits into every member's dest.
-bool places_of(Call &call) {
+bool locations_of(Call &call) {
     size_t total = 0, largest = 0;
     call.dest_places.clear();
     for (int j = 0; j < call.size(); ++j) {
@@ -248,7 +248,7 @@ Verdict enter(Call &call) {
     const Outcome outcome = await_all(call);
     if (outcome != Satisfied) return PeerGone;
     if (!same_asked(call) || (call.routine == Alltoallv && !counts_match(call))) return Dissent;
-    if (call.routine == Collect && !places_of(call)) return TooShort;
+    if (call.routine == Collect && !locations_of(call)) return TooShort;
     return move(call);
 }
 
@@ -288,21 +288,21 @@ char *Call::data(int member) const {
     return published(*this) <= sizeof(Header::words) ? header_at(team->pe(member), handle, sequence)->words : slot(member);
 }
 
-char *address_of(uint64_t place, int pe) {
-    const size_t number = place >> 48, offset = place & ((uint64_t(1) << 48) - 1);
+char *address_of(uint64_t location, int pe) {
+    const size_t number = location >> 48, offset = location & ((uint64_t(1) << 48) - 1);
     Heap &h = heap();
     return (number ? h.static_objects[number - 1]->mapped[static_cast<size_t>(pe)] : h.mapped[static_cast<size_t>(pe)]) + offset;
 }
 
-// Where the slots of other nodes are not here, all arrays are in the places of this PE's.
+// Where the slots of other nodes are not here, all arrays are at the offsets of this PE's.
 bool Call::is_like_mine(int member) const {
     return team->spans && !has_slots && is_far(heap().mapped[static_cast<size_t>(team->pe(member))]);
 }
 
-char *Call::dest_of(int member) const { return address_of(is_like_mine(member) ? dest.place : header(member)->dest, team->pe(member)); }
+char *Call::dest_of(int member) const { return address_of(is_like_mine(member) ? dest.location : header(member)->dest, team->pe(member)); }
 
 const char *Call::source_of(int member) const {
-    return address_of(member == me() || is_like_mine(member) ? source.place : header(member)->source, team->pe(member));
+    return address_of(member == me() || is_like_mine(member) ? source.location : header(member)->source, team->pe(member));
 }
 
 // Model: tests/models/host_ring.pml.

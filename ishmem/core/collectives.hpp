@@ -61,7 +61,7 @@ namespace ishmem::TRANSPORT {
 // A symmetric array argument of a call.
 struct Part {
     View view;
-    uint64_t place;  // encoded as in Header
+    uint64_t location;  // encoded as in Header
 };
 
 struct Call {
@@ -99,7 +99,7 @@ struct Call {
 enum Flag { Left, Filled, Combined, PayloadBytes };
 
 // Host address on PE `pe` of an array encoded as in Header.
-char *address_of(uint64_t place, int pe);
+char *address_of(uint64_t location, int pe);
 
 // `raise` sets a flag of this PE to the call's sequence number; `await` waits until a member's flag has reached it.
 void raise(const Call &call, Flag flag);

@@ -72,8 +72,8 @@ void Exchange::reduce_near(const Range &range, char *to) const {
     else for (size_t i = 0; i < near().size(); ++i) copy_near(to, get(static_cast<int>(i)), range.size());
 }
 
-void Exchange::put_landing(int part, int node, uint64_t place, const char *from, size_t bytes) {
-    put(far_address(team_.pe(owner(part, node)), LANDINGS_AT + place), from, bytes);
+void Exchange::put_landing(int part, int node, uint64_t offset, const char *from, size_t bytes) {
+    put(far_address(team_.pe(owner(part, node)), LANDINGS_AT + offset), from, bytes);
 }
 
 void Exchange::tell(int part, int node, uint64_t flag) {

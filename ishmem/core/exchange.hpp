@@ -108,7 +108,7 @@ class Exchange {
     void reduce_near(const Range &range, char *to) const;  // reduces the arrays of the members of this node
 
     // Puts into the landing, or to the far address, of a part's owner on a node.
-    void put_landing(int part, int node, uint64_t place, const char *from, size_t bytes);
+    void put_landing(int part, int node, uint64_t offset, const char *from, size_t bytes);
     void put(char *far, const char *from, size_t bytes) { good_ = good_ && (!bytes || puts_.start(far, from, bytes)); }
     void tell(int part, int node, uint64_t flag);
     void await(uint64_t flag, size_t step);  // `step`: see await_word()

@@ -22,14 +22,14 @@ constexpr uint64_t LANDINGS_AT = DEPARTURES_AT + STATICS_AT / 2;  // what reduct
 // Device addresses of Intel GPUs may have bit 62 set, but then bit 63 is set, too.
 inline bool is_far(const void *address) { return reinterpret_cast<uintptr_t>(address) >> 62 == 1; }
 
-inline char *far_address(int pe, uint64_t place) {
-    return reinterpret_cast<char *>(FAR | static_cast<uint64_t>(pe) << PE_SHIFT | place);
+inline char *far_address(int pe, uint64_t offset) {
+    return reinterpret_cast<char *>(FAR | static_cast<uint64_t>(pe) << PE_SHIFT | offset);
 }
 
 inline int far_pe(const void *address) {
     return static_cast<int>((reinterpret_cast<uintptr_t>(address) & (FAR - 1)) >> PE_SHIFT);
 }
 
-inline uint64_t far_place(const void *address) { return reinterpret_cast<uintptr_t>(address) & (PLACES - 1); }
+inline uint64_t far_offset(const void *address) { return reinterpret_cast<uintptr_t>(address) & (PLACES - 1); }
 
 }  // namespace ishmem

@@ -55,13 +55,13 @@ int64_t *Heap::lock_of(const char *at) const {
 
 char *Heap::symmetric(int pe, int64_t offset, size_t bytes, bool held) const {
     const auto index = static_cast<size_t>(pe);
-    const auto place = static_cast<uint64_t>(offset);
-    if (place <= size && bytes <= size - place) return (held ? far_address(pe, 0) : mapped[index]) + place;
+    const auto at = static_cast<uint64_t>(offset);
+    if (at <= size && bytes <= size - at) return (held ? far_address(pe, 0) : mapped[index]) + at;
     const std::lock_guard<std::mutex> lock(statics_mutex_);
     const auto [number, within] = static_place(base + offset, bytes);
     if (!number) return nullptr;
     const Static &object = *static_objects[number - 1];
-    return (held ? far_address(pe, STATICS_AT + object.place) : object.mapped[index]) + within;
+    return (held ? far_address(pe, STATICS_AT + object.offset) : object.mapped[index]) + within;
 }
 
 char *Heap::static_target(const char *address, size_t bytes, Py_ssize_t pe) const {
@@ -69,7 +69,7 @@ char *Heap::static_target(const char *address, size_t bytes, Py_ssize_t pe) cons
     const auto [number, offset] = static_place(address, bytes);
     if (!target || !number) return nullptr;
     const Static &object = *static_objects[number - 1];
-    return (is_far(target) ? far_address(static_cast<int>(pe), STATICS_AT + object.place) : object.mapped[static_cast<size_t>(pe)]) + offset;
+    return (is_far(target) ? far_address(static_cast<int>(pe), STATICS_AT + object.offset) : object.mapped[static_cast<size_t>(pe)]) + offset;
 }
 
 void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others, const std::vector<uintptr_t> &engine_addresses) {
@@ -78,12 +78,12 @@ void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &oth
     Static &object = statics[own];
     object.size = bytes;
     object.device = !engine_addresses.empty();
-    object.place = last ? last->place + (last->size + 63) / 64 * 64 : 0;
+    object.offset = last ? last->offset + (last->size + 63) / 64 * 64 : 0;
     static_objects.push_back(&object);
     object.number = static_objects.size();
     for (size_t pe = 0; pe < others.size(); ++pe)
         object.mapped.push_back(others[pe] ? reinterpret_cast<char *>(others[pe])
-                                           : far_address(static_cast<int>(pe), STATICS_AT + object.place));
+                                           : far_address(static_cast<int>(pe), STATICS_AT + object.offset));
     for (size_t pe = 0; pe < engine_addresses.size(); ++pe)
         object.copy_engine_bases.push_back(engine_addresses[pe] ? reinterpret_cast<char *>(engine_addresses[pe]) : object.mapped[pe]);
 }
@@ -96,14 +96,14 @@ void Heap::remove_static(const char *own) {
     removed_statics.push_back(std::move(node));
 }
 
-char *Heap::static_in(int pe, uint64_t place, size_t bytes) const {
+char *Heap::static_in(int pe, uint64_t offset, size_t bytes) const {
     const std::lock_guard<std::mutex> lock(statics_mutex_);
-    const auto after = [](uint64_t at, const Static *object) { return at < object->place; };
-    const auto next = std::upper_bound(static_objects.begin(), static_objects.end(), place, after);
+    const auto after = [](uint64_t at, const Static *object) { return at < object->offset; };
+    const auto next = std::upper_bound(static_objects.begin(), static_objects.end(), offset, after);
     if (next == static_objects.begin()) return nullptr;
     const Static &object = **std::prev(next);
-    const uint64_t offset = place - object.place;
-    return offset + bytes <= object.size ? object.mapped[static_cast<size_t>(pe)] + offset : nullptr;
+    const uint64_t within = offset - object.offset;
+    return within + bytes <= object.size ? object.mapped[static_cast<size_t>(pe)] + within : nullptr;
 }
 
 char *Heap::local(const View &view, size_t bytes) const {
@@ -121,12 +121,12 @@ char *Heap::remote(const View &view, size_t bytes, Py_ssize_t pe) const {
 }
 
 char *Heap::copy_engine_address(const View &view, size_t bytes, Py_ssize_t pe) const {
-    const auto place = static_cast<size_t>(pe);
-    if (const ptrdiff_t offset = view.device ? offset_of(view.address, bytes) : -1; offset >= 0) return copy_engine_bases[place] + offset;
+    const auto index = static_cast<size_t>(pe);
+    if (const ptrdiff_t offset = view.device ? offset_of(view.address, bytes) : -1; offset >= 0) return copy_engine_bases[index] + offset;
     const auto [number, offset] = static_place(view.address, bytes);
     if (!number) return nullptr;
     const Static &object = *static_objects[number - 1];
-    return (object.device ? object.copy_engine_bases : object.mapped)[place] + offset;
+    return (object.device ? object.copy_engine_bases : object.mapped)[index] + offset;
 }
 
 char *Heap::element(PyObject *array, PyObject *pe_object, PyObject *index, View &view) const {
@@ -196,7 +196,7 @@ void find_nodes(Team &team) {
 }  // namespace
 
 void Heap::lose(int pe) {
-    if (status.goes_on) {
+    if (status.survives_losses) {
         status.dead[static_cast<size_t>(pe)] = true;
         __atomic_store_n(&targets[static_cast<size_t>(pe)], nullptr, __ATOMIC_RELAXED);
     }
@@ -204,7 +204,7 @@ void Heap::lose(int pe) {
 }
 
 bool Heap::has_lost(const Team &team) const {
-    if (!status.goes_on) return status.has_lost();
+    if (!status.survives_losses) return status.has_lost();
     for (int member = 0; member < team.size; ++member)
         if (status.dead[static_cast<size_t>(team.pe(member))]) return true;
     return false;

@@ -41,7 +41,7 @@ struct Team {
 struct Static {
     size_t size;
     size_t number;  // counted from 1, the same on every PE
-    uint64_t place; // offset from STATICS_AT, by which other nodes address it
+    uint64_t offset; // from STATICS_AT, by which other nodes address it
     bool device;    // whether it is device memory
     std::vector<char *> mapped;
     std::vector<char *> copy_engine_bases;  // of registered memory: the addresses that the copy engine takes
@@ -68,7 +68,7 @@ struct Regions {
 // What waits and quiet look at beside memory: PEs that have ended, the device, and what is under way.
 struct Status {
     std::atomic<int> lost{-1};            // a PE that died; -1: none, or `shrink` has taken note of it
-    bool goes_on = false;                 // whether the job goes on after a loss
+    bool survives_losses = false;                 // whether the job goes on after a loss
     std::vector<std::atomic<bool>> dead;  // the PEs that died, in a job that goes on
     std::vector<std::atomic<bool>> left;  // whether each PE has finalised
     std::atomic<bool> any_left{false};
@@ -125,7 +125,7 @@ struct Heap {
     char *symmetric(int pe, int64_t offset, size_t bytes, bool held) const;
 
     // Translates an offset from STATICS_AT into an address in the static host objects of a PE; null when it is in none.
-    char *static_in(int pe, uint64_t place, size_t bytes) const;
+    char *static_in(int pe, uint64_t offset, size_t bytes) const;
 
     // The lock under which hosts do all atomics at a mapped address, those for kernels too; null where they need none.
     int64_t *lock_of(const char *at) const;

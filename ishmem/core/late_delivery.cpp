@@ -19,8 +19,8 @@ constexpr auto LOOK = std::chrono::microseconds(300);
 constexpr char PATTERN = '\xa5';
 
 // The address at which an operation is done: of the host's mapping, or far on other nodes.
-char *address(int pe, uint64_t place) {
-    return place < STATICS_AT ? heap().mapped[static_cast<size_t>(pe)] + place : heap().static_in(pe, place - STATICS_AT, 1);
+char *address(int pe, uint64_t offset) {
+    return offset < STATICS_AT ? heap().mapped[static_cast<size_t>(pe)] + offset : heap().static_in(pe, offset - STATICS_AT, 1);
 }
 
 // Copies `bytes` between a buffer of the host and memory of this PE.
@@ -99,14 +99,14 @@ void Late::hold(Held held) {
 
 void Late::put(char *far, const char *from, size_t bytes, size_t item, const std::string &where) {
     if (!bytes) return;
-    const uint64_t place = far_place(far);
+    const uint64_t offset = far_offset(far);
     size_t cut = bytes;
     if (bytes > PART) {
         const std::lock_guard<std::mutex> lock(queue_);
         if (random() % 2) cut = std::max(PART, random() % bytes / PART * PART);
     }
     for (size_t done = 0; done < bytes; done = cut, cut = bytes) {
-        Held held{Put, far_pe(far), place + done, cut - done, item, {from + done, from + cut}};
+        Held held{Put, far_pe(far), offset + done, cut - done, item, {from + done, from + cut}};
         held.where = where;
         hold(std::move(held));
     }
@@ -122,7 +122,7 @@ void Late::put_blocks(char *far, const char *from, size_t bytes, size_t item, co
     for (size_t done = 0; done < steps.count; done = cut, cut = steps.count) {
         const size_t count = cut - done;
         const size_t step = static_cast<size_t>(steps.to);
-        Held held{Put, far_pe(far), far_place(far) + done * step, (count - 1) * step + bytes, item};
+        Held held{Put, far_pe(far), far_offset(far) + done * step, (count - 1) * step + bytes, item};
         held.block = bytes, held.step = step;
         held.data.resize(count * bytes);
         char *to = held.data.data();
@@ -134,7 +134,7 @@ void Late::put_blocks(char *far, const char *from, size_t bytes, size_t item, co
 
 void Late::put_nbi(char *far, char *from, size_t bytes, PyObject *object, Mover mover, const std::string &where) {
     if (!bytes) return;
-    Held held{Put, far_pe(far), far_place(far), bytes, 0, std::vector<char>(bytes), from, mover};
+    Held held{Put, far_pe(far), far_offset(far), bytes, 0, std::vector<char>(bytes), from, mover};
     copy(mover, held.data.data(), from, bytes, true);
     held.where = where;
     keep(object);
@@ -145,14 +145,14 @@ void Late::get_nbi(char *into, char *far, size_t bytes, PyObject *object, Mover 
     if (!bytes) return;
     std::vector<char> pattern(bytes, PATTERN);
     copy(mover, pattern.data(), into, bytes, false);
-    Held held{Get, far_pe(far), far_place(far), bytes, 0, {}, into, mover};
+    Held held{Get, far_pe(far), far_offset(far), bytes, 0, {}, into, mover};
     held.where = where;
     keep(object);
     hold(std::move(held));
 }
 
 void Late::update(char *far, int rmw, size_t item, uint64_t value, const std::string &where) {
-    Held held{Update, far_pe(far), far_place(far), item, item};
+    Held held{Update, far_pe(far), far_offset(far), item, item};
     held.rmw = rmw, held.value = value;
     held.where = where;
     hold(std::move(held));
@@ -164,7 +164,7 @@ uint64_t Late::mark() {
 }
 
 void Late::signal(char *far, int rmw, size_t item, uint64_t value, uint64_t since, const std::string &where) {
-    Held held{Update, far_pe(far), far_place(far), item, item};
+    Held held{Update, far_pe(far), far_offset(far), item, item};
     held.rmw = rmw, held.value = value, held.is_signal = true, held.since = since;
     held.where = where;
     hold(std::move(held));
@@ -172,19 +172,19 @@ void Late::signal(char *far, int rmw, size_t item, uint64_t value, uint64_t sinc
 
 const char *Late::read(const char *far, size_t bytes, const char *routine) {
     const int pe = far_pe(far);
-    const uint64_t place = far_place(far);
+    const uint64_t offset = far_offset(far);
     const std::lock_guard<std::mutex> lock(queue_);
     const auto is_there = [&](const Held &it) {
-        return it.kind != Get && it.pe == pe && overlap(it.place, it.bytes, place, bytes);
+        return it.kind != Get && it.pe == pe && overlap(it.offset, it.bytes, offset, bytes);
     };
     const auto found = std::find_if(held_.begin(), held_.end(), is_there);
     if (found != held_.end()) note(words(*found) + " was on its way when " + routine + " read there");
-    return address(pe, place);
+    return address(pe, offset);
 }
 
 char *Late::fetch(char *far, int rmw) {
     if (rmw != Fetch) take_and_deliver(far_pe(far), false);
-    return address(far_pe(far), far_place(far));
+    return address(far_pe(far), far_offset(far));
 }
 
 void Late::fence() {
@@ -271,7 +271,7 @@ void Late::deliver(List &items) {
 void Late::deliver(Held &held) {
     keep_overtaken(held);
     note_overtaken(held);
-    char *at = address(held.pe, held.place);
+    char *at = address(held.pe, held.offset);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (held.kind == Update) return update(held, at);
     if (held.kind == Get) return load(held, at);
@@ -360,7 +360,7 @@ void Late::note(std::string text) {
 }
 
 std::string Late::words(const Held &held) const {
-    return held.where + "\t" + std::to_string(held.pe) + "\t" + std::to_string(held.place) + "\t" + std::to_string(held.bytes) + "\t";
+    return held.where + "\t" + std::to_string(held.pe) + "\t" + std::to_string(held.offset) + "\t" + std::to_string(held.bytes) + "\t";
 }
 
 std::string Late::where(const char *routine) const {
@@ -413,7 +413,7 @@ void Late::run() {
 void start_late(uint64_t seed, PyObject *where) {
     Heap &h = heap();
     for (int pe = 0; pe < h.n_pes; ++pe)
-        if (pe != h.me) h.targets[static_cast<size_t>(pe)] = far_address(pe, 0), h.reaches[static_cast<size_t>(pe)] = &by_late;
+        if (pe != h.me) h.targets[static_cast<size_t>(pe)] = far_address(pe, 0), h.reaches[static_cast<size_t>(pe)] = &by_late_delivery;
     late = new Late(seed, where);
 }
 

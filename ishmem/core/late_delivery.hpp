@@ -65,7 +65,7 @@ class Late {
     struct Held {
         Kind kind;
         int pe;
-        uint64_t place;
+        uint64_t offset;
         size_t bytes, item;           // from the first byte to the last
         std::vector<char> data = {};  // of a put; of a put_nbi as the source was at the call
         char *local = nullptr;        // of nbi operations
@@ -126,7 +126,7 @@ class Late {
 inline Late *late = nullptr;
 
 // Whether the host reaches an address, though operations on it may be held.
-inline bool is_near(const void *address) {
+inline bool host_reaches(const void *address) {
     return !is_far(address) || !is_far(heap().mapped[static_cast<size_t>(far_pe(address))]);
 }
 

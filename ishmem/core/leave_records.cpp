@@ -37,9 +37,9 @@ void publish_barriers_begun(bool lost) {
         __atomic_store_n(barriers_begun(h.me, handle), words[handle], __ATOMIC_RELEASE);
     }
     words[MAX_TEAMS] = lost ? LeftLost : LeftWell;
-    const uint64_t place = DEPARTURES_AT + static_cast<uint64_t>(h.me) * sizeof words;
+    const uint64_t offset = DEPARTURES_AT + static_cast<uint64_t>(h.me) * sizeof words;
     for (int pe = 0; pe < h.n_pes; ++pe)
-        if (is_far(h.mapped[pe])) remote_put_uncounted(far_address(pe, place), words, sizeof words);
+        if (is_far(h.mapped[pe])) remote_put_uncounted(far_address(pe, offset), words, sizeof words);
     PyErr_Clear();  // a failed put to a lost PE is not an error here
 }
 
@@ -63,7 +63,7 @@ uint64_t collectives_begun(int pe, unsigned team) { return departure_of(pe)[MAX_
 void note_departure(int pe) {
     Heap &h = heap();
     if (departure_of(pe)[MAX_TEAMS] == LeftWell) set_left(pe);
-    else if (!h.status.goes_on) h.status.lost = pe;  // else the hub reports it
+    else if (!h.status.survives_losses) h.status.lost = pe;  // else the hub reports it
 }
 
 }  // namespace ishmem

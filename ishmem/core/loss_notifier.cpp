@@ -109,7 +109,7 @@ LossNotifier *teller = nullptr;
 
 void bind_losses(nb::module_ &m) {
     m.def("go_on", [](uintptr_t counted, int stream, size_t offset, int64_t skipped) {
-        heap().status.goes_on = true;
+        heap().status.survives_losses = true;
         char *own = heap().mapped[static_cast<size_t>(heap().me)];
         const auto at = reinterpret_cast<const int64_t *>(counted);
         teller = new LossNotifier(at, stream, reinterpret_cast<int64_t *>(own + offset), skipped);

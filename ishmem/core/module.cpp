@@ -33,6 +33,7 @@ PyMethodDef hot[] = {
     method<&barrier>("barrier"),
     method<&barrier_all>("barrier_all"),
     method<&sync_all>("sync_all"),
+    method<&alltoalls>("alltoalls"),
     {nullptr, nullptr, 0, nullptr},
 };
 

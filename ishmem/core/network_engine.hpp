@@ -160,7 +160,7 @@ class NetworkEngine {
     bool round();
     void run();
 
-    // network_requests.cpp: the origin's side
+    // network_operations.cpp: the origin's side
     Packet *open(int pe, size_t payload, bool is_long_put, bool counted = true);
     uint32_t slot_for(char *into, Group &group, int pe);
     void free_slot(uint32_t slot);
@@ -181,7 +181,7 @@ class NetworkEngine {
     void perform(int pe, const Record &record, const char *payload, uint64_t packet);
     void perform_atomic(int pe, const Record &record, const char *payload);
     void reply(int pe, uint32_t slot, const void *payload, size_t bytes);
-    char *own(uint64_t place, size_t bytes) const;
+    char *own(uint64_t offset, size_t bytes) const;
 
     Mpi mpi_{};
     const NetworkEngineSetup setup_;

@@ -77,7 +77,7 @@ struct CopyAddresses {
 
 // Finds the addresses of a put or get in `messages` of `size` bytes; false when the range on the other PE has none, or with
 // a Python exception.
-bool find_addresses(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, CopyAddresses &ends);
+bool find_addresses(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, CopyAddresses &addresses);
 
 // The arguments of a put or get, of arrays that `fit` and have the elements.
 struct Operands {
@@ -108,7 +108,7 @@ struct Blocks {
 
     // Computes the extent from the start of the first block to the end of the last, in elements. Returns false when
     // blocks overlap or the extent overflows.
-    bool reach(Py_ssize_t step, size_t &elements) const;
+    bool extent(Py_ssize_t step, size_t &elements) const;
 };
 
 Done iput(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *nelems, PyObject *pe);
@@ -254,6 +254,7 @@ Outcome agree(unsigned team, double timeout, Summary &summary);
 // quiet() and the barrier of the world team; declined where quiet() needs the general path.
 PyObject *barrier_all();
 PyObject *sync_all();
+PyObject *alltoalls(PyObject *dest, PyObject *source, PyObject *dst, PyObject *sst, PyObject *nelems, PyObject *team);
 
 uint64_t *barriers_begun(int pe, unsigned team);  // as that PE has told when it left
 void set_left(int pe);

@@ -7,7 +7,7 @@
 namespace ishmem {
 
 enum class Kind : uint8_t {
-    Put,       // eager: the payload goes to `place`
+    Put,       // eager: the payload goes to `offset`
     PutLong,   // rendezvous: `bytes` follow as separate messages with tag `slot`
     Get,       // answered by a Reply
     GetLong,   // answered by `bytes` in separate messages with tag `slot`
@@ -22,7 +22,7 @@ struct Record {
     uint8_t rmw, item;
     uint8_t short_pieces;  // whether the pieces of a long payload are those of staging.hpp
     uint32_t slot;
-    uint64_t place;
+    uint64_t offset;
     uint64_t bytes;  // of the payload in the packet, or of the separate messages
 };
 static_assert(sizeof(Record) == 24);

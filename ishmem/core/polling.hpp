@@ -122,9 +122,9 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
     const auto limit =
         begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limited ? timeout : 0));
     Pause pause(begin, heap().crowded);
-    WaitReport story;
+    WaitReport report;
     for (;;) {
-        bool satisfied = false, given_up = false, late = false;
+        bool satisfied = false, given_up = false, timed_out = false;
         Py_BEGIN_ALLOW_THREADS
         const auto slice = Clock::now() + std::chrono::milliseconds(20);
         for (unsigned round = 1; !(satisfied = seen(looks)); ++round) {
@@ -136,14 +136,14 @@ Outcome poll(Done done, Hopeless hopeless, double timeout, unsigned rounds_per_d
             if (!pause.microseconds && round % Pause::ROUNDS) continue;
             const auto now = Clock::now();
             if (!between_nodes) pause.update(now);
-            late = limited && now >= limit;
-            if (late || now >= slice) break;
+            timed_out = limited && now >= limit;
+            if (timed_out || now >= slice) break;
         }
         Py_END_ALLOW_THREADS
         if (satisfied || done()) return Satisfied;
         if (given_up) return Lost;
-        if (late) return TimedOut;
-        if (PyErr_CheckSignals() != 0 || !story.goes_on()) return Interrupted;
+        if (timed_out) return TimedOut;
+        if (PyErr_CheckSignals() != 0 || !report.goes_on()) return Interrupted;
     }
 }
 

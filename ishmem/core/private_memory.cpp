@@ -36,7 +36,7 @@ uint64_t PrivateMemory::id_of(const char *address) const {
     return query_(context_, address, &properties, nullptr) == 0 && properties.type ? properties.id : 0;
 }
 
-char *PrivateMemory::place(const char *address, size_t bytes, Access access) {
+char *PrivateMemory::host_address(const char *address, size_t bytes, Access access) {
     auto next = entries_.upper_bound(address);
     if (next == entries_.begin()) return nullptr;
     auto &[base, entry] = *std::prev(next);
@@ -90,7 +90,7 @@ void bind_private_memory(nb::module_ &m) {
         return private_memory().make_room(more, most_bytes, most);
     });
     m.def("private_place", [](uintptr_t address, size_t bytes) {
-        return reinterpret_cast<uintptr_t>(private_memory().place(reinterpret_cast<const char *>(address), bytes, Access::Read));
+        return reinterpret_cast<uintptr_t>(private_memory().host_address(reinterpret_cast<const char *>(address), bytes, Access::Read));
     });
 }
 

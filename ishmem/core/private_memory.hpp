@@ -32,7 +32,7 @@ public:
     void clear();
 
     // Returns the host address of a private range; null when it has no mapping or the copy engine must copy it.
-    char *place(const char *address, size_t bytes, Access access);
+    char *host_address(const char *address, size_t bytes, Access access);
 
     // Registers the mapping of an allocation; `mapped` is `base` where the host reaches the memory without a mapping.
     void add(char *base, size_t size, uint64_t id, char *mapped);

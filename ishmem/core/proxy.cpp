@@ -126,7 +126,7 @@ bool Proxy::begin() {
     if (request.kind() >= Fence && request.kind() <= MarkHeld) order_held(each);
     else if (!far) note(Outside);
     else if (request.kind() == Quiet) begin_quiet(each);
-    else if (late && request.what & HELD && request.pe != h.me && hold(request)) {}
+    else if (late && request.what & FROM_PROGRAM && request.pe != h.me && hold(request)) {}
     else if (!is_far(h.mapped[static_cast<size_t>(request.pe)])) note(serve(request, far));
     else if (!begin_far(each, far)) return false;
     if (!each.fetches() && !each.sends) store(&request.turn, lap);  // a kernel frees the slot of a result that it has read
@@ -213,7 +213,7 @@ bool Proxy::begin_far(Begun &each, char *far) {
 
 bool Proxy::is_done(Begun &each) {
     const bool is_quiet = each.request.kind() == Quiet || (each.request.kind() == Complete && network_engine());
-    const bool given_up = heap().status.has_lost() && !heap().status.goes_on;
+    const bool given_up = heap().status.has_lost() && !heap().status.survives_losses;
     if (is_quiet) return given_up || network_engine()->is_quiet(each.mark);
     if (!each.group) return true;
     if (!given_up) {  // with a lost PE the request may never complete

@@ -17,8 +17,8 @@ class NetworkReach final : public Reach {
     bool put_row(char *at, const char *from, size_t bytes, size_t, const Steps &steps) const override {
         return each_block(at, from, steps, [=](char *to, const char *of) { return remote_put(to, of, bytes); });
     }
-    bool update(char *at, int rmw, size_t item, uint64_t value) const override { return remote_update(at, rmw, item, value); }
-    bool fetch(char *at, int rmw, size_t item, uint64_t value, uint64_t cond, uint64_t &old) const override {
+    bool atomic(char *at, int rmw, size_t item, uint64_t value) const override { return remote_update(at, rmw, item, value); }
+    bool fetching_atomic(char *at, int rmw, size_t item, uint64_t value, uint64_t cond, uint64_t &old) const override {
         return remote_atomic(at, rmw, item, value, cond, old);
     }
 };
@@ -46,13 +46,13 @@ class LateReach final : public Reach {
         late->put_blocks(at, from, bytes, item, steps, late->where("put with steps"));
         return true;
     }
-    bool update(char *at, int rmw, size_t item, uint64_t value) const override {
+    bool atomic(char *at, int rmw, size_t item, uint64_t value) const override {
         late->update(at, rmw, item, value, late->where("atomic"));
         return true;
     }
-    bool fetch(char *at, int rmw, size_t item, uint64_t value, uint64_t cond, uint64_t &old) const override {
-        char *place = late->fetch(at, rmw);
-        return is_far(place) ? remote_atomic(place, rmw, item, value, cond, old) : update_element(rmw, place, item, value, cond, &old);
+    bool fetching_atomic(char *at, int rmw, size_t item, uint64_t value, uint64_t cond, uint64_t &old) const override {
+        char *target = late->fetch(at, rmw);
+        return is_far(target) ? remote_atomic(target, rmw, item, value, cond, old) : update_element(rmw, target, item, value, cond, &old);
     }
     const char *source(const char *at, size_t bytes, const char *routine) const override { return late->read(at, bytes, routine); }
     uint64_t mark() const override { return late->mark(); }
@@ -68,6 +68,6 @@ const LateReach late_reach;
 }  // namespace
 
 const Reach &by_network = network_reach;
-const Reach &by_late = late_reach;
+const Reach &by_late_delivery = late_reach;
 
 }  // namespace ishmem

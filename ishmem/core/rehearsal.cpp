@@ -186,8 +186,8 @@ bool rehearse_collective(Routine routine, size_t bytes, uint64_t dest, uint64_t 
     call.bytes = bytes;
     call.count = bytes / call.item;
     call.root = traits(routine).root == Root::None ? -1 : 0;
-    call.dest.place = dest;
-    call.source.place = source;
+    call.dest.location = dest;
+    call.source.location = source;
     call.dest.view.count = SIZE_MAX;
     call.algorithm = choose(call);
     const uint64_t asked = signature(call), extra = routine == Collect ? call.count : 0, room = SIZE_MAX;

@@ -12,7 +12,7 @@ namespace {
 std::vector<PyObject *> kept;  // arrays that pending nbi operations read or write; guarded by the GIL
 
 // Whether a loss ends a wait for any PE. In a job that goes on, the engine ends all operations on the lost PE.
-bool is_lost() { return heap().status.has_lost() && !heap().status.goes_on; }
+bool is_lost() { return heap().status.has_lost() && !heap().status.survives_losses; }
 
 // poll() for callers that have released the GIL.
 template <class Done, class Hopeless>

@@ -11,13 +11,13 @@ namespace {
 
 // Host address of the range of this PE's array; null when the copy engine should copy it. It is the device address when
 // MPI takes that for the messages to or from `remote`, of which each has `size` bytes.
-char *own(const View &view, size_t bytes, Access access, const char *remote, size_t size, size_t messages) {
-    if (char *place = heap().local(view, bytes)) return place;
+char *host_address(const View &view, size_t bytes, Access access, const char *remote, size_t size, size_t messages) {
+    if (char *address = heap().local(view, bytes)) return address;
     const bool far = is_far(remote) && &reach_of(remote) == &by_network, direct = far && network_engine()->is_direct(size);
     if (far && !direct && access == Access::Read && size >= heap().cutover) return nullptr;
     if (!direct) {
-        char *place = private_memory().place(view.address, bytes, access);
-        return place || !map_private(view.address, size, access) ? place : private_memory().place(view.address, bytes, access);
+        char *address = private_memory().host_address(view.address, bytes, access);
+        return address || !map_private(view.address, size, access) ? address : private_memory().host_address(view.address, bytes, access);
     }
     network_engine()->count_direct(messages);
     return view.address;
@@ -25,17 +25,17 @@ char *own(const View &view, size_t bytes, Access access, const char *remote, siz
 
 }  // namespace
 
-bool find_addresses(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, CopyAddresses &ends) {
-    const ArrayRange &far = is_put ? to : from, &near = is_put ? from : to;
-    char *remote = heap().remote(far.view, far.bytes, pe);
+bool find_addresses(const ArrayRange &to, const ArrayRange &from, Py_ssize_t pe, bool is_put, size_t size, size_t messages, CopyAddresses &addresses) {
+    const ArrayRange &remote_range = is_put ? to : from, &local_range = is_put ? from : to;
+    char *remote = heap().remote(remote_range.view, remote_range.bytes, pe);
     if (!remote) return false;
     const bool large = (to.view.device || from.view.device) && size >= heap().cutover_to(pe);
-    char *local = large ? nullptr : own(near.view, near.bytes, is_put ? Access::Read : Access::Write, remote, size, messages);
-    ends.by_copy_engine = !local;
-    if (!local) local = near.view.address, remote = heap().copy_engine_address(far.view, far.bytes, pe);
-    ends.to = is_put ? remote : local;
-    ends.from = is_put ? local : remote;
-    return !ends.by_copy_engine || !PyErr_Occurred();
+    char *local = large ? nullptr : host_address(local_range.view, local_range.bytes, is_put ? Access::Read : Access::Write, remote, size, messages);
+    addresses.by_copy_engine = !local;
+    if (!local) local = local_range.view.address, remote = heap().copy_engine_address(remote_range.view, remote_range.bytes, pe);
+    addresses.to = is_put ? remote : local;
+    addresses.from = is_put ? local : remote;
+    return !addresses.by_copy_engine || !PyErr_Occurred();
 }
 
 bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &count) {
@@ -52,9 +52,9 @@ bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &co
     return count <= dest.count && count <= source.count;
 }
 
-bool read_operands(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, Operands &t) {
-    if (!view_of(dest, t.to, &t.to_shape) || !view_of(source, t.from, &t.from_shape) || !integer_of(pe, t.pe)) return false;
-    return fit(t.to, t.from) && count_of(nelems, t.to, t.from, t.count);
+bool read_operands(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, Operands &operands) {
+    if (!view_of(dest, operands.to, &operands.to_shape) || !view_of(source, operands.from, &operands.from_shape) || !integer_of(pe, operands.pe)) return false;
+    return fit(operands.to, operands.from) && count_of(nelems, operands.to, operands.from, operands.count);
 }
 
 namespace {
@@ -77,13 +77,13 @@ bool run(const Copy &copy, const Caller &caller) {
 
 }  // namespace
 
-CopyResult move(const Operands &t, bool is_put, const Caller &caller) {
-    if (!are_contiguous(t.to, t.from)) return move_views(t, is_put, caller);
-    const size_t bytes = t.count * t.to.item;
-    CopyAddresses ends;
-    if (!find_addresses({t.to, bytes}, {t.from, bytes}, t.pe, is_put, bytes, 1, ends)) return CopyResult::NotMade;
-    if (ends.by_copy_engine) return copy_by_engine(ends.to, ends.from, bytes, caller.local) ? CopyResult::ByEngine : CopyResult::NotMade;
-    return run({ends.to, ends.from, bytes, t.to.item}, caller) ? CopyResult::ByHost : CopyResult::NotMade;
+CopyResult move(const Operands &operands, bool is_put, const Caller &caller) {
+    if (!are_contiguous(operands.to, operands.from)) return move_views(operands, is_put, caller);
+    const size_t bytes = operands.count * operands.to.item;
+    CopyAddresses addresses;
+    if (!find_addresses({operands.to, bytes}, {operands.from, bytes}, operands.pe, is_put, bytes, 1, addresses)) return CopyResult::NotMade;
+    if (addresses.by_copy_engine) return copy_by_engine(addresses.to, addresses.from, bytes, caller.local) ? CopyResult::ByEngine : CopyResult::NotMade;
+    return run({addresses.to, addresses.from, bytes, operands.to.item}, caller) ? CopyResult::ByHost : CopyResult::NotMade;
 }
 
 bool complete(CopyResult made, bool nbi) { return made == CopyResult::ByEngine && !nbi ? complete_engine() : made != CopyResult::NotMade; }
@@ -91,10 +91,10 @@ bool complete(CopyResult made, bool nbi) { return made == CopyResult::ByEngine &
 namespace {
 
 Done move(PyObject *dest, PyObject *source, PyObject *pe, PyObject *nelems, bool is_put, bool nbi) {
-    Operands t;
-    if (!read_operands(dest, source, pe, nelems, t)) return {false};
+    Operands operands;
+    if (!read_operands(dest, source, pe, nelems, operands)) return {false};
     const char *routine = is_put ? (nbi ? "put_nbi" : "put") : (nbi ? "get_nbi" : "get");
-    return {complete(move(t, is_put, {is_put ? source : dest, nbi, routine}), nbi)};
+    return {complete(move(operands, is_put, {is_put ? source : dest, nbi, routine}), nbi)};
 }
 
 }  // namespace

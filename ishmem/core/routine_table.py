@@ -91,7 +91,7 @@ def _numbers() -> list[str]:
         f"constexpr int SIGNAL_SET = {constants.SignalOp.SET:d}, SIGNAL_ADD = {constants.SignalOp.ADD:d};",
         "",
         "namespace requests {",
-        f"constexpr int64_t HELD = {shared.HELD}, NBI = {shared.NBI};",
+        f"constexpr int64_t FROM_PROGRAM = {shared.FROM_PROGRAM}, NBI = {shared.NBI};",
         enumeration(shared.Request, "RequestKind"),
         f"struct Words {{ int64_t {', '.join(shared.REQUEST_WORDS)}; }};",
         f"struct Header {{ int64_t {', '.join(shared.RING_HEADER)}; }};",

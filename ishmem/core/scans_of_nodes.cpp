@@ -47,8 +47,8 @@ class Scan {
     Range piece(const Range &range, int node) const { return part_of(range.size(), nodes_, node); }
     char *sums(int part) { return sums_.data() + exchange_.slot(part, me_) * exchange_.share(); }
 
-    void send(int part, int node, uint64_t place, uint64_t flag, const char *from, size_t bytes) {
-        exchange_.put_landing(part, node, place, from, bytes);
+    void send(int part, int node, uint64_t offset, uint64_t flag, const char *from, size_t bytes) {
+        exchange_.put_landing(part, node, offset, from, bytes);
         exchange_.tell(part, node, flag);
     }
 

@@ -79,13 +79,13 @@ void NetworkEngine::serve_deferred(int pe) {
 
 void NetworkEngine::perform(int pe, const Record &record, const char *payload, uint64_t packet) {
     const bool amo = record.kind == Kind::Atomic || record.kind == Kind::Update;
-    char *at = own(record.place, amo ? record.item : record.bytes);
+    char *at = own(record.offset, amo ? record.item : record.bytes);
     if (!at) return check(-1, pe);  // the origin's checks should have rejected it: the origin counts as lost
     const Payload message = {at, record.bytes, pe, static_cast<int>(record.slot), record.short_pieces != 0};
     switch (record.kind) {
         case Kind::Put:
             write(at, payload, record.bytes);
-            if (record.place >= DEPARTURES_AT && record.place < LANDINGS_AT) note_departure(pe);
+            if (record.offset >= DEPARTURES_AT && record.offset < LANDINGS_AT) note_departure(pe);
             return;
         case Kind::PutLong: return start_pieces(message, false, nullptr, pe, packet);
         case Kind::Get: return reply(pe, record.slot, at, record.bytes);
@@ -99,7 +99,7 @@ void NetworkEngine::perform_atomic(int pe, const Record &record, const char *pay
     std::memcpy(operands, payload, sizeof operands);
     uint64_t old;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (!update_element(record.rmw, own(record.place, record.item), record.item, operands[0], operands[1], &old)) return;
+    if (!update_element(record.rmw, own(record.offset, record.item), record.item, operands[0], operands[1], &old)) return;
     if (record.kind == Kind::Atomic) reply(pe, record.slot, &old, sizeof old);
 }
 
@@ -118,14 +118,14 @@ void NetworkEngine::reply(int pe, uint32_t slot, const void *payload, size_t byt
 }
 
 // Translates an offset in this PE's symmetric memory into an address; null when the range is in no region.
-char *NetworkEngine::own(uint64_t place, size_t bytes) const {
+char *NetworkEngine::own(uint64_t offset, size_t bytes) const {
     const Heap &h = heap();
     const auto in = [bytes](char *base, size_t size, uint64_t at) { return base && at <= size && bytes <= size - at ? base + at : nullptr; };
-    if (place < STATICS_AT) return in(h.mapped[static_cast<size_t>(me_)], h.size, place);
-    if (place >= LANDINGS_AT) return in(h.regions.landings, h.regions.landing_bytes, place - LANDINGS_AT);
-    if (place >= DEPARTURES_AT) return in(h.regions.departures, h.regions.departure_bytes, place - DEPARTURES_AT);
-    if (place >= MIRRORS_AT) return in(h.regions.mirrors, h.regions.mirror_bytes, place - MIRRORS_AT);
-    return h.static_in(me_, place - STATICS_AT, bytes);
+    if (offset < STATICS_AT) return in(h.mapped[static_cast<size_t>(me_)], h.size, offset);
+    if (offset >= LANDINGS_AT) return in(h.regions.landings, h.regions.landing_bytes, offset - LANDINGS_AT);
+    if (offset >= DEPARTURES_AT) return in(h.regions.departures, h.regions.departure_bytes, offset - DEPARTURES_AT);
+    if (offset >= MIRRORS_AT) return in(h.regions.mirrors, h.regions.mirror_bytes, offset - MIRRORS_AT);
+    return h.static_in(me_, offset - STATICS_AT, bytes);
 }
 
 }  // namespace ishmem

@@ -30,14 +30,14 @@ void read_back(const char *at) { static_cast<void>(*const_cast<const volatile ch
 template <bool nbi>
 Done put_signal(PyObject *dest, PyObject *source, PyObject *sig_addr, PyObject *signal, PyObject *sig_op, PyObject *pe,
                 PyObject *nelems, PyObject *index) {
-    Operands t;
+    Operands operands;
     Signal s;
-    if (!signal_of(sig_addr, signal, sig_op, pe, index, s) || !read_operands(dest, source, pe, nelems, t)) return {false};
+    if (!signal_of(sig_addr, signal, sig_op, pe, index, s) || !read_operands(dest, source, pe, nelems, operands)) return {false};
     const int rmw = static_cast<int>(s.rmw);
     const Reach *reach = is_far(s.at) ? &reach_of(s.at) : nullptr;
     const uint64_t mark = reach ? reach->mark() : 0;
     const bool pending = nbi && reach;
-    const CopyResult made = move(t, true, {source, pending, pending ? "put_nbi" : "put"});
+    const CopyResult made = move(operands, true, {source, pending, pending ? "put_nbi" : "put"});
     if (!complete(made, false)) return {false};
     if (!host_updates(s.view, s.at, rmw, false)) {
         fence();

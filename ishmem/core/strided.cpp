@@ -44,13 +44,13 @@ struct Extent {
 Extent extent(const Box &box, Py_ssize_t first, Py_ssize_t Axis::*step) {
     Py_ssize_t low = first, high = first + box.block;
     for (int i = 0; i < box.axes.count; ++i) {
-        const Py_ssize_t reach = (box.axes.at[i].length - 1) * box.axes.at[i].*step;
-        (reach < 0 ? low : high) += reach;
+        const Py_ssize_t length = (box.axes.at[i].length - 1) * box.axes.at[i].*step;
+        (length < 0 ? low : high) += length;
     }
     return {low, high - low};
 }
 
-// The axes of an array from the innermost on. The outermost counts as endless: the number of elements ends the copy.
+// The axes of an array from the innermost on. The outermost counts as endless: the number of elements addresses the copy.
 class AxisCursor {
  public:
     explicit AxisCursor(const Layout &layout) : layout_(layout), axis_(layout.axes) { next(); }
@@ -141,8 +141,8 @@ bool each_box(const Axes &axes, size_t elements, Act act) {
 }
 
 // Why a copy cannot be divided into boxes; null if it can.
-const char *divide(const Operands &t, Axes &axes) {
-    const Layout to(t.to, t.to_shape), from(t.from, t.from_shape);
+const char *divide(const Operands &operands, Axes &axes) {
+    const Layout to(operands.to, operands.to_shape), from(operands.from, operands.from_shape);
     if (to.axes == Shape::UNKNOWN) return "dest";
     if (from.axes == Shape::UNKNOWN) return "source";
     return pair_axes(to, from, axes) ? nullptr : "rows";
@@ -150,15 +150,15 @@ const char *divide(const Operands &t, Axes &axes) {
 
 // Whether elements of `dest` share memory.
 bool overlaps(const Box &box) {
-    Py_ssize_t reach = box.block;
+    Py_ssize_t span = box.block;
     for (int i = 0; i < box.axes.count; ++i) {
-        if (box.axes.at[i].to < reach) return true;
-        reach += (box.axes.at[i].length - 1) * box.axes.at[i].to;
+        if (box.axes.at[i].to < span) return true;
+        span += (box.axes.at[i].length - 1) * box.axes.at[i].to;
     }
     return false;
 }
 
-// Calls `act` for each row of blocks of the axes up to `axis`; ends when it returns false.
+// Calls `act` for each row of blocks of the axes up to `axis`; addresses when it returns false.
 template <class Act>
 bool each_row(const Box &box, int axis, char *to, const char *from, Py_ssize_t item, const Act &act) {
     if (axis < 0) return act(to, from, Steps{0, 0, 1});
@@ -176,7 +176,7 @@ bool put_far(const Box &box, char *to, const char *from, size_t item) {
     return each_row(box, box.axes.count - 1, to, from, static_cast<Py_ssize_t>(item), row);
 }
 
-// Calls `act` for each block; ends when it returns false.
+// Calls `act` for each block; addresses when it returns false.
 template <class Act>
 bool each_block(const Box &box, char *to, const char *from, size_t item, const Act &act) {
     const auto row = [&](char *at, const char *of, const Steps &steps) { return each_block(at, of, steps, act); };
@@ -224,40 +224,40 @@ bool copy(const Box &box, char *at, const char *of, size_t item) {
     return true;
 }
 
-CopyResult copy(const Operands &t, const Box &box, bool is_put, PyObject *local) {
-    const size_t item = t.to.item, bytes = static_cast<size_t>(box.block) * item;
+CopyResult copy(const Operands &operands, const Box &box, bool is_put, PyObject *local) {
+    const size_t item = operands.to.item, bytes = static_cast<size_t>(box.block) * item;
     const Extent to = extent(box, box.to, &Axis::to), from = extent(box, box.from, &Axis::from);
-    const View dest = from_element(t.to, to.low), source = from_element(t.from, from.low);
+    const View dest = from_element(operands.to, to.low), source = from_element(operands.from, from.low);
     const ArrayRange target = {dest, static_cast<size_t>(to.count) * item}, origin = {source, static_cast<size_t>(from.count) * item};
-    CopyAddresses ends;
-    if (!find_addresses(target, origin, t.pe, is_put, bytes, static_cast<size_t>(box.count() / box.block), ends)) return CopyResult::NotMade;
-    char *at = ends.to + (box.to - to.low) * static_cast<Py_ssize_t>(item);
-    const char *of = ends.from + (box.from - from.low) * static_cast<Py_ssize_t>(item);
-    if (ends.by_copy_engine) return copy_by_engine(box, at, of, item, local) ? CopyResult::ByEngine : CopyResult::NotMade;
+    CopyAddresses addresses;
+    if (!find_addresses(target, origin, operands.pe, is_put, bytes, static_cast<size_t>(box.count() / box.block), addresses)) return CopyResult::NotMade;
+    char *at = addresses.to + (box.to - to.low) * static_cast<Py_ssize_t>(item);
+    const char *of = addresses.from + (box.from - from.low) * static_cast<Py_ssize_t>(item);
+    if (addresses.by_copy_engine) return copy_by_engine(box, at, of, item, local) ? CopyResult::ByEngine : CopyResult::NotMade;
     return copy(box, at, of, item) ? CopyResult::ByHost : CopyResult::NotMade;
 }
 
 // A copy of no elements: whether the symmetric array is one.
-CopyResult copy_nothing(const Operands &t, bool is_put) {
-    return heap().remote(is_put ? t.to : t.from, 0, t.pe) ? CopyResult::ByHost : CopyResult::NotMade;
+CopyResult copy_nothing(const Operands &operands, bool is_put) {
+    return heap().remote(is_put ? operands.to : operands.from, 0, operands.pe) ? CopyResult::ByHost : CopyResult::NotMade;
 }
 
 }  // namespace
 
-CopyResult move_views(const Operands &t, bool is_put, const Caller &caller) {
+CopyResult move_views(const Operands &operands, bool is_put, const Caller &caller) {
     Axes axes;
     CopyResult all = CopyResult::ByHost;
-    if (!t.count) return copy_nothing(t, is_put);
-    if (divide(t, axes)) return CopyResult::NotMade;
-    const bool good = each_box(axes, t.count, [&](const Box &box) {
-        const CopyResult made = overlaps(box) ? CopyResult::NotMade : copy(t, box, is_put, caller.local);
+    if (!operands.count) return copy_nothing(operands, is_put);
+    if (divide(operands, axes)) return CopyResult::NotMade;
+    const bool good = each_box(axes, operands.count, [&](const Box &box) {
+        const CopyResult made = overlaps(box) ? CopyResult::NotMade : copy(operands, box, is_put, caller.local);
         if (made == CopyResult::ByEngine) all = made;
         return made != CopyResult::NotMade;
     });
     return good ? all : CopyResult::NotMade;
 }
 
-bool Blocks::reach(Py_ssize_t step, size_t &elements) const {
+bool Blocks::extent(Py_ssize_t step, size_t &elements) const {
     if (size < 0 || count < 0 || step < 1 || step < size) return false;
     elements = 0;
     if (!size || !count) return true;
@@ -280,19 +280,19 @@ struct GivenBlocks {
 };
 
 Done move_strided(PyObject *dest, PyObject *source, const GivenBlocks &given, PyObject *pe, bool is_put) {
-    Operands t;
+    Operands operands;
     Blocks blocks;
     if (!given.read(blocks)) return {false};
-    if (!view_of(dest, t.to) || !view_of(source, t.from) || !integer_of(pe, t.pe)) return {false};
-    if (!fit(t.to, t.from) || !(t.to.order & t.from.order & 1)) return {false};
-    size_t reach_to, reach_from;
-    if (!blocks.reach(blocks.to_step, reach_to) || !blocks.reach(blocks.from_step, reach_from)) return {false};
-    if (reach_to > t.to.count || reach_from > t.from.count) return {false};
-    if (!reach_to) return {complete(copy_nothing(t, is_put), false)};
+    if (!view_of(dest, operands.to) || !view_of(source, operands.from) || !integer_of(pe, operands.pe)) return {false};
+    if (!fit(operands.to, operands.from) || !(operands.to.order & operands.from.order & 1)) return {false};
+    size_t to_extent, from_extent;
+    if (!blocks.extent(blocks.to_step, to_extent) || !blocks.extent(blocks.from_step, from_extent)) return {false};
+    if (to_extent > operands.to.count || from_extent > operands.from.count) return {false};
+    if (!to_extent) return {complete(copy_nothing(operands, is_put), false)};
     const bool dense = blocks.to_step == blocks.size && blocks.from_step == blocks.size;
     Box box{0, 0, dense ? blocks.size * blocks.count : blocks.size, {}};
     if (!dense && blocks.count > 1) box.axes.add({blocks.count, blocks.to_step, blocks.from_step});
-    return {complete(copy(t, box, is_put, is_put ? source : dest), false)};
+    return {complete(copy(operands, box, is_put, is_put ? source : dest), false)};
 }
 
 }  // namespace
@@ -320,11 +320,11 @@ namespace {
 // first, in elements. Or returns why it is impossible: "dest" or "source" has strides that are not multiples of its
 // elements, the "rows" of one do not divide those of the other, or there is "overlap" in dest.
 nb::object boxes(nb::handle dest, nb::handle source, size_t count) {
-    Operands t;
+    Operands operands;
     Axes axes;
-    if (!view_of(dest.ptr(), t.to, &t.to_shape) || !view_of(source.ptr(), t.from, &t.from_shape)) throw nb::type_error("not arrays");
+    if (!view_of(dest.ptr(), operands.to, &operands.to_shape) || !view_of(source.ptr(), operands.from, &operands.from_shape)) throw nb::type_error("not arrays");
     if (!count) return nb::list();
-    if (const char *reason = divide(t, axes)) return nb::str(reason);
+    if (const char *reason = divide(operands, axes)) return nb::str(reason);
     nb::list all;
     const bool good = each_box(axes, count, [&](const Box &box) {
         nb::list found;

@@ -1,5 +1,5 @@
 // Traced: an object that stands for a public routine while a job is traced. A call records when it began and ended, and
-// what its arguments say: peer, bytes, place in the heap, value, team. Only the outermost call of a thread counts.
+// what its arguments say: peer, bytes, offset in the heap, value, team. Only the outermost call of a thread counts.
 // Events are a ring in memory, which ishmem/runtime/trace_file.py writes to a file. The interpreter's lock protects all.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
@@ -51,7 +51,7 @@ struct Traced {
     vectorcallfunc call;
     PyObject *original, *function, *after;  // `function` is what a call calls: `original`, or a wrapper of it
     PyObject *names[PARAMETERS];            // of the routine's parameters that are in NAMES; null: it has none of these
-    Py_ssize_t places[PARAMETERS];          // their positions; -1: it has none of these
+    Py_ssize_t positions[PARAMETERS];          // their positions; -1: it has none of these
     uint16_t number;
     bool collective;
     uint64_t calls;
@@ -100,9 +100,9 @@ struct Arguments {
 
     // Returns a borrowed reference; null when the routine has no such parameter, or the caller leaves it out.
     PyObject *get(Parameter parameter) const {
-        const Py_ssize_t place = self.places[parameter];
-        if (place < 0) return nullptr;
-        if (place < count) return given[place];
+        const Py_ssize_t position = self.positions[parameter];
+        if (position < 0) return nullptr;
+        if (position < count) return given[position];
         const Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
         for (Py_ssize_t i = 0; i < named; ++i) {
             if (PyUnicode_Compare(PyTuple_GET_ITEM(keywords, i), self.names[parameter]) == 0) return given[count + i];
@@ -110,7 +110,7 @@ struct Arguments {
         return nullptr;
     }
 
-    bool has(Parameter parameter) const { return self.places[parameter] >= 0; }
+    bool has(Parameter parameter) const { return self.positions[parameter] >= 0; }
 
     bool number(Parameter parameter, Py_ssize_t &value) const {
         PyObject *object = get(parameter);
@@ -194,7 +194,7 @@ void note_bytes(const Arguments &arguments, const View &data, Event &event) {
     if (arguments.has(Pe) || arguments.has(Source)) event.bytes = count * static_cast<int64_t>(data.item);
 }
 
-// Notes the bytes, and the place of the flag, or else of the data, in the symmetric heap.
+// Notes the bytes, and the offset of the flag, or else of the data, in the symmetric heap.
 void note_data(const Arguments &arguments, Event &event) {
     View data, flag;
     const bool has_data = find_data(arguments, data), has_flag = arguments.view(Flag, flag);
@@ -203,8 +203,8 @@ void note_data(const Arguments &arguments, Event &event) {
     if (!(has_data || has_flag) || !at.device) return;
     Py_ssize_t index = 0;
     arguments.number(Index, index);
-    const ptrdiff_t place = heap().offset_of(at.address, at.item);
-    if (place >= 0) event.place = place + index * static_cast<int64_t>(at.item);
+    const ptrdiff_t offset = heap().offset_of(at.address, at.item);
+    if (offset >= 0) event.offset = offset + index * static_cast<int64_t>(at.item);
 }
 
 void note_value(const Arguments &arguments, Event &event) {
@@ -238,7 +238,7 @@ void note_kernel(const Arguments &arguments, Event &event) {
 Event described(const Arguments &arguments) {
     Event event = {};
     event.pe = -1;
-    event.place = -1;
+    event.offset = -1;
     event.routine = arguments.self.number;
     event.thread = this_thread();
     note_peer(arguments, event);
@@ -291,15 +291,15 @@ PyObject *call(PyObject *object, PyObject *const *given, size_t flags, PyObject 
 
 // Finds the parameters that events are made from among the names of all.
 void read_names(Traced &self, PyObject *names) {
-    std::fill(self.places, self.places + PARAMETERS, -1);
-    for (Py_ssize_t place = PyTuple_GET_SIZE(names) - 1; place >= 0; --place) {
-        PyObject *name = PyTuple_GET_ITEM(names, place);
+    std::fill(self.positions, self.positions + PARAMETERS, -1);
+    for (Py_ssize_t position = PyTuple_GET_SIZE(names) - 1; position >= 0; --position) {
+        PyObject *name = PyTuple_GET_ITEM(names, position);
         for (int each = 0; each < PARAMETERS; ++each) {
             for (const char *alias : NAMES[each]) {
                 if (!alias || !PyUnicode_Check(name) || PyUnicode_CompareWithASCIIString(name, alias) != 0) continue;
                 Py_XDECREF(self.names[each]);
                 self.names[each] = new_reference(name);
-                self.places[each] = place;
+                self.positions[each] = position;
             }
         }
     }

@@ -1,4 +1,4 @@
-// Wait and test of one variable of this PE; fence and quiet; the device status.
+// Wait and test of one variable of this PE, and the device status.
 #include <cstdio>
 #include <cmath>
 #include <cstdlib>
@@ -84,24 +84,6 @@ PyObject *signal_fetch(PyObject *sig_addr, PyObject *index) {
         value = __atomic_load_n(reinterpret_cast<const decltype(value) *>(at), __ATOMIC_ACQUIRE);
         return load_scalar(&value, view.type);
     });
-}
-
-void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-
-namespace {
-
-// Kernels record wrong sizes of the arrays of a put or get; with ISHMEM_CHECK, other wrong arguments too.
-bool violation_recorded(const Heap &h) { return h.status.violation && __atomic_load_n(h.status.violation, __ATOMIC_ACQUIRE); }
-
-}  // namespace
-
-// Model: tests/models/quiet.pml.
-Done quiet() {
-    const Heap &h = heap();
-    if (!h.n_pes || h.status.busy_engines || h.status.quiet_is_general) return {false};
-    fence();
-    if (drain_proxy() != Satisfied || remote_quiet() != Satisfied) return {false};
-    return {device_status() == 0 && !proxy_failed() && !violation_recorded(h)};
 }
 
 namespace {

@@ -83,14 +83,6 @@ def tell_refusal(routine: str, team: Members, error: Exception) -> None:
     _core.refuse_collective(ROUTINES[routine], team, text)
 
 
-def alltoalls(dest: Any, source: Any, dst: Any, sst: Any, nelems: Any, team: Members) -> None:
-    """Check the strides of ``alltoalls`` and run it."""
-    given = Given(nelems, dst=dst, sst=sst)
-    call = _check_first("alltoalls", dest, source, team, given)
-    if _core.alltoalls(dest, source, *call.steps, call.count, team) is NotImplemented:
-        refuse("alltoalls", dest, source, team, given)
-
-
 def with_counts(routine: str, dest: Any, source: Any, team: Members, lists: tuple[Any, ...], root: Any = None) -> None:
     """Check the counts and displacements of a v-collective and run it."""
     given = Given(root=root, lists=lists)

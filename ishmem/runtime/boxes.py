@@ -45,9 +45,9 @@ class Box:
         return self._extent(self.to, 1), self._extent(self.origin, 2)
 
     def _extent(self, first: int, which: int) -> Extent:
-        reaches = [(axis[0] - 1) * axis[which] for axis in self.axes]
-        low = first + sum(min(reach, 0) for reach in reaches)
-        return Extent(low, first + sum(max(reach, 0) for reach in reaches) + self.block - low)
+        spans = [(axis[0] - 1) * axis[which] for axis in self.axes]
+        low = first + sum(min(span, 0) for span in spans)
+        return Extent(low, first + sum(max(span, 0) for span in spans) + self.block - low)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import dpctl
 
-from ishmem.runtime.recording import RecordedEvent
+from ishmem.runtime.graph_recording import RecordedEvent
 from ishmem.runtime.trace_file import KERNELS, Execution
 
 POLL = 2e-4

@@ -12,7 +12,7 @@ from ishmem.runtime.copy_engine import NEVER, host_routes
 
 if TYPE_CHECKING:
     from ishmem.runtime.job import Job
-    from ishmem.runtime.routes import Route
+    from ishmem.runtime.kernel_routes import Route
 
 log = logging.getLogger("ishmem")
 

@@ -32,11 +32,11 @@ from ishmem.runtime.allocator import Allocation, Allocator
 from ishmem.runtime.copy_engine import NEVER, host_routes, private_cutovers
 from ishmem.runtime.foreign import TYPE_NUMBERS
 from ishmem.runtime.freed import FreedMemory
+from ishmem.runtime.kernel_routes import Route, for_kernels, left_to_hosts
 from ishmem.runtime.peer_device import PeerDevice
 from ishmem.runtime.peer_proof import PeerFailure
 from ishmem.runtime.peer_verdicts import Verdict
 from ishmem.runtime.private_memory import PrivateMemory
-from ishmem.runtime.routes import Route, for_kernels, left_to_hosts
 
 if TYPE_CHECKING:
     import dpctl
@@ -187,7 +187,7 @@ class SymmetricHeap:
         """The device of this PE."""
         return PeerDevice.of(self.device)
 
-    def exchange(self, links: Links, p2p: str, on_loss: str) -> dict[int, HeapExport]:
+    def exchange_handles(self, links: Links, p2p: str, on_loss: str) -> dict[int, HeapExport]:
         """Exchange exports with this node's PEs, set the reported routes, and return the exports by PE; collective.
 
         Raises:
@@ -572,7 +572,7 @@ class SymmetricHeap:
 
 
 def _offer(pe: int, packed: bytes, fds: list[int]) -> HeapExport:
-    """Return the export that a PE has sent in `SymmetricHeap.exchange`."""
+    """Return the export that a PE has sent in `SymmetricHeap.exchange_handles`."""
     with _naming_sender(pe):
         device, rest = PeerDevice.unpack(packed)
         return HeapExport(device, rest[: peer_proof.LINE], handles.Export.unpack(rest[peer_proof.LINE :]), fds)

@@ -22,7 +22,7 @@ from ishmem.dpex.cache.key import NoKeyError, digest
 from ishmem.dpex.errors import KernelBuildError, UnsupportedKernelArgumentError
 from ishmem.dpex.extension import Extension, KernelFailure, Origin, SourceLine
 
-from . import driver_compiler, foreign, job, kernel_constants, recording
+from . import driver_compiler, foreign, graph_recording, job, kernel_constants
 
 if TYPE_CHECKING:
     from .queue_workers import QueueWorkers
@@ -134,9 +134,9 @@ class Ishmem(Extension):
         if self.compiles_first():
             driver_compiler.load()
 
-    def compile_error(self, name: str, file: str, line: int, text: str) -> Exception:
-        """Return the error of a kernel that does not compile, without numba's traceback."""
-        return self._loaded.compile_errors.explain(name, file, line, text)  # type: ignore[no-any-return]
+    def compile_error(self, name: str, file: str, line: int, text: str) -> Exception | None:
+        """Return the error of a kernel that does not compile; None if ``ishmem.kernels`` could not be imported."""
+        return self._loaded and self._loaded.compile_errors.explain(name, file, line, text)  # type: ignore[no-any-return]
 
     def build_error(self, name: str, queue: Any, code: bytes, flags: str = "") -> Exception | None:
         """Return an error with the build log of the driver; None if the code builds, or without Level Zero."""
@@ -188,20 +188,20 @@ class Ishmem(Extension):
         this = job.peek()
         return this.waits.for_kernel() if this else contextlib.nullcontext()
 
-    def recording(self, queue: Any) -> recording.Recording | None:
+    def recording(self, queue: Any) -> graph_recording.Recording | None:
         """Return the recording of a queue; ``None`` for a queue that executes its commands."""
-        return recording.of(queue)
+        return graph_recording.of(queue)
 
     def settle(self, event: Any) -> None:
         """Poll an event while host tasks of on-queue operations hold back commands; raise for a recorded event."""
-        if isinstance(event, recording.RecordedEvent):
-            recording.refuse_wait()
+        if isinstance(event, graph_recording.RecordedEvent):
+            graph_recording.refuse_wait()
         if (workers := _queue_workers()) is not None:
             workers.settle(event)
 
     def settle_queue(self, queue: Any) -> None:
         """Call `settle` for a barrier of a queue; raise for a queue that records."""
-        recording.refuse(queue, "wait")
+        graph_recording.refuse(queue, "wait")
         workers = _queue_workers()
         if workers is not None and not workers.free:
             workers.settle(queue.submit_barrier())

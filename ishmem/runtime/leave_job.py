@@ -16,7 +16,7 @@ from ishmem.common import callsite
 from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.common.shared_numbers import Kind
 from ishmem.common.status_board import PeState, Record, StatusBoard
-from ishmem.runtime import job, kernel_loading, long_waits, mpi_job, program_end, unfinished_work
+from ishmem.runtime import job, kernel_loading, long_waits, mpi_job, program_status, unfinished_work
 from ishmem.runtime.membership import Membership
 
 _AFTER_ERROR = "it left after an error"
@@ -164,7 +164,7 @@ def watch_end(board: StatusBoard | None, member: Membership, is_brief: bool) -> 
     """Report a failure of the program to other PEs and ``ishmem run`` early: threads may delay the process's end."""
     global _record, _mpi
     _record, _mpi = board[member.node.place] if board else None, member.mpi
-    program_end.watch_exceptions(board, member.pe, is_brief, _give_up)
+    program_status.watch_exceptions(board, member.pe, is_brief, _give_up)
 
 
 def _give_up(how: str, status: int) -> None:
@@ -181,14 +181,14 @@ def _give_up(how: str, status: int) -> None:
 @functools.cache
 def watch_main_thread() -> None:
     """Report a failure status of ``sys.exit`` before the interpreter waits for the program's threads."""
-    program_end.watch_status()
+    program_status.watch_status()
     if register := getattr(threading, "_register_atexit", None):
         process = os.getpid()
         register(lambda: _end_main_thread(process))
 
 
 def _end_main_thread(process: int) -> None:
-    if os.getpid() == process and (status := program_end.status_of_exit()):
+    if os.getpid() == process and (status := program_status.status_of_exit()):
         _give_up(f"exit with status {status}", status)
 
 
@@ -217,7 +217,7 @@ def at_exit() -> None:
         abandon(f"{type(sys.last_value).__name__}: {sys.last_value}")
         return
     this = job.current()
-    if this.mpi and (status := program_end.status()):
+    if this.mpi and (status := program_status.status()):
         abandon(f"exit with status {status}", status)
         return
     this.board[this.node.place].exiting = time.monotonic()

@@ -34,7 +34,7 @@ from ishmem.common.job_end import AFTER_SIGNAL, SUPERVISOR, Cause
 from ishmem.common.processes import exit_status
 from ishmem.common.status_board import IN_TURN, PeState, Record
 from ishmem.ipc import pyze
-from ishmem.runtime import program_end
+from ishmem.runtime import program_status
 from ishmem.runtime.crossed_calls import CrossedCalls, CrossedKernels
 from ishmem.runtime.mixed_calls import MixedCalls
 from ishmem.runtime.violation_errors import origin
@@ -284,7 +284,7 @@ class LongWaits:
 
         Only the first PE that detects the wait does this: another one could end the job before the error is printed.
         """
-        if program_end.is_first(self._board, self._this.pe, "crossed kernels"):
+        if program_status.is_first(self._board, self._this.pe, "crossed kernels"):
             print(f"SymmetryError: {problem}", file=sys.stderr, flush=True)
             self._end_job()
 

@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ishmem.common.errors import IshmemError
 from ishmem.common.job_end import FAILED_PROGRAM, REPORT_OVER_MPI
-from ishmem.runtime import program_end
+from ishmem.runtime import program_status
 
 if TYPE_CHECKING:
     from ishmem.runtime.network import Network, Node
@@ -53,7 +53,7 @@ class MpiJob:
         self._finish: Callable[[], None] | None = None
         self._finalize_mpi = MPI.Finalize
         self.failure: Callable[[], tuple[float, int] | None] = lambda: None
-        program_end.watch_status()
+        program_status.watch_status()
         atexit.register(self._at_exit)
 
     def before_finalize(self, finish: Callable[[], None]) -> None:
@@ -118,8 +118,8 @@ class MpiJob:
         if os.getpid() != self._process:
             return
         if self._goes_on:
-            self.abort(program_end.status())
-        since, status = self.failure() or (time.monotonic(), program_end.status() or 1)
+            self.abort(program_status.status())
+        since, status = self.failure() or (time.monotonic(), program_status.status() or 1)
         time.sleep(max(since + REPORT_OVER_MPI - time.monotonic(), 0.0))
         self.abort(status)
 

@@ -386,8 +386,8 @@ class SpanningLinks:
             super().__setattr__(name, value)
 
     def close(self, how: str = "") -> None:
-        """Close all connections; ``how``: as for `Links.close`, among the PEs of the node."""
-        self._whole.close()
+        """Close all connections; ``how``: as for `Links.close`."""
+        self._whole.close(how)
         self._near.close(how)
 
 

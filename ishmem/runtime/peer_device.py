@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ishmem.common.errors import IshmemError
 from ishmem.environment import stack
 from ishmem.ipc import native, pyze
-from ishmem.runtime.routes import Route, reported, shares_atomics, uuid_of
+from ishmem.runtime.kernel_routes import Route, reported, shares_atomics, uuid_of
 
 if TYPE_CHECKING:
     import dpctl

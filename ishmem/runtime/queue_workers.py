@@ -31,7 +31,7 @@ from ishmem import _core
 from ishmem.common.errors import StateError, WaitTimeout
 from ishmem.environment import arrays
 from ishmem.ipc import native, pyze
-from ishmem.runtime import foreign, recording, unfinished_work
+from ishmem.runtime import foreign, graph_recording, unfinished_work
 
 if TYPE_CHECKING:
     from ishmem.runtime.heap import SymmetricHeap
@@ -363,7 +363,7 @@ class QueueWorker:
 class Recorder(QueueWorker):
     """Records on-queue operations of a queue that is recorded, and refuses those that need the host."""
 
-    def __init__(self, queue: dpctl.SyclQueue, found: recording.Recording, turns: defaultdict[int, Turn]) -> None:
+    def __init__(self, queue: dpctl.SyclQueue, found: graph_recording.Recording, turns: defaultdict[int, Turn]) -> None:
         self.queue, self._recording, self._turns = queue, found, turns
 
     @contextlib.contextmanager
@@ -383,7 +383,7 @@ class Recorder(QueueWorker):
 
     def run_on_host(self, *_arguments: Any, **_keywords: Any) -> dpctl.SyclEvent:
         """Raise ``IshmemError``: the operation needs the host."""
-        recording.refuse(self.queue, "this on-queue operation")
+        graph_recording.refuse(self.queue, "this on-queue operation")
         raise AssertionError("the recording has ended")
 
     def nothing(self, depends: Events, collective: bool = False) -> dpctl.SyclEvent:
@@ -484,7 +484,7 @@ class QueueWorkers:
             ValueError: A queue of another device or context.
         """
         queue = self.given(queue)
-        if found := recording.of(queue):
+        if found := graph_recording.of(queue):
             return Recorder(queue, found, self._turns)
         recent = self._recent
         if recent and recent[0] is queue:

@@ -111,7 +111,7 @@ def _open_heap(
         this,
         lambda: SymmetricHeap(_queue(device, member), size, member.pe, member.n_pes, member.node, member.network),
     )
-    offers = this.heap.exchange(this.links, settings.p2p, settings.on_loss)
+    offers = this.heap.exchange_handles(this.links, settings.p2p, settings.on_loss)
     if this.network:
         this.network.share_mirrors(this.heap.layout, this.links)
     this.board = prepare_exit(this.links, board)

@@ -150,8 +150,8 @@ def _found(event: TracedCall) -> Iterator[tuple[str, Any]]:
         yield "whole", True
     if event.size:
         yield "team", f"{event.start}:{event.stride}:{event.size}"
-    if event.place >= 0:
-        yield "at", event.place
+    if event.offset >= 0:
+        yield "at", event.offset
     if event.cmp:
         yield "cmp", Cmp(event.cmp).name
     if event.flags & CallFlag.HAS_VALUE:

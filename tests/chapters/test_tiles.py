@@ -19,7 +19,7 @@ import ishmem
 from ishmem.common.collective_table import COLLECTIVES
 from ishmem.common.type_tables import HALVES, REDUCTIONS, RMA_TYPES
 from ishmem.graph import Graph
-from ishmem.runtime import recording
+from ishmem.runtime import graph_recording
 
 ROUTINES = [name for name, routine in COLLECTIVES.items() if routine.tiles]
 SIZES = [(0, 5), (3, 0), (1, 1), (5, 1), (1, 7), (3, 7), (33, 129)]
@@ -263,7 +263,7 @@ def test_tiles_on_queues_and_in_graphs(kind: tuple[str, ...]) -> None:
     for event in calls(ready):
         event.wait()
     check(1)
-    if recording.HAS_GRAPHS:
+    if graph_recording.HAS_GRAPHS:
         graph = Graph()
         with graph.record(queue):
             calls()

@@ -15,10 +15,10 @@ from ishmem.common.type_tables import WAIT_TYPES
 from ishmem.graph import Graph
 from ishmem.inference import Communicator
 from ishmem.moe import Buffer
-from ishmem.runtime import job, recording
+from ishmem.runtime import graph_recording, job
 from ishmem.testing import Pes
 
-pytestmark = pytest.mark.skipif(not recording.HAS_GRAPHS, reason="this SYCL has no graphs")
+pytestmark = pytest.mark.skipif(not graph_recording.HAS_GRAPHS, reason="this SYCL has no graphs")
 REPLAYS = 1000
 ADAPTERS = ("0", "1")  # SYCL's two adapters for Level Zero
 

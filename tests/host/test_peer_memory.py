@@ -10,11 +10,11 @@ import pytest
 from subprocesses import program, run_command, run_program
 
 from ishmem.runtime import peer_verdicts
+from ishmem.runtime.kernel_routes import Route
 from ishmem.runtime.peer_device import PeerDevice
 from ishmem.runtime.peer_kernel import ITEMS
 from ishmem.runtime.peer_proof import LINE, AccessProof, Lines, Own, Peer, PeerFailure
 from ishmem.runtime.peer_verdicts import PairFailure, Verdict
-from ishmem.runtime.routes import Route
 from ishmem.testing import nodes
 
 ALL_WRONG = "loads and stores move wrong data, the copy engine moves wrong data, atomics give wrong results"

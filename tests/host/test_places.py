@@ -17,7 +17,7 @@ import ishmem
 from ishmem import _core
 from ishmem.common.errors import IshmemError
 from ishmem.common.layout import Layout
-from ishmem.common.violations import NOT_SYMMETRIC, Violation, number
+from ishmem.common.violations import NOT_SYMMETRIC, Violation, routine_number
 from ishmem.runtime import heap as heaps, job, network, violation_errors
 from ishmem.testing import Pes
 
@@ -70,7 +70,7 @@ def test_violation_names_the_array() -> None:
     """A kernel records the address as an int64; the error names the allocation all the same."""
     live = {0: SimpleNamespace(offset=4096, reserved=4096, what="zeros", where="prog.py:1")}
     heap = SimpleNamespace(base=HIGH, pe=0, layout=Layout(2, 2), allocator=SimpleNamespace(live=live))
-    found = Violation(1, 1, number("p"), NOT_SYMMETRIC, 1, as_int64(HIGH + 4096), 0, 1, 4)
+    found = Violation(1, 1, routine_number("p"), NOT_SYMMETRIC, 1, as_int64(HIGH + 4096), 0, 1, 4)
     words = violation_errors._words(heap, [], found)  # type: ignore[arg-type]
     assert f"{HIGH + 4096:#x} (zeros, from prog.py:1)" in words
 

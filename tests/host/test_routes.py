@@ -27,7 +27,7 @@ import ishmem
 from ishmem import _core
 from ishmem.common.errors import IshmemError
 from ishmem.runtime import job
-from ishmem.runtime.routes import Route
+from ishmem.runtime.kernel_routes import Route
 
 MODES = {
     "PCIe": {"ISHMEM_SIM_PEERS": "access", "ISHMEM_SIM_HOST_ATOMICS": "0"},

@@ -12,8 +12,8 @@ from subprocesses import program, run_command
 
 from ishmem.environment import card
 from ishmem.runtime import peer_device
+from ishmem.runtime.kernel_routes import Route
 from ishmem.runtime.peer_device import PeerDevice
-from ishmem.runtime.routes import Route
 from ishmem.testing import nodes
 from ishmem.testing.fork_server import ISHMRUN
 

@@ -1,7 +1,7 @@
 /* quiet completes stores: what is loaded after it is not older.
  *
  * Each PE puts into a word, calls quiet and gets the next PE's word. The last PE must see a store. kernels/order.py,
- * ishmem/core/wait.cpp. A fence would not be enough: it orders only stores among each other.
+ * ishmem/core/order.cpp. A fence would not be enough: it orders only stores among each other.
  */
 #define AGENTS N
 #define FLAGS N

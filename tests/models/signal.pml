@@ -4,7 +4,7 @@
  * for all, puts into the buffer of the next PE, and signals it.
  *
  * put, p: kernels/rma.py, ishmem/core/rma.cpp. put_signal: kernels/signals.py, ishmem/core/signals.cpp. fence, quiet:
- * kernels/order.py, ishmem/core/wait.cpp. atomic_set, atomic_add: kernels/amo.py, ishmem/core/amo.cpp. wait_until, test
+ * kernels/order.py, ishmem/core/order.cpp. atomic_set, atomic_add: kernels/amo.py, ishmem/core/amo.cpp. wait_until, test
  * and those of sets: kernels/wait.py, kernels/wait_sets.py, ishmem/core/wait.cpp. signal_fetch: kernels/signals.py.
  */
 #define LAPS 2

@@ -8,7 +8,7 @@ import ishmem
 from ishmem.runtime import heap, peer_proof
 
 kind = sys.argv[1]
-honest = heap.SymmetricHeap.exchange
+honest = heap.SymmetricHeap.exchange_handles
 
 
 def exchange(self, links, *rest):
@@ -39,7 +39,7 @@ def lie(send, links, before, packed, fds=(), what=""):
     return send(packed, fds, what=what)
 
 
-heap.SymmetricHeap.exchange = exchange
+heap.SymmetricHeap.exchange_handles = exchange
 before = len(os.listdir("/proc/self/fd"))
 try:
     ishmem.init("8M")

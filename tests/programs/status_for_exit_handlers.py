@@ -4,7 +4,7 @@ import atexit
 import ctypes
 import sys
 
-from ishmem.runtime import program_end
+from ishmem.runtime import program_status
 
 ENDS = {
     "exit": lambda: sys.exit(7),
@@ -13,9 +13,9 @@ ENDS = {
     "exit in C": lambda: ctypes.pythonapi.PyRun_SimpleString(b"import sys; sys.exit(7)"),
 }
 
-program_end.watch_status()
-handler = "atexit.register(lambda: print('seen', program_end.status()))"
-exec(handler, {"__name__": "ishmem.runtime.leave_job", "atexit": atexit, "program_end": program_end})
+program_status.watch_status()
+handler = "atexit.register(lambda: print('seen', program_status.status()))"
+exec(handler, {"__name__": "ishmem.runtime.leave_job", "atexit": atexit, "program_status": program_status})
 try:
     sys.exit(3)
 except SystemExit as caught:

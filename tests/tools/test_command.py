@@ -52,13 +52,13 @@ def test_help_loads_neither_the_stack_nor_a_subcommand() -> None:
     done = run_command([sys.executable, "-c", program])
     loaded = set(done.stderr.split())
     assert "LOADED" in loaded
-    used = {subcommand.place.split(":")[0] for subcommand in SUBCOMMANDS.values()} - {"ishmem.cli.command"}
+    used = {subcommand.target.split(":")[0] for subcommand in SUBCOMMANDS.values()} - {"ishmem.cli.command"}
     assert loaded.isdisjoint({"dpctl", "dpnp", "numba", "numpy", "rich", "matplotlib", *used})
 
 
 @pytest.mark.parametrize("name", SUBCOMMANDS)
 def test_each_subcommand_is_where_the_table_says(name: str) -> None:
-    module, attribute = SUBCOMMANDS[name].place.split(":")
+    module, attribute = SUBCOMMANDS[name].target.split(":")
     assert isinstance(getattr(importlib.import_module(module), attribute), click.Command)
 
 

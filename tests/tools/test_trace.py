@@ -18,7 +18,7 @@ from subprocesses import program, run_program, succeeded
 
 from ishmem.cli import trace, trace_data, trace_summary, trace_traffic
 from ishmem.cli.trace_data import RecordedCall
-from ishmem.runtime import itt, recording
+from ishmem.runtime import graph_recording, itt
 from ishmem.runtime.trace_file import QUEUE
 
 N = 2
@@ -185,7 +185,7 @@ def test_the_bytes_of_collectives_are_those_of_their_definition(tmp_path: Path) 
     assert "Collectives: bytes" in done.output and "their counts: alltoallv" in done.output
 
 
-@pytest.mark.skipif(not recording.HAS_GRAPHS, reason="this SYCL has no graphs")
+@pytest.mark.skipif(not graph_recording.HAS_GRAPHS, reason="this SYCL has no graphs")
 def test_replays_tell_what_was_recorded(tmp_path: Path) -> None:
     """A kernel, a put and two sums of 10 elements of 4 bytes; the simulator counts the driver's calls."""
     env = {"ISHMEM_DEVICE": "sim", "SYCL_UR_USE_LEVEL_ZERO_V2": "1"}

@@ -116,11 +116,11 @@ bool NetworkEngine::put(char *far, const char *from, size_t bytes, Group &group,
     Packet *packet = open(pe, is_long ? 0 : bytes, is_long, counted);
     if (!packet) return false;
     if (!is_long) {
-        std::memcpy(packet->add(Record{Kind::Put, 0, 0, 0, 0, far_place(far), bytes}, bytes), from, bytes);
+        std::memcpy(packet->add(Record{Kind::Put, 0, 0, 0, 0, far_offset(far), bytes}, bytes), from, bytes);
         return true;
     }
     const int tag = new_tag(false);
-    packet->add(Record{Kind::PutLong, 0, 0, short_pieces, static_cast<uint32_t>(tag), far_place(far), bytes}, 0);
+    packet->add(Record{Kind::PutLong, 0, 0, short_pieces, static_cast<uint32_t>(tag), far_offset(far), bytes}, 0);
     if (counted) peers_[static_cast<size_t>(pe)].asks = true;  // the next quiet need not ask in a packet of its own
     flush(pe);
     start_pieces({const_cast<char *>(from), bytes, pe, tag, short_pieces}, true, &group, -1, 0);
@@ -136,12 +136,12 @@ bool NetworkEngine::get(char *into, const char *far, size_t bytes, Group &group)
     Packet *packet = open(pe, 0, false, false);  // the group tracks its completion
     if (!packet) return false;
     if (!is_long) {
-        packet->add(Record{Kind::Get, 0, 0, 0, slot_for(into, group, pe), far_place(far), bytes}, 0);
+        packet->add(Record{Kind::Get, 0, 0, 0, slot_for(into, group, pe), far_offset(far), bytes}, 0);
         return true;
     }
     const int tag = new_tag(true);
     start_pieces({into, bytes, pe, tag, short_pieces}, false, &group, -1, 0);
-    packet->add(Record{Kind::GetLong, 0, 0, short_pieces, static_cast<uint32_t>(tag), far_place(far), bytes}, 0);
+    packet->add(Record{Kind::GetLong, 0, 0, short_pieces, static_cast<uint32_t>(tag), far_offset(far), bytes}, 0);
     flush(pe);
     return true;
 }
@@ -152,7 +152,7 @@ bool NetworkEngine::atomic(char *far, int rmw, size_t item, uint64_t value, uint
     if (is_lost(far_pe(far), &group)) return true;
     Packet *packet = open(far_pe(far), sizeof operands, false, false);
     if (!packet) return false;
-    const Record record = {Kind::Atomic, static_cast<uint8_t>(rmw), static_cast<uint8_t>(item), 0, slot_for(nullptr, group, far_pe(far)), far_place(far), sizeof operands};
+    const Record record = {Kind::Atomic, static_cast<uint8_t>(rmw), static_cast<uint8_t>(item), 0, slot_for(nullptr, group, far_pe(far)), far_offset(far), sizeof operands};
     std::memcpy(packet->add(record, sizeof operands), operands, sizeof operands);
     return true;
 }
@@ -163,7 +163,7 @@ bool NetworkEngine::update(char *far, int rmw, size_t item, uint64_t value) {
     if (is_lost(far_pe(far))) return true;
     Packet *packet = open(far_pe(far), sizeof operands, false);
     if (!packet) return false;
-    const Record record = {Kind::Update, static_cast<uint8_t>(rmw), static_cast<uint8_t>(item), 0, 0, far_place(far), sizeof operands};
+    const Record record = {Kind::Update, static_cast<uint8_t>(rmw), static_cast<uint8_t>(item), 0, 0, far_offset(far), sizeof operands};
     std::memcpy(packet->add(record, sizeof operands), operands, sizeof operands);
     return true;
 }
