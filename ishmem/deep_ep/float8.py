@@ -8,7 +8,7 @@ LARGEST, GROUP = 448.0, 128  # the largest number of float8_e4m3fn, and the numb
 
 
 def to_float8(x: Any, rounded: bool, as_exponents: bool) -> tuple[Any, Any]:
-    """Return ``x`` as float8_e4m3fn, and its scales: powers of 2 if ``rounded``; ``as_exponents``: 4 to an int32."""
+    """Return bfloat16 ``x`` as float8_e4m3fn, and scales: powers of 2 if ``rounded``, in bytes if ``as_exponents``."""
     import torch
 
     multiple = 4 * GROUP if as_exponents else GROUP

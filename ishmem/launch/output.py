@@ -116,10 +116,13 @@ class Printer:
         self._selector.register(pipe, selectors.EVENT_READ, source)
 
     def run(self, until: int | None = None) -> bool:
-        """Print until all pipes, or the pipe ``until``, are closed.
+        """Print until all pipes, or the pipe ``until``, are closed; blocks.
 
         Returns:
             Whether everything was printed; false if the reader of the output has closed it.
+
+        Raises:
+            IshmemError: The output cannot be written, as on a full disk.
         """
         left = self._selector.get_map()
         try:

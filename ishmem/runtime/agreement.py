@@ -99,7 +99,7 @@ def check_and_agree(
 
 
 def describe_dissent(routine: str, requests: dict[int, str]) -> str:
-    """Return the error message for requests that differ; ``requests`` has the text of each PE."""
+    """Return the error message for requests to ``routine`` that differ; ``requests`` has the text of each PE."""
     common = Counter(requests.values()).most_common()
     split = len(common) > 1 and common[0][1] == common[1][1]
     odd = [pe for pe, request in requests.items() if split or request != common[0][0]]

@@ -75,6 +75,8 @@ class Plan:
 def of_arrays(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool) -> Plan:
     """Return the plan of a put or get of ``nelems`` elements from ``origin`` to ``to``; all elements if it is None.
 
+    ``pe`` is the PE that has ``to``, or ``origin`` unless ``is_put``.
+
     Raises:
         SymmetryError: The array on PE ``pe`` is not symmetric.
         TypeError: The dtypes differ, or ``nelems`` is not an integer.

@@ -96,7 +96,9 @@ def seconds(timeout: Any) -> float | None:
 
 
 def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Check shape and dtype of a new array, and return them as a tuple and a numpy dtype; the names are for errors.
+    """Check shape (a number or several) and dtype of a new array; return them as a tuple and a numpy dtype.
+
+    ``routine`` and ``name`` are for errors.
 
     Raises:
         TypeError: A dtype that ishmem does not support, or sizes that are not integers.
@@ -128,6 +130,8 @@ def pe(value: Any) -> int:
 
 def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str = "ishmem") -> View:
     """Return the `View` of an array argument; ``types`` are the allowed dtypes, the names are for errors.
+
+    All elements that ishmem only moves may also be of the dtypes of `OPAQUE`.
 
     Raises:
         TypeError: The argument is not an array, or its dtype is not in ``types``.
@@ -170,7 +174,7 @@ def _instead(array: Any, name: str) -> str:
 
 
 def symmetric(array: View) -> int:
-    """Return the offset of a symmetric array in the heap.
+    """Return the offset in bytes of a symmetric array from the start of the heap.
 
     Raises:
         SymmetryError: It is not on the symmetric heap, or was freed.
@@ -190,7 +194,7 @@ def symmetric(array: View) -> int:
 
 
 def remote(array: View, pe: int) -> int:
-    """Return the address of a symmetric array on a PE: a device address, or the mapping of a static object.
+    """Return the address of a symmetric array on PE ``pe``: a device address, or the mapping of a static object.
 
     Raises:
         SymmetryError: Neither on the symmetric heap, nor a static object, nor registered.
@@ -201,7 +205,7 @@ def remote(array: View, pe: int) -> int:
 
 
 def position(array: View, index: Any) -> int:
-    """Return the position of an element in memory order; ``index`` is this position or a tuple of indices.
+    """Return the position of an element in memory order; ``index`` is a tuple of indices, or this position, unchecked.
 
     Raises:
         IndexError: The tuple has another length than the shape, or an index out of range.
@@ -221,9 +225,11 @@ def position(array: View, index: Any) -> int:
 def element(array: View, index: Any, pe: int | None = None) -> int:
     """Return the address of one element of a symmetric array on a PE, by default this one.
 
+    ``index`` is as for `position`.
+
     Raises:
         SymmetryError: Neither on the symmetric heap, nor a static object, nor registered.
-        IndexError: There is no such element.
+        IndexError, TypeError: There is no such element, or an index is no integer.
         ValueError: The array is not contiguous.
     """
     number = position(array, index)
@@ -237,7 +243,7 @@ def element(array: View, index: Any, pe: int | None = None) -> int:
 
 
 def contiguous(*arrays: View) -> None:
-    """Check that arrays are contiguous, all in the same order.
+    """Check that arrays are contiguous; if there are two, both in the same order.
 
     Raises:
         ValueError: An array is not contiguous, or the orders differ.
@@ -280,7 +286,7 @@ def count(nelems: Any, dest: View, source: View) -> int:
     """Return the number of elements to move: ``nelems``, or the size of both arrays if it is None.
 
     Raises:
-        ValueError: The sizes do not match.
+        ValueError: The sizes differ, or ``nelems`` is negative or more than an array has.
         TypeError: ``nelems`` is not an integer.
     """
     if nelems is None:
@@ -323,6 +329,9 @@ def as_element(dest: Any, value: Any) -> Any:
     """Return ``value`` as an array of one element of the dtype of ``dest``, without rounding of integers.
 
     It is a numpy array, or one of another library for the dtypes of `OPAQUE`.
+
+    Raises:
+        TypeError, ValueError: ``value`` is of another kind than the dtype, or does not fit it.
     """
     job.current()
     name = view(dest, "dest").dtype

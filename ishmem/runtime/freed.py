@@ -22,7 +22,7 @@ _UNUSED = 2
 
 @dataclass(frozen=True)
 class Freed:
-    """A freed allocation, where it was freed, and the object from which the memory of its arrays was made."""
+    """A freed allocation, where the program freed it, and the object from which the memory of its arrays was made."""
 
     origin: Any
     allocation: Allocation
@@ -43,7 +43,7 @@ class FreedMemory:
             self._tell()
 
     def free(self, allocation: Allocation) -> None:
-        """Record that an allocation was freed."""
+        """Record that an allocation was freed by the program's current line; nothing if `add` was not called for it."""
         if allocation.offset in self._live:
             self._freed.append(Freed(self._live.pop(allocation.offset), allocation, callsite.caller()))
             self._tell()

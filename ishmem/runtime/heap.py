@@ -190,6 +190,8 @@ class SymmetricHeap:
     def exchange(self, links: Links, p2p: str, on_loss: str) -> dict[int, HeapExport]:
         """Exchange exports with this node's PEs, set the reported routes, and return the exports by PE; collective.
 
+        ``p2p`` and ``on_loss`` are settings of the job.
+
         Raises:
             IshmemError: The PEs have different releases of ishmem, heaps of different sizes, or another ``on_loss``.
         """
@@ -225,7 +227,7 @@ class SymmetricHeap:
             self.routes[pe] = route
 
     def open(self, offers: dict[int, HeapExport], seconds: float) -> None:
-        """Open every PE's heap, and prove access to those of the node by reads and writes.
+        """Open every PE's heap, and prove access to those of the node by reads and writes; ``offers`` is of `exchange`.
 
         Raises:
             IshmemError: A PE sent a heap that cannot be mapped; the device fails, or takes longer than ``seconds``.
@@ -444,7 +446,7 @@ class SymmetricHeap:
         self.peers.append(_core.far_address(pe, 0))
 
     def reaches(self, pe: int) -> bool:
-        """Return whether this PE's device loads from and stores to the heap of a PE."""
+        """Return whether this PE's device loads from and stores to the heap of PE ``pe``."""
         return self.routes[pe] is not Route.STAGED
 
     @property
@@ -495,7 +497,7 @@ class SymmetricHeap:
             callsite.warn(f"PE {self.pe}: {text} were written after it was freed at {where}")
 
     def array(self, allocation: Allocation, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:
-        """Return a new allocation as a dpnp array."""
+        """Return a new allocation as a dpnp array; ``order`` is "C" or "F"."""
         nbytes = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
         memory = self.bytes_at(allocation.offset, nbytes)
         self.freed.add(allocation, memory)
@@ -517,11 +519,11 @@ class SymmetricHeap:
         return _wrap(memory, like.shape, like.dtype, strides=strides, offset=(first - low) // like.itemsize)
 
     def array_on(self, memory: Any, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> dpnp.ndarray:
-        """Return a dpnp array in C order that begins at an address in ``memory``."""
+        """Return a dpnp array in C order that begins at ``address`` in the dpctl memory object ``memory``."""
         return _wrap(memory, shape, dtype, offset=(address - memory._pointer) // dtype.itemsize)
 
     def array_at(self, offset: int, shape: Sequence[int], dtype: str, strides: Sequence[int]) -> dpnp.ndarray:
-        """Return a dpnp array at an offset in this PE's heap; the strides are in elements and not negative."""
+        """Return a dpnp array ``offset`` bytes from the heap's base; the strides are in elements and not negative."""
         span = sum((n - 1) * step for n, step in zip(shape, strides)) + 1 if math.prod(shape) else 1
         memory = self.bytes_at(offset, span * np.dtype(dtype).itemsize)
         return _wrap(memory, tuple(shape), dtype, strides=tuple(strides))
@@ -549,7 +551,7 @@ class SymmetricHeap:
         return memoryview((ctypes.c_char * nbytes).from_address(mapped.address + offset)).cast("B")
 
     def window(self, pe: int, offset: int, nbytes: int) -> ctypes.Array[ctypes.c_char] | None:
-        """Return bytes of a PE's heap as a buffer that outlives the heap; None for a PE of another node."""
+        """Return bytes of a PE's heap as a buffer, which keeps them mapped; None for a PE of another node."""
         mapped = self._maps[pe]
         return mapped.window(offset, nbytes) if mapped else None
 
@@ -606,7 +608,7 @@ def distances(base: int, bases: Sequence[int]) -> bytes:
 
 
 def places(near: Sequence[int], n_pes: int) -> bytes:
-    """Return the table of places: 0 for PEs of other nodes, else 1 plus the index in ``near``.
+    """Return the table of places, a byte for each PE: 0 for PEs of other nodes, else 1 plus the index in ``near``.
 
     Raises:
         IshmemError: There are too many PEs on the node for a byte each.

@@ -135,7 +135,7 @@ class Job:
         return getattr(self._local, "engine", None) or self.default_engine
 
     def new_engine(self) -> CopyEngine:
-        """Create a copy engine."""
+        """Return a new copy engine, which the caller closes."""
         return CopyEngine(self.heap.context, self.heap.device, self.heap.host_only, self.raise_lost)
 
     def use_engine(self, engine: CopyEngine | None) -> CopyEngine | None:
@@ -145,7 +145,7 @@ class Job:
         return previous
 
     def on_lost(self, pe: int, how: str) -> None:
-        """Record that a PE is lost; called by the thread that reads the links."""
+        """Record and log that a PE is lost for reason ``how``; called by the thread that reads the links."""
         if self.gone.get(pe) == how:
             return
         self.gone[pe] = how
@@ -301,7 +301,7 @@ class Job:
         _core.write(self.pe, self.heap.layout.team(handle), record.pack())
 
     def barrier(self, routine: str, team: int = WORLD) -> None:
-        """Wait until every PE of a team has called; collective. It completes no operation.
+        """Wait until every PE of a team has called; collective. It completes no operation; ``routine`` is for errors.
 
         Raises:
             SymmetryError: PEs of the team have made different calls.
@@ -312,7 +312,12 @@ class Job:
             self.raise_incomplete(routine, outcome, team)
 
     def raise_incomplete(self, routine: str, outcome: int, team: int = WORLD) -> NoReturn:
-        """Raise the error of a barrier that was not satisfied."""
+        """Raise the error of a barrier with another ``outcome`` of the core than ``SATISFIED``.
+
+        Raises:
+            SymmetryError: PEs of the team have made different calls.
+            PeerLost: A PE is gone.
+        """
         if outcome == _core.MIXED:
             other = " or ".join(BARRIERS[_core.mixed_with()])
             raise SymmetryError(f"{routine} on PE {self.pe}: another PE has called {other}; {SAME_CALLS}")
@@ -328,7 +333,7 @@ _stale_devices = False
 
 
 def current() -> Job:
-    """Return the running job.
+    """Return the running job, once work that dpnp has submitted is in the driver.
 
     Raises:
         StateError: Before ``init`` or after ``finalize``.
@@ -405,7 +410,7 @@ def finish(by_mpi: bool = False) -> None:
 
 
 def finished() -> bool:
-    """Return whether ``finalize`` has been called."""
+    """Return whether a job of this process has ended by ``finalize`` or otherwise."""
     return _finished
 
 

@@ -170,7 +170,7 @@ def bind(options: CompileOptions, process: ProcessConstants) -> None:
 
 
 def unbind() -> None:
-    """Remove the options and constants; compiling a kernel that uses ishmem raises from now on."""
+    """Remove the options and constants; compiling a kernel that uses ishmem raises ``TypingError`` from now on."""
     global _bound
     _bound = None
 

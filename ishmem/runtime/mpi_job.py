@@ -160,7 +160,7 @@ class MonitorProcess:
 
     @functools.cached_property
     def addresses(self) -> Addresses:
-        """The addresses at which the monitor listens; blocks until it does.
+        """The addresses at which the monitor listens; blocks until it does, at most 20 s.
 
         Raises:
             IshmemError: It did not start.
@@ -190,7 +190,7 @@ class MonitorProcess:
 
 
 def start_monitor(job: str, node: Node, network: Network | None, silence: float) -> MonitorProcess | None:
-    """Start the monitor of the node if this is the node's first PE; else return None."""
+    """Start the monitor of the node if this is the node's first PE, else return None; ``silence`` is in seconds."""
     if node.place:
         return None
     nodes, hosts = (network.nodes, network.hosts) if network else ([0] * len(node.pes), {0: socket.gethostname()})

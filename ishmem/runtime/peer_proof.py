@@ -98,7 +98,7 @@ class Batch:
     """
 
     def __init__(self, own: Own, group: int) -> None:
-        """Create a command list and a queue for an engine of a queue group."""
+        """Create a command list and a queue for an engine of queue group ``group`` of this PE's device."""
         self._queue = pyze.create_queue(own.context, own.device, group, pyze.MODE_ASYNCHRONOUS)
         self.commands = pyze.create_list(own.context, own.device, group)
 
@@ -125,7 +125,7 @@ class AccessProof:
     """
 
     def __init__(self, own: Own, patterns: Sequence[bytes], peers: Mapping[int, Peer]) -> None:
-        """Store the patterns of all PEs of the node, and the heaps of the others, keyed by place."""
+        """Store the random ``patterns`` of all PEs of the node, by place, and ``peers``, the heaps of the others."""
         self._own, self._patterns, self._peers = own, patterns, peers
         self.lines = Lines(len(patterns))
         self._ways = WAYS[:2] if pyze.copy_group(own.device) is not None else WAYS[:1]
