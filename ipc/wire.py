@@ -35,7 +35,7 @@ _LARGEST = _HEADER.size + MAX_PAYLOAD
 class Message(NamedTuple):
     """One message; its file descriptors are sent with it as ancillary data.
 
-    ``pe`` is the PE that it is about, ``sequence`` the number of the collective, or the status or question of its kind.
+    ``pe`` is the PE that it is of or about; ``sequence``, by kind, the number of a collective or census, or a status.
     """
 
     kind: Kind

@@ -159,7 +159,7 @@ def fork(
 
 
 def replace(streams: Sequence[int], environment: Mapping[str, str]) -> None:
-    """Replace the standard streams of this process by descriptors, and its environment, with the stack's defaults."""
+    """Replace this process's standard streams by ``streams``, and its environment; stack defaults fill gaps."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.environ.clear()

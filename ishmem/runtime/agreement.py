@@ -73,10 +73,11 @@ def check_and_agree(
     team: int | None = None,
     free: int = 0,
 ) -> tuple[T, Agreed]:
-    """Check arguments on this PE, then compare them across a team; an error on one PE raises on all.
+    """Check arguments on this PE, then compare them across a team; an error on one PE raises on all; a barrier.
 
     ``make`` checks and returns the arguments, ``words`` returns their text for `agree`, and ``free`` is the mask for
-    `agree`. The team is by default that of `Job.everyone`.
+    `agree`. The team is by default that of `Job.everyone`. An error of ``make`` is raised here, and `SymmetryError`
+    on the other PEs.
 
     Returns:
         The result of ``make`` and that of `agree`.

@@ -68,7 +68,7 @@ class Allocator:
         return max((end - start for start, end in self._free), default=0)
 
     def allocate(self, nbytes: int, alignment: int, what: str = "", where: str = "") -> Allocation | None:
-        """Allocate bytes at a multiple of ``alignment`` and of 64; return None if no free range is large enough.
+        """Allocate bytes at a multiple of 64 and of ``alignment``, a power of 2; return None if no range has enough.
 
         ``what`` and ``where`` are as in `Allocation`.
         """

@@ -27,9 +27,10 @@ _ONLY_MOVED = "; elements of this dtype only move, but reductions and scans take
 
 @dataclass(frozen=True)
 class View:
-    """An array argument. ``order`` has bit 0 set when it is C-contiguous and bit 1 when Fortran-contiguous.
+    """An array argument called ``name``; bit 0 of ``order`` is set if it is C-contiguous, bit 1 if Fortran-contiguous.
 
-    For an array of another library, ``array`` is a dpnp or numpy array that shares its memory.
+    ``count`` is in elements, ``itemsize`` in bytes; ``device`` is whether it is in device memory. For an array of
+    another library, ``array`` is a dpnp or numpy array that shares its memory.
     """
 
     array: Any = field(repr=False, compare=False)

@@ -128,7 +128,13 @@ class SymmetricHeap:
         node: Node,
         network: Network | None,
     ) -> None:
-        """Allocate the heap on the device of ``queue`` and clear its internal part."""
+        """Allocate the heap on the device of ``queue``, ``user_size`` bytes of it for the program; map it for the host.
+
+        ``network`` is None for a job on one node.
+
+        Raises:
+            IshmemError: It does not fit the device, or the host's mapping shows other memory.
+        """
         self.pe, self.queue, self._n_pes, self.user_size, self.least_cores = pe, queue, n_pes, user_size, 0
         self._node, self._network = node, network
         self.layout = Layout(n_pes, network.width if network else n_pes)
@@ -402,7 +408,7 @@ class SymmetricHeap:
             _core.write(self.pe, self.layout.places, places(self.near, self._n_pes))
 
     def write_aliases(self, handle: int, pes: Sequence[int]) -> None:
-        """Write the entries for a team without a stride to the tables that kernels read; ``pes`` are its members."""
+        """Write the entries for team ``handle``, without a stride, to tables of kernels; ``pes`` are its members."""
         layout, number = self.layout, self.layout.alias(handle)
         if self.spans:
             table = places(self.near, self._n_pes)
@@ -460,7 +466,7 @@ class SymmetricHeap:
         return self.far
 
     def raise_lost_device(self) -> None:
-        """Raise ``LevelZeroError`` when this process has lost the device."""
+        """Raise ``LevelZeroError``, with the last call of this PE's kernels, when this process has lost the device."""
         if not _core.device_status():
             return
         try:
@@ -534,7 +540,7 @@ class SymmetricHeap:
         return offset if 0 <= offset < self.size else None
 
     def bytes_at(self, offset: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
-        """Return a dpctl memory object of only these bytes: dpctl may copy a whole memory object to the host."""
+        """Return a dpctl memory object of ``nbytes`` bytes only: dpctl may copy a whole memory object to the host."""
         return UsmRange(self.base + offset, nbytes, self.queue, self.memory).memory()
 
     def device_bytes(self, data: bytes) -> dpctl.memory.MemoryUSMDevice:
@@ -556,7 +562,7 @@ class SymmetricHeap:
         return mapped.window(offset, nbytes) if mapped else None
 
     def close(self, unmap: bool = True) -> None:
-        """With ``unmap``, close the IPC handles and unmap all heaps; arrays keep this PE's own memory alive."""
+        """Close the IPC handles and unmap all heaps, except with ``unmap=False``; arrays keep this PE's own memory."""
         _core.reset()
         self.freed.clear()
         if self._maps:

@@ -177,7 +177,7 @@ class Job:
             self.gone[lost] = self.links.lost[lost]
 
     def raise_lost(self, routine: str, members: Iterable[int] = ()) -> NoReturn:
-        """Raise the error of a call that needs a PE that is gone; it names one of ``members`` where possible."""
+        """Raise ``PeerLost`` for a PE that is gone, of ``members`` where possible; ``WaitTimeout`` after a hang."""
         self.note_far()
         if error := self.waits.hang():  # that PE reached ISHMEM_TIMEOUT first
             raise error
@@ -185,7 +185,7 @@ class Job:
         raise self.loss_of(pe, self.links.lost.get(pe) or self.gone.get(pe, "unknown"), routine)
 
     def loss_of(self, pe: int, how: str, routine: str) -> PeerLost:
-        """Return the error that a PE is gone; the report to a monitor gives this PE time to end by itself."""
+        """Return the error that a PE is gone for reason ``how``; a monitor then gives this PE time to end itself."""
         if self.is_watched:
             self.links.report(Kind.RAISED)
         return PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)

@@ -100,7 +100,7 @@ def refuse_restart() -> None:
 
 
 def look_for_regions() -> None:
-    """Make kernels search registered memory from now on; those that cannot be rebuilt always do."""
+    """Make kernels, also built ones, search registered memory from now on; those of numba-dpex always do."""
     global _has_regions
     if _has_regions:
         return

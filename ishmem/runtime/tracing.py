@@ -71,7 +71,7 @@ class Observer:
         return folder
 
     def stop(self) -> None:
-        """Stop observing, write the trace and print the counters, once; an error of the file is printed only."""
+        """Stop observing, write the trace and print the counters, in the first call only; print errors of the file."""
         if not self._stopped.acquire(blocking=False):
             return
         end = time.monotonic_ns()
@@ -106,12 +106,12 @@ class Observer:
         file.write(folder)
 
     def bytes_of_calls(self) -> int:
-        """Return the total bytes of all calls so far of routines that a graph may record."""
+        """Return the total bytes of all calls so far of on-queue forms and models, which a graph may record."""
         found = (each for each in self._instruments.all if each.is_recordable)
         return sum(each.traced.__counters__[2] for each in found)
 
     def facts_of_graph(self, nodes: int, copies: int, nbytes: int) -> dict[str, int]:
-        """Number a new graph; return its number, commands, launches and bytes, which the trace shows at each replay."""
+        """Number a new graph of ``nodes`` commands; return number, commands, launches and bytes, for each replay."""
         self._graphs += 1
         return {"graph": self._graphs, "nodes": nodes, "launches": nodes - copies, "bytes": nbytes}
 
