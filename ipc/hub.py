@@ -453,10 +453,7 @@ def _listen(job: str) -> socket.socket:
 
 
 def start(job: str, n_pes: int, numbers: Sequence[int] = ()) -> Hub:
-    """Return the hub of a job in this process, a new one if there is none; it ends with the last connection.
-
-    The arguments are as for `Hub`, which may raise ``IshmemError``.
-    """
+    """Return this process's hub of a job, else a new `Hub` of these arguments, which ends with its last connection."""
     for hub in list(_alive):
         if hub.job == job:
             if not hub._closed:  # PEs can still join

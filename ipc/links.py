@@ -521,11 +521,7 @@ def _try_join(job: str, pe: int, n_pes: int, deadline: float) -> socket.socket |
 
 
 def _is_welcome(connection: socket.socket, wanted: Message, deadline: float) -> bool:
-    """Return whether message ``wanted`` of the hub arrives before ``deadline`` (``time.monotonic``).
-
-    Raises:
-        IshmemError: It has sent another message.
-    """
+    """Return whether the hub has sent ``wanted`` before the deadline; raise ``IshmemError`` for another message."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
     if not poll.poll(min(max(0, deadline - time.monotonic()), _LONGEST_POLL) * 1000):

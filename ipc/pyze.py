@@ -217,10 +217,7 @@ def _check(name: str, address: int, *arguments: Any) -> None:
 
 
 def native(kind: int, handle: int) -> int:
-    """Return the driver's handle for a handle of the loader, which wraps handles if there are several drivers.
-
-    ``kind`` is `DEVICE` or `CONTEXT`.
-    """
+    """Return the driver's handle for one of the loader, of kind `DEVICE` or `CONTEXT`; the loader may wrap handles."""
     out = c_void_p(handle)
     if available("zelLoaderTranslateHandle"):
         _bind("zelLoaderTranslateHandle")(kind, handle, byref(out))

@@ -33,10 +33,7 @@ _LARGEST = _HEADER.size + MAX_PAYLOAD
 
 
 class Message(NamedTuple):
-    """One message; its file descriptors are sent with it as ancillary data.
-
-    ``pe`` is the PE that it is of or about; ``sequence``, by kind, the number of a collective or census, or a status.
-    """
+    """One message, of or about PE ``pe``; its file descriptors are sent with it as ancillary data."""
 
     kind: Kind
     pe: int

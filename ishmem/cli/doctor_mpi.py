@@ -66,10 +66,7 @@ def _instead_of_ucx(version: str) -> str:
 
 
 def check_mpiexec(machine: Machine, version: str) -> Iterator[Finding]:
-    """Check that the mpiexec of ``ishmem run --hosts`` is of mpi4py's library, starts jobs, and pins no PEs together.
-
-    ``version`` is the version text of mpi4py's library.
-    """
+    """Check that mpiexec fits mpi4py's library, of this version text, that it starts jobs, and how it pins them."""
     try:
         found = mpiexec.find(machine.environ.get("ISHMEM_MPIEXEC"))
     except IshmemError as error:

@@ -73,10 +73,7 @@ def wrong(text: str, mend: str) -> Finding:
 
 
 def python(program: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run Python source text in a separate process, as a driver may crash; return it with output and exit status.
-
-    After 60 s it is ended, and the status is 1.
-    """
+    """Run Python text in a process, as drivers may crash; return it ended with its output, after 60 s with status 1."""
     try:
         return subprocess.run(
             [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False, timeout=SECONDS

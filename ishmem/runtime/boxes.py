@@ -73,9 +73,7 @@ class Plan:
 
 
 def of_arrays(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool) -> Plan:
-    """Return the plan of a put or get of ``nelems`` elements from ``origin`` to ``to``; all elements if it is None.
-
-    ``pe`` is the PE that has ``to``, or ``origin`` unless ``is_put``.
+    """Return the plan of a put to, or get from, PE ``pe`` of ``nelems`` elements of ``origin`` to ``to``, None for all.
 
     Raises:
         SymmetryError: The array on PE ``pe`` is not symmetric.

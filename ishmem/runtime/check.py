@@ -97,9 +97,7 @@ def seconds(timeout: Any) -> float | None:
 
 
 def creation(routine: str, name: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Check shape (a number or several) and dtype of a new array; return them as a tuple and a numpy dtype.
-
-    ``routine`` and ``name`` are for errors.
+    """Check shape and dtype of a new array, and return them as a tuple and a numpy dtype; the names are for errors.
 
     Raises:
         TypeError: A dtype that ishmem does not support, or sizes that are not integers.
@@ -130,12 +128,10 @@ def pe(value: Any) -> int:
 
 
 def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str = "ishmem") -> View:
-    """Return the `View` of an array argument; ``types`` are the allowed dtypes, the names are for errors.
-
-    All elements that ishmem only moves may also be of the dtypes of `OPAQUE`.
+    """Return the `View` of array argument ``name``; ``types`` are the allowed dtypes, ``routine`` is for errors.
 
     Raises:
-        TypeError: The argument is not an array, or its dtype is not in ``types``.
+        TypeError: The argument is not an array, or its dtype is not in ``types`` (nor, for `RMA_TYPES`, in `OPAQUE`).
         SymmetryError: The array was freed.
     """
     other, array = foreign.dtype_of(array), foreign.native(array)
@@ -224,9 +220,7 @@ def position(array: View, index: Any) -> int:
 
 
 def element(array: View, index: Any, pe: int | None = None) -> int:
-    """Return the address of one element of a symmetric array on a PE, by default this one.
-
-    ``index`` is as for `position`.
+    """Return the address of an element of a symmetric array on a PE, by default this one; ``index``: see `position`.
 
     Raises:
         SymmetryError: Neither on the symmetric heap, nor a static object, nor registered.
@@ -327,12 +321,9 @@ def is_scalar(value: Any) -> bool:
 
 
 def as_element(dest: Any, value: Any) -> Any:
-    """Return ``value`` as an array of one element of the dtype of ``dest``, without rounding of integers.
+    """Return ``value`` as an array of one element of dest's dtype; ``TypeError`` or ``ValueError`` if it does not fit.
 
-    It is a numpy array, or one of another library for the dtypes of `OPAQUE`.
-
-    Raises:
-        TypeError, ValueError: ``value`` is of another kind than the dtype, or does not fit it.
+    It is a numpy array, or one of another library for the dtypes of `OPAQUE`; integers are not rounded.
     """
     job.current()
     name = view(dest, "dest").dtype

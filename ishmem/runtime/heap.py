@@ -128,13 +128,7 @@ class SymmetricHeap:
         node: Node,
         network: Network | None,
     ) -> None:
-        """Allocate the heap on the device of ``queue``, ``user_size`` bytes of it for the program; map it for the host.
-
-        ``network`` is None for a job on one node.
-
-        Raises:
-            IshmemError: It does not fit the device, or the host's mapping shows other memory.
-        """
+        """Allocate the heap on ``queue``'s device, map it for the host and test that; ``IshmemError`` if that fails."""
         self.pe, self.queue, self._n_pes, self.user_size, self.least_cores = pe, queue, n_pes, user_size, 0
         self._node, self._network = node, network
         self.layout = Layout(n_pes, network.width if network else n_pes)
@@ -195,8 +189,6 @@ class SymmetricHeap:
 
     def exchange(self, links: Links, p2p: str, on_loss: str) -> dict[int, HeapExport]:
         """Exchange exports with this node's PEs, set the reported routes, and return the exports by PE; collective.
-
-        ``p2p`` and ``on_loss`` are settings of the job.
 
         Raises:
             IshmemError: The PEs have different releases of ishmem, heaps of different sizes, or another ``on_loss``.

@@ -312,12 +312,7 @@ class Job:
             self.raise_incomplete(routine, outcome, team)
 
     def raise_incomplete(self, routine: str, outcome: int, team: int = WORLD) -> NoReturn:
-        """Raise the error of a barrier with another ``outcome`` of the core than ``SATISFIED``.
-
-        Raises:
-            SymmetryError: PEs of the team have made different calls.
-            PeerLost: A PE is gone.
-        """
+        """Raise ``SymmetryError`` or ``PeerLost`` for a barrier with another ``outcome`` than ``SATISFIED``."""
         if outcome == _core.MIXED:
             other = " or ".join(BARRIERS[_core.mixed_with()])
             raise SymmetryError(f"{routine} on PE {self.pe}: another PE has called {other}; {SAME_CALLS}")

@@ -86,11 +86,7 @@ class Ishmem(Extension):
         return None if spirv.has_constant(code, here[1].heap, here[1].end) else code
 
     def key_parts(self, lines: Sequence[Any]) -> Any:
-        """Return the job's options and the lines of functions, which reports of waits contain, for the cache key.
-
-        Raises:
-            NoKeyError: There is no running job.
-        """
+        """Return for the cache key the job's options and ``lines`` of functions; ``NoKeyError`` without a job."""
         here = kernel_constants.bound()
         if here is None:
             raise NoKeyError(kernel_constants.OUTSIDE)

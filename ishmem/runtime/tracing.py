@@ -57,7 +57,7 @@ class Observer:
         self._ready = time.monotonic_ns()
 
     def _prepared(self, name: str) -> Path | None:
-        """Create the folder, remove files of an earlier job, and return its path; on an error, warn and return None."""
+        """Create folder ``name`` without files of an earlier job and return its path; on an error, warn: None."""
         folder, this = Path(name), self._this
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ class Observer:
         file.write(folder)
 
     def bytes_of_calls(self) -> int:
-        """Return the total bytes of all calls so far of on-queue forms and models, which a graph may record."""
+        """Return the bytes of all calls so far that a graph may record: on-queue forms, inference and moe."""
         found = (each for each in self._instruments.all if each.is_recordable)
         return sum(each.traced.__counters__[2] for each in found)
 

@@ -175,10 +175,7 @@ class _Server:
     def fork(
         self, command: Sequence[str], environment: dict[str, str], streams: list[int], folder: str
     ) -> int | None:
-        """Fork a process for a command in ``folder``, with ``streams`` as stdout and stderr; return its number.
-
-        It is None if the server has ended, as after an error in its imports.
-        """
+        """Fork a process for a command, with outputs ``streams``; return its number, None if the server has ended."""
         processes.adopt_orphans()
         try:
             socket.send_fds(self._socket, [pickle.dumps((list(command), environment, folder))], streams)

@@ -43,10 +43,7 @@ class RunTest:
 
 
 class Reply(NamedTuple):
-    """A reply of a PE to a request; ``last`` is false for a report.
-
-    The last one has as ``value`` the result, or with ``failed`` the reason that there is none.
-    """
+    """A reply of a PE: a report, or as the ``last`` one a result, or if it has ``failed`` the reason for that."""
 
     last: bool
     failed: bool
