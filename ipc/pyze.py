@@ -385,7 +385,7 @@ def can_access_peer(device: int, peer: int) -> bool:
 
 
 def alloc_host(context: int, size: int, alignment: int = 64) -> int:
-    """Return the address of ``size`` bytes of new host memory that devices can access; free it with ``zeMemFree``."""
+    """Return the address of ``size`` bytes of new host memory, aligned, for devices; free it with ``zeMemFree``."""
     return _handle("zeMemAllocHost", context, _desc("host_mem_alloc"), size, alignment)
 
 

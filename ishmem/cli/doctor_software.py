@@ -19,7 +19,7 @@ PINNED = "numba-dpex"
 
 
 def check_python(_machine: Machine) -> Iterator[Finding]:
-    """Check the version of Python."""
+    """Check that ishmem allows this version of Python."""
     from packaging.specifiers import SpecifierSet
 
     name = ".".join(map(str, sys.version_info[:3]))
@@ -31,7 +31,7 @@ def check_python(_machine: Machine) -> Iterator[Finding]:
 
 
 def check_packages(_machine: Machine) -> Iterator[Finding]:
-    """Check the versions of the required packages."""
+    """Check that the required packages are installed, in versions that ishmem allows."""
     from packaging.requirements import Requirement
 
     extra = PINNED if _version(PINNED) else ""

@@ -25,8 +25,9 @@ class ElasticBuffer(Experimental):
     The constructor allocates memory on the symmetric heap if it has the numbers of tokens, elements and choices. The
     first dispatch of other sizes allocates more and is blocking. All ranks make the same calls in the same order. Hints
     for other hardware are accepted and have no effect: ``num_cpu_bytes``, ``deterministic`` (results always are),
-    ``allow_*``, ``prefer_overlap_with_compute``, ``sl_idx``, ``num_allocated_qps``, the time-outs, ``num_sms``,
-    ``num_qps``, ``allocate_on_comm_stream``, and ``use_tma_aligned_col_major_sf`` (scales are in rows).
+    ``use_fp8_dispatch``, ``allow_*``, ``prefer_overlap_with_compute``, ``sl_idx``, ``num_allocated_qps``, time-outs,
+    ``num_sms``, ``num_qps``, ``*_comm_stream``, arguments of ``barrier``, and ``use_tma_aligned_col_major_sf`` (scales
+    are in rows).
 
     Attributes:
         group, rank_idx, num_ranks: The group, the number of this rank, and the number of ranks.
@@ -84,7 +85,7 @@ class ElasticBuffer(Experimental):
         group: Any, num_max_tokens_per_rank: int, hidden: int, num_topk: int = 0, use_fp8_dispatch: bool = False,
         allow_hybrid_mode: bool = True, allow_multiple_reduction: bool = True,
     ) -> int:  # fmt: skip
-        """Return the bytes for calls with tokens of ``hidden`` 2-byte elements; ``num_topk`` 0: as many as ranks."""
+        """Return the bytes for calls of these sizes, with elements of 2 bytes; ``num_topk`` 0: as many as ranks."""
         ranks = ranks_of(group)
         return size_of_exchange(ranks, num_max_tokens_per_rank, hidden, num_topk or ranks)
 

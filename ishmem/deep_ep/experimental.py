@@ -40,7 +40,7 @@ class Experimental:
     def get_engram_storage_size_hint(
         num_entries: int, hidden: int, num_max_tokens_per_rank: int, dtype: Any = None
     ) -> tuple[int, int]:
-        """Return the bytes for rows fetched and for rows stored, of ``hidden`` elements; None stands for bfloat16."""
+        """Return the bytes for ``num_max_tokens_per_rank`` rows fetched and ``num_entries`` stored; None: bfloat16."""
         row = aligned(nbytes_of((hidden,), dtype), UNIT)
         return aligned(row * num_max_tokens_per_rank, ALIGNMENT), aligned(row * num_entries, ALIGNMENT)
 
@@ -136,7 +136,7 @@ class Experimental:
 
     @puts_on_queues
     def pp_send(self, t: Any, dst_rank_idx: int, num_sms: int = 0) -> None:
-        """Send tensor ``t`` to the next or the previous rank; of 2 ranks the other one is the next.
+        """Send tensor ``t`` to ``dst_rank_idx``, the next or the previous rank; of 2 ranks the other one is the next.
 
         Not collective, not blocking: on the queue of ``t``, which waits until a slot is free. ``num_sms`` is a hint.
 
@@ -150,9 +150,9 @@ class Experimental:
 
     @puts_on_queues
     def pp_recv(self, t: Any, src_rank_idx: int, num_sms: int = 0) -> None:
-        """Receive a tensor from the next or the previous rank into the contiguous tensor ``t``; ``num_sms`` is a hint.
+        """Receive a tensor from ``src_rank_idx``, the next or the previous rank, into the contiguous tensor ``t``.
 
-        Not collective; not blocking: on the queue of ``t``. For a tensor on the CPU the call blocks until it is filled.
+        Not collective; not blocking, on the queue of ``t``, but for a tensor on the CPU. ``num_sms`` is a hint.
 
         Raises:
             ValueError, StateError: As for ``pp_send``.

@@ -151,7 +151,7 @@ class Buffer:
     def get_low_latency_rdma_size_hint(
         num_max_dispatch_tokens_per_rank: int, hidden: int, num_ranks: int, num_experts: int
     ) -> int:
-        """Return the bytes on the heap for low-latency calls with up to 8 choices; ``hidden`` is in 2-byte elements."""
+        """Return the bytes for low-latency calls of these sizes, with 2-byte elements and up to 8 choices per token."""
         return size_of_exchange(num_experts, num_max_dispatch_tokens_per_rank, hidden, HINTED_TOPK)
 
     @staticmethod
@@ -257,9 +257,9 @@ class Buffer:
         """Send a row for each token received back to the token's rank, and sum the rows of each own token.
 
         Sums are computed in float32, first the biases and then the ranks in their order, and rounded once. Collective,
-        not blocking. ``x`` are rows of float32, float16 or bfloat16 in the shape of the tokens received by ``handle``,
-        ``topk_weights`` None or float32 [tokens received, any number], and ``bias`` None, or one or a pair of arrays
-        like the result. Returns the sums [tokens, hidden], the sums of the weights or None, and an event.
+        not blocking, after ``previous_event``. ``x`` are rows of float32, float16 or bfloat16 for the tokens received
+        by ``handle``, ``topk_weights`` None or float32 [tokens received, any number], and ``bias`` None, or one or two
+        arrays like the result. Returns the sums [tokens, hidden], the sums of the weights or None, and an event.
 
         Raises:
             ValueError, TypeError, StateError: As for ``dispatch``.
@@ -285,9 +285,10 @@ class Buffer:
         """Send each token to each of its experts; collective, not blocking.
 
         ``x``, ``topk_idx`` and results are those of ``ishmem.moe.Buffer.low_latency_dispatch``, but the hook is None
-        without ``return_recv_hook``. With ``use_fp8``, ``x`` is a tensor of bfloat16, sent as float8 with a scale for
-        128 elements: powers of 2 with ``round_scale``, exponents with ``use_ue8m0``. Counts of tokens are added to
-        ``cumulative_local_expert_recv_stats``. ``dispatch_wait_recv_cost_stats`` is None: times are not measured.
+        without ``return_recv_hook``. A rank has at most ``num_max_dispatch_tokens_per_rank`` tokens. With ``use_fp8``,
+        ``x`` is a tensor of bfloat16, sent as float8 with a scale for 128 elements: powers of 2 with ``round_scale``,
+        exponents with ``use_ue8m0``. Counts of tokens are added to ``cumulative_local_expert_recv_stats``.
+        ``dispatch_wait_recv_cost_stats`` is None: times are not measured.
 
         Raises:
             ValueError, TypeError, StateError: As for ``ishmem.moe.Buffer.low_latency_dispatch``.
@@ -327,8 +328,8 @@ class Buffer:
         """Send the outputs of this rank's experts back, and return the weighted sum for each own token, in float32.
 
         ``x`` has the shape of the tokens received; with ``zero_copy`` the outputs are read from the array of
-        ``get_next_low_latency_combine_buffer``. ``topk_idx`` is that of the dispatch, ``topk_weights`` its float32
-        weights. Returns ``out`` or a new array [tokens, hidden], an event, and with ``return_recv_hook`` a function
+        ``get_next_low_latency_combine_buffer``. ``topk_idx`` and ``handle`` are of the dispatch, ``topk_weights``
+        float32. Returns ``out`` or a new array [tokens, hidden], an event, and with ``return_recv_hook`` a function
         that receives, else None. ``combine_wait_recv_cost_stats`` is None, as times are not measured.
 
         Raises:
@@ -356,7 +357,7 @@ class Buffer:
         return result, event, _without_result(receive) if return_recv_hook else None
 
     def get_next_low_latency_combine_buffer(self, handle: LowLatencyHandle) -> Any:
-        """Return zeros of bfloat16 for the expert outputs, which the next combine with ``zero_copy`` reads; local."""
+        """Return zeros of bfloat16 for outputs of ``handle``'s experts, which the next ``zero_copy`` combine reads."""
         buffer, own = handle.plan
         shape = (*own.origins.shape, buffer.hidden)
         if not isinstance(handle[0], type(own.origins)):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PIECE = 1 << 20
 DISCRETE_CUTOVER = 16 << 10
 DISCRETE_READ_CUTOVER = 512
-"""Bytes; less than for writes, since a load across PCIe stalls for each cache line, a store does not."""
+"""Least bytes that the copy engine reads; fewer than it writes: a load across PCIe stalls for each cache line."""
 NEVER = 2**63
 
 
@@ -48,10 +48,7 @@ class CopyEngine:
         self.outstanding = False
 
     def copy(self, dest: int, source: int, nbytes: int, keep: Any) -> None:
-        """Start a copy of ``nbytes`` bytes between addresses; ``keep`` is held until it completes.
-
-        Not blocking, unless one side is memory that the device does not reach: a mapping for the host, or another node.
-        """
+        """Start a copy of ``nbytes`` bytes, during which ``keep`` lives; block if the device does not reach a side."""
         if not nbytes:
             return
         _core.complete_late()  # complete held operations first: late delivery does not hold these copies

@@ -128,7 +128,7 @@ class SymmetricHeap:
         node: Node,
         network: Network | None,
     ) -> None:
-        """Allocate the heap on ``queue``'s device, map it for the host and test that; ``IshmemError`` if that fails."""
+        """Allocate the heap with ``user_size`` bytes for programs, map it for the host; ``IshmemError`` if it fails."""
         self.pe, self.queue, self._n_pes, self.user_size, self.least_cores = pe, queue, n_pes, user_size, 0
         self._node, self._network = node, network
         self.layout = Layout(n_pes, network.width if network else n_pes)
@@ -495,7 +495,7 @@ class SymmetricHeap:
             callsite.warn(f"PE {self.pe}: {text} were written after it was freed at {where}")
 
     def array(self, allocation: Allocation, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:
-        """Return a new allocation as a dpnp array; ``order`` is "C" or "F"."""
+        """Return a new allocation as a dpnp array of a shape and dtype; ``order`` is "C" or "F"."""
         nbytes = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
         memory = self.bytes_at(allocation.offset, nbytes)
         self.freed.add(allocation, memory)
@@ -532,7 +532,7 @@ class SymmetricHeap:
         return offset if 0 <= offset < self.size else None
 
     def bytes_at(self, offset: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
-        """Return a dpctl memory object of ``nbytes`` bytes only: dpctl may copy a whole memory object to the host."""
+        """Return a dpctl memory object of these bytes only: dpctl may copy a whole memory object to the host."""
         return UsmRange(self.base + offset, nbytes, self.queue, self.memory).memory()
 
     def device_bytes(self, data: bytes) -> dpctl.memory.MemoryUSMDevice:
@@ -542,14 +542,14 @@ class SymmetricHeap:
         return memory
 
     def host_view(self, pe: int, offset: int, nbytes: int) -> memoryview:
-        """Return a view of bytes of a PE's heap in the host mapping; raise ``IshmemError`` for a PE of another node."""
+        """Return ``nbytes`` at ``offset`` of a PE's heap, mapped for the host; ``IshmemError`` for another node."""
         mapped = self._maps[pe]
         if mapped is None:
             raise IshmemError(f"PE {pe} is on another node, whose memory is not mapped here")
         return memoryview((ctypes.c_char * nbytes).from_address(mapped.address + offset)).cast("B")
 
     def window(self, pe: int, offset: int, nbytes: int) -> ctypes.Array[ctypes.c_char] | None:
-        """Return bytes of a PE's heap as a buffer, which keeps them mapped; None for a PE of another node."""
+        """Return ``nbytes`` at ``offset`` of a PE's heap as a buffer that keeps them mapped; None for another node."""
         mapped = self._maps[pe]
         return mapped.window(offset, nbytes) if mapped else None
 

@@ -65,7 +65,7 @@ class WaitRecords(Protocol):
         """Record that this thread's wait has ended."""
 
     def submitted(self, name: str, event: Any) -> None:
-        """Record that a kernel has been submitted."""
+        """Record that kernel ``name`` has been submitted; ``event`` completes with it."""
 
     def for_kernel(self) -> AbstractContextManager[None]:
         """Record that this thread waits for a kernel to end."""
@@ -245,7 +245,7 @@ class Job:
     def set_team(self, handle: int, shape: Shape, sequence: int = 0, config: Any = None) -> None:
         """Register a team for this PE's host and kernels, and its twin for the host.
 
-        ``sequence`` is an upper bound of the barrier numbers of former teams with this handle.
+        ``sequence`` is an upper bound of the barrier numbers of former teams with this handle, ``config`` its options.
         """
         me = shape.index(self.pe)
         self.first_sequences[handle] = sequence

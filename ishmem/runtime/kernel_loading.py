@@ -29,7 +29,7 @@ INSTALLED = Path(_core.__file__).with_name("device_functions")
 """Device functions that ``ishmem precompile`` has compiled, beside the installed package."""
 
 VERSION = "version"
-"""The file among them that contains their versions."""
+"""The file in `INSTALLED` with the versions of the device functions."""
 
 
 class _Loader:

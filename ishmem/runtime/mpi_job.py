@@ -57,7 +57,7 @@ class MpiJob:
         atexit.register(self._at_exit)
 
     def before_finalize(self, finish: Callable[[], None]) -> None:
-        """Call a function when the program calls ``MPI_Finalize`` before this PE leaves."""
+        """Call ``finish`` when the program calls ``MPI_Finalize`` before this PE leaves."""
         self._finish = finish
         # With a thread of the engine in MPI, calls inside MPI_Finalize can leave MPICH's lock taken. So ishmem ends
         # before MPI_Finalize begins; the attribute serves code that reaches MPI_Finalize in another way.
@@ -84,7 +84,7 @@ class MpiJob:
             self._mpi.Comm.Free_keyval(key)
 
     def end_later(self, status: int) -> None:
-        """End this process after some seconds if threads or exit handlers delay its end after a failure.
+        """End this process with ``status`` after 5 s if threads or exit handlers delay its end after a failure.
 
         After ``finalize`` this is needed because the monitor of the node no longer monitors the process.
         """
@@ -138,7 +138,7 @@ def check(comm: Any) -> None:
 
 
 def of(comm: Any, goes_on: bool) -> MpiJob | None:
-    """Return the exit handling for a job over ``comm``; None for one PE or a communicator that is not mpi4py's."""
+    """Return the `MpiJob` of a job over ``comm``; None for one PE or a communicator that is not mpi4py's."""
     return MpiJob(goes_on) if _mpi_of(comm) and comm.Get_size() > 1 else None
 
 

@@ -149,7 +149,7 @@ def gather_nodes(comm: Any, override: str | None) -> tuple[str, Node, Network | 
 
 
 def gather_one_node(comm: Any, override: str | None) -> tuple[str, Node]:
-    """Return the job's name and the node of processes that have no MPI; collective.
+    """Return name and node of a job without MPI; ``override`` is as for `gather_nodes`; collective.
 
     Raises:
         IshmemError: There are several nodes; on every PE.
@@ -183,7 +183,7 @@ class Network:
     """
 
     def __init__(self, comm: Any, node: Node, nodes: list[int], hosts: dict[int, str]) -> None:
-        """Duplicate the communicator; collective."""
+        """Duplicate communicator ``comm``, and store this PE's node and the attributes; collective."""
         from mpi4py import MPI
 
         self._mpi, self._world, self.nodes, self.hosts = MPI, comm, nodes, hosts

@@ -61,11 +61,11 @@ class Lines(NamedTuple):
         return LINE * (1 + 2 * len(WAYS) * self.n_pes)
 
     def read(self, way: PeerFailure, place: int) -> int:
-        """Return the offset of the line into which this PE copies the pattern of the PE at ``place``."""
+        """Return the offset of the line into which this PE copies, by ``way``, the pattern of the PE at ``place``."""
         return LINE * (1 + WAYS.index(way) * self.n_pes + place)
 
     def written(self, way: PeerFailure, place: int) -> int:
-        """Return the offset of the line that the PE at ``place`` writes."""
+        """Return the offset of the line that the PE at ``place`` writes by ``way``."""
         return LINE * (1 + (len(WAYS) + WAYS.index(way)) * self.n_pes + place)
 
 

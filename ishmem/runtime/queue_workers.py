@@ -174,7 +174,7 @@ class QueueWorker:
     def copy(
         self, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, depends: Events
     ) -> dpctl.SyclEvent | None:  # fmt: skip
-        """Submit a put or get and return its event; ``None``, and no submission, if arguments need the general path.
+        """Submit a put or get of these arguments; return its event, or None without submission if they need `submit`.
 
         After a large copy the caches contain the copied data, so that each call of a Python function costs some
         microseconds: this method is ``submit`` without such calls.
@@ -379,7 +379,7 @@ class Recorder(QueueWorker):
         return self._recording.keep(start(self._recording.before(depends)), keep)
 
     def copy(self, *_arguments: Any) -> None:
-        """Return ``None``: recorded copies use the general path."""
+        """Return ``None``: recorded copies need `submit`."""
 
     def run_on_host(self, *_arguments: Any, **_keywords: Any) -> dpctl.SyclEvent:
         """Raise ``IshmemError``: the operation needs the host."""

@@ -37,7 +37,7 @@ def uuid_of(device: int) -> bytes:
 
 
 def reported(device: int, peer: int) -> Route:
-    """Return the route of kernels on a device to the memory of another, as the driver reports it."""
+    """Return the route of kernels on a device to the memory of ``peer``, as the driver reports it."""
     if device == peer:
         return Route.DIRECT
     if not pyze.can_access_peer(device, peer):

@@ -142,10 +142,7 @@ def _run(this: job.Job, member: Membership) -> None:
 
 
 def observe(this: job.Job, began: int) -> None:
-    """Start recording this PE's calls, if a setting or VTune requests it; collective in a job on several nodes.
-
-    ``began`` is the time at which ``init`` began, in nanoseconds of ``CLOCK_MONOTONIC``.
-    """
+    """Record this PE's calls, from ``began`` (ns) on, if a setting or VTune requests it; collective between nodes."""
     offset = this.network.clock_offset(bool(this.settings.trace)) if this.network else 0
     if this.settings.trace or this.settings.stats or itt.wanted():
         from ishmem.runtime.tracing import Observer

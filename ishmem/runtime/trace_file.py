@@ -106,7 +106,7 @@ class TraceFile:
         self._slice(0, begin, end, name, "setup,collective", {})
 
     def add_call(self, event: TracedCall, replay_facts: dict[str, int]) -> None:
-        """Add the slice of a call, with the facts of a replay."""
+        """Add the slice of a call; ``replay_facts`` describe the graph that it replays, and are empty if none."""
         self._slice(event.thread, event.begin, event.end, *self._shown(event), {**_arguments(event), **replay_facts})
 
     def add_execution(self, event: TracedCall, work: Execution, replay_facts: dict[str, int]) -> None:

@@ -57,7 +57,7 @@ class Observer:
         self._ready = time.monotonic_ns()
 
     def _prepared(self, name: str) -> Path | None:
-        """Create folder ``name`` without files of an earlier job and return its path; on an error, warn: None."""
+        """Create folder ``name`` without files of an earlier job; return its path, or warn after an error: None."""
         folder, this = Path(name), self._this
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -106,12 +106,12 @@ class Observer:
         file.write(folder)
 
     def bytes_of_calls(self) -> int:
-        """Return the bytes of all calls so far that a graph may record: on-queue forms, inference and moe."""
+        """Return the bytes of all calls so far that a graph may record: on queues, and of inference and moe."""
         found = (each for each in self._instruments.all if each.is_recordable)
         return sum(each.traced.__counters__[2] for each in found)
 
     def facts_of_graph(self, nodes: int, copies: int, nbytes: int) -> dict[str, int]:
-        """Number a new graph of ``nodes`` commands; return number, commands, launches and bytes, for each replay."""
+        """Number a graph of ``nodes`` commands, ``copies`` of them copies, of ``nbytes``; return facts for replays."""
         self._graphs += 1
         return {"graph": self._graphs, "nodes": nodes, "launches": nodes - copies, "bytes": nbytes}
 

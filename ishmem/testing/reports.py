@@ -53,10 +53,7 @@ def _report(item: pytest.Item, phase: Phase, outcome: Literal["passed", "failed"
 
 
 def merged(found: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
-    """Return one report of a phase, from ``found``, reports by PE of ``n``: the first of these outcomes that a PE has.
-
-    They are failed, failed as expected, passed against a strict expectation, passed, skipped.
-    """
+    """Return one report of a phase from those of ``n`` PEs: of a failed one, else xfailed, xpassed, passed, skipped."""
     xfailed = {pe: report for pe, report in found.items() if report.skipped and hasattr(report, "wasxfail")}
     strict = {pe: each for pe, each in found.items() if each.failed and str(each.longrepr).startswith(_STRICT)}
     failed = {pe: report for pe, report in found.items() if report.failed and pe not in strict}
