@@ -134,7 +134,7 @@ class Hub:
         self._thread.join()
 
     def close(self) -> None:
-        """Close all connections and wait for the thread to end; each PE then counts PE 0 as lost."""
+        """Close all connections and end the thread; PEs then count PE 0, in a job on several nodes all, as lost."""
         self._closed = True
         with contextlib.suppress(OSError):  # the thread may have seen it already, and ended
             self._wake[1].send(b"x")
@@ -148,7 +148,7 @@ class Hub:
     # ---- the thread
 
     def run(self) -> None:
-        """Handle connections, messages and reports until the hub is closed; in its thread or, once, in the caller's."""
+        """Handle connections, messages and reports until the hub is closed; called by the thread of the hub."""
         if threading.current_thread() is self._thread:
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the other threads
         try:

@@ -137,7 +137,7 @@ class Links:
         """Send bytes and file descriptors to all PEs and return those of each PE, in the order of PEs.
 
         Collective; blocks until all PEs have called it, at most ``timeout`` seconds, None for no limit. The caller owns
-        every returned descriptor, duplicates of its own included, and those it passed. ``what`` is the call in errors.
+        every returned descriptor, duplicates of its own included, and those it passed. ``what`` is its name in errors.
 
         Raises:
             ValueError: More than ``wire.MAX_PAYLOAD`` bytes or ``wire.MAX_FDS`` descriptors.

@@ -73,7 +73,7 @@ def wrong(text: str, mend: str) -> Finding:
 
 
 def python(program: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run Python text in a process, as drivers may crash; return it ended with its output, after 60 s with status 1."""
+    """Run Python text in a new process, which may crash; return its output and status, 1 if it lasts more than 60 s."""
     try:
         return subprocess.run(
             [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False, timeout=SECONDS

@@ -117,7 +117,7 @@ def routes(own: list[PeerDevice]) -> list[list[str]]:
 
 
 def heap(facts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return ``size`` of the heap in bytes and ``fits``, whether devices allow it; or ``problem``, of settings."""
+    """Return ``size`` of the heap in bytes and whether it ``fits`` all devices, or the ``problem`` of the settings."""
     try:
         size = settings_module.load().symmetric_size
     except ValueError as error:

@@ -104,7 +104,10 @@ class ElasticBuffer(Experimental):
         return job.current().heap.queue
 
     def get_physical_domain_size(self) -> tuple[int, int]:
-        """Return numbers of nodes and of ranks on each, if all have as many as this; else, or in a team, 1 and all."""
+        """Return the number of nodes and the number of ranks on each, if all have as many as this rank's node.
+
+        It is 1 and all ranks if their number is no multiple of that, or the group is a team other than ``TEAM_WORLD``.
+        """
         per_node = TEAM_NODE.n_pes() if self._team is TEAM_WORLD else self.num_ranks
         return (self.num_ranks // per_node, per_node) if self.num_ranks % per_node == 0 else (1, self.num_ranks)
 

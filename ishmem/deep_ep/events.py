@@ -74,7 +74,7 @@ class EventOverlap:
 
 
 def put_after(queue: dpctl.SyclQueue, *events: Any) -> None:
-    """Order later work on ``queue`` after events; ``TypeError`` for any but those of this module, of SYCL, and None."""
+    """Order later work on ``queue`` after events of this module or of SYCL, or None; ``TypeError`` for others."""
     for each in events:
         handle = each.event if isinstance(each, EventOverlap) else each
         event = handle.event if isinstance(handle, EventHandle) else handle

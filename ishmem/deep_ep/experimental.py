@@ -40,7 +40,7 @@ class Experimental:
     def get_engram_storage_size_hint(
         num_entries: int, hidden: int, num_max_tokens_per_rank: int, dtype: Any = None
     ) -> tuple[int, int]:
-        """Return the bytes for ``num_max_tokens_per_rank`` rows fetched and ``num_entries`` stored; None: bfloat16."""
+        """Return the bytes for the rows fetched for so many tokens, and for all rows stored, by default of bfloat16."""
         row = aligned(nbytes_of((hidden,), dtype), UNIT)
         return aligned(row * num_max_tokens_per_rank, ALIGNMENT), aligned(row * num_entries, ALIGNMENT)
 
@@ -125,7 +125,7 @@ class Experimental:
     def pp_set_config(self, num_max_tensor_bytes: int, num_max_inflight_tensors: int) -> None:
         """Allocate slots for tensors from the next and the previous rank in the ring of ranks.
 
-        Collective, blocking. Each of both can send ``num_max_inflight_tensors`` tensors of ``num_max_tensor_bytes`` or
+        Collective, blocking. Each of them can send ``num_max_inflight_tensors`` tensors of ``num_max_tensor_bytes`` or
         less before the first is received. All tensors sent before must have been received.
 
         Raises:
@@ -152,7 +152,7 @@ class Experimental:
     def pp_recv(self, t: Any, src_rank_idx: int, num_sms: int = 0) -> None:
         """Receive a tensor from ``src_rank_idx``, the next or the previous rank, into the contiguous tensor ``t``.
 
-        Not collective; not blocking, on the queue of ``t``, but for a tensor on the CPU. ``num_sms`` is a hint.
+        Not collective; not blocking: on the queue of ``t``; blocking for a tensor on the CPU. ``num_sms`` is a hint.
 
         Raises:
             ValueError, StateError: As for ``pp_send``.

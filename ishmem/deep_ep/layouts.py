@@ -112,7 +112,7 @@ class _Numbers(NamedTuple):
 
 
 def new_handle(caller: Caller, route: SentRoute, arrival: Arrival, options: DispatchOptions, topk_idx: Any) -> EPHandle:
-    """Return the handle of a dispatch with experts ``topk_idx``; blocks until the counts arrive if ``do_cpu_sync``."""
+    """Return a dispatch's handle, with experts ``topk_idx``; with ``do_cpu_sync`` it blocks until the counts arrive."""
     import dpnp
 
     exchange, alignment = route.exchange, options.expert_alignment
@@ -156,7 +156,7 @@ def _sizes(
 
 
 def _places(recv_topk: Any, hits: Any, starts: Any) -> Any:
-    """Return the row of each choice, -1 for none, from each expert's first row; rows are in the order of the tokens."""
+    """Return the row of each choice, -1 for none: experts' rows begin at ``starts``, in the order of the tokens."""
     import dpnp
 
     if not recv_topk.size:

@@ -33,7 +33,7 @@ class Config:
     num_max_rdma_chunked_recv_tokens: int = 256
 
     def get_nvl_buffer_size_hint(self, hidden_bytes: int, num_ranks: int) -> int:
-        """Return the bytes for 4096 tokens of ``hidden_bytes`` bytes of each rank, of 8 or ``num_ranks`` choices."""
+        """Return the bytes for 4096 tokens of ``hidden_bytes`` bytes per rank, with 8 or ``num_ranks`` choices each."""
         return size_of_exchange(num_ranks, HINTED_TOKENS, hidden_bytes, max(num_ranks, HINTED_TOPK), 1)
 
     def get_rdma_buffer_size_hint(self, hidden_bytes: int, num_ranks: int) -> int:

@@ -135,7 +135,7 @@ class Pipeline:
         return self._slots[start : start + nbytes]
 
     def _direction(self, name: str, rank: int, source: int, target: int) -> int:
-        """Return the direction from ``source`` to ``target``; ``ValueError`` on argument ``name`` if no neighbour."""
+        """Return the direction from ``source`` to ``target``; ``ValueError`` about ``name`` if ``rank`` is another."""
         n = len(self._pes)
         neighbours = [(self._rank + 1) % n, (self._rank - 1) % n]
         if rank not in neighbours:

@@ -53,7 +53,7 @@ class Place(NamedTuple):
 
 
 def find(asked: str | None = None) -> Mpiexec:
-    """Return the mpiexec at the path, or of the name, ``asked``; by default that of the MPI wheel, else of the path.
+    """Return the mpiexec ``asked``, a path or name; by default that of the MPI wheel here, else the first on PATH.
 
     Raises:
         IshmemError: There is none, it does not start, or it is of an unknown kind; the message says what to install.

@@ -159,7 +159,7 @@ def fork(
 
 
 def replace(streams: Sequence[int], environment: Mapping[str, str]) -> None:
-    """Replace this process's standard streams by ``streams``, and its environment; stack defaults fill gaps."""
+    """Replace standard streams by ``streams``, and the environment by ``environment`` with the stack's defaults."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.environ.clear()

@@ -73,7 +73,7 @@ class Plan:
 
 
 def of_arrays(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool) -> Plan:
-    """Return the plan of a put to, or get from, PE ``pe`` of ``nelems`` elements of ``origin`` to ``to``, None for all.
+    """Return the plan of a put or get of ``nelems`` elements (None: all) from ``origin`` to ``to``, with PE ``pe``.
 
     Raises:
         SymmetryError: The array on PE ``pe`` is not symmetric.

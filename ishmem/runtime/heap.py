@@ -225,7 +225,7 @@ class SymmetricHeap:
             self.routes[pe] = route
 
     def open(self, offers: dict[int, HeapExport], seconds: float) -> None:
-        """Open every PE's heap, and prove access to those of the node by reads and writes; ``offers`` is of `exchange`.
+        """Open every PE's heap, and prove access to those of the node by reads and writes; ``offers``: see `exchange`.
 
         Raises:
             IshmemError: A PE sent a heap that cannot be mapped; the device fails, or takes longer than ``seconds``.
@@ -554,7 +554,7 @@ class SymmetricHeap:
         return mapped.window(offset, nbytes) if mapped else None
 
     def close(self, unmap: bool = True) -> None:
-        """Close the IPC handles and unmap all heaps, except with ``unmap=False``; arrays keep this PE's own memory."""
+        """Close the IPC handles and unmap all heaps, unless ``unmap`` is false; arrays keep this PE's memory alive."""
         _core.reset()
         self.freed.clear()
         if self._maps:

@@ -328,7 +328,7 @@ _stale_devices = False
 
 
 def current() -> Job:
-    """Return the running job, once work that dpnp has submitted is in the driver.
+    """Return the running job, after a wait for the work that dpnp has submitted.
 
     Raises:
         StateError: Before ``init`` or after ``finalize``.

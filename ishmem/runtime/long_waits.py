@@ -71,7 +71,7 @@ class LongWaits:
     """The long waits of this PE's threads."""
 
     def __init__(self, this: Job, timeout: float | None, end_job: Callable[[], object]) -> None:
-        """Start recording waits on the board; ``end_job`` ends all PEs after ``timeout`` seconds, None for no limit."""
+        """Start recording waits, which end after ``timeout`` seconds, None for never; ``end_job`` can end all PEs."""
         self._this, self._board, self._timeout = this, this.board, timeout
         self._record = this.board[this.node.place]
         self._waits: dict[int, _Wait] = {}

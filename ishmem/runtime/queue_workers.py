@@ -550,7 +550,7 @@ class QueueWorkers:
             each.drain(lambda: self._loss_ends_waits() or bool(_core.device_status()), report_wait)
 
     def close(self) -> bool:
-        """End all workers; return whether everything has completed, and so was freed."""
+        """End all workers; return whether everything has completed; if not, what it uses is never freed."""
         for worker in self._workers.values():
             worker.close()
             if not worker.drained:  # destroying its queue would wait for commands that never start, as below

@@ -142,7 +142,7 @@ def _run(this: job.Job, member: Membership) -> None:
 
 
 def observe(this: job.Job, began: int) -> None:
-    """Record this PE's calls, from ``began`` (ns) on, if a setting or VTune requests it; collective between nodes."""
+    """Record this PE's calls since ``began`` (ns) if a setting or VTune requests it; on several nodes collective."""
     offset = this.network.clock_offset(bool(this.settings.trace)) if this.network else 0
     if this.settings.trace or this.settings.stats or itt.wanted():
         from ishmem.runtime.tracing import Observer

@@ -77,7 +77,7 @@ class TraceFile:
     """Writes the events of a PE as JSON, one event a line."""
 
     def __init__(self, facts: Facts, routines: list[Shown], kernels: list[str], now: int) -> None:
-        """Start without events; calls are indices of ``routines`` and ``kernels``; unfinished work ends at ``now``."""
+        """Start without events; they have indices of ``routines`` and ``kernels``; unfinished work ends at ``now``."""
         self._facts, self._routines, self._kernels, self._now = facts, routines, kernels, now
         self._lines: list[str] = []
 

@@ -57,7 +57,7 @@ class Observer:
         self._ready = time.monotonic_ns()
 
     def _prepared(self, name: str) -> Path | None:
-        """Create folder ``name`` without files of an earlier job; return its path, or warn after an error: None."""
+        """Create folder ``name`` without files of an earlier job; return its path; on an error warn and return None."""
         folder, this = Path(name), self._this
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ class Observer:
         return sum(each.traced.__counters__[2] for each in found)
 
     def facts_of_graph(self, nodes: int, copies: int, nbytes: int) -> dict[str, int]:
-        """Number a graph of ``nodes`` commands, ``copies`` of them copies, of ``nbytes``; return facts for replays."""
+        """Number a graph of ``nodes`` commands, ``copies`` of them copies, and ``nbytes``; return facts for a trace."""
         self._graphs += 1
         return {"graph": self._graphs, "nodes": nodes, "launches": nodes - copies, "bytes": nbytes}
 

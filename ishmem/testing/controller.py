@@ -41,7 +41,7 @@ class Controller:
                 self._shared.setdefault(_key(item), []).append(item)
 
     def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Run ``item``, a test, on its PEs and report it; fixtures that ``nextitem``, None at the end, needs stay."""
+        """Run test ``item`` on its PEs and report it; fixtures that ``nextitem``, if there is one, needs are kept."""
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in (*self._reports(item, nextitem), *_teardown(item, nextitem)):
             item.ihook.pytest_runtest_logreport(report=report)

@@ -154,7 +154,7 @@ class _Forked:
 
 
 class _Server:
-    """A server for one combination of imports; ``environment`` is its own, that this process has started."""
+    """A server that this process has started, with ``environment``, for one combination of imports."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self._pid = os.getpid()

@@ -130,7 +130,7 @@ class PeJob:
 
         Args:
             request: The request, which is pickled.
-            timeout: Limit in seconds, from when the PEs are ready; once the request has failed on a PE, others have 3.
+            timeout: Limit in seconds, from when the PEs are ready; once a PE has failed, the others have 3 s.
         """
         answers = Answers(self._spec.n)
         mark = self._log.seek(0, os.SEEK_END)
