@@ -148,7 +148,7 @@ class Hub:
     # ---- the thread
 
     def run(self) -> None:
-        """Handle connections, messages and reports until the hub is closed; called by the thread of the hub."""
+        """Handle connections, messages and reports until the hub is closed; its thread, or its creator, calls this."""
         if threading.current_thread() is self._thread:
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the other threads
         try:

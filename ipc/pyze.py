@@ -448,7 +448,7 @@ def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int
 
 
 def create_queue(context: int, device: int, ordinal: int = 0, mode: int = MODE_DEFAULT) -> int:
-    """Return a new command queue of queue group ``ordinal``, in a ``MODE_*``; destroy by ``zeCommandQueueDestroy``."""
+    """Return a new command queue of group ``ordinal`` in a ``MODE_*``; destroy it with ``zeCommandQueueDestroy``."""
     return _handle("zeCommandQueueCreate", context, device, _desc("command_queue", ordinal=ordinal, mode=mode))
 
 

@@ -33,7 +33,7 @@ _LARGEST = _HEADER.size + MAX_PAYLOAD
 
 
 class Message(NamedTuple):
-    """One message, of or about PE ``pe``; its file descriptors are sent with it as ancillary data."""
+    """One message of a kind; ``pe`` is its sender or subject; its file descriptors are sent as ancillary data."""
 
     kind: Kind
     pe: int

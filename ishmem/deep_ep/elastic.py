@@ -25,13 +25,12 @@ class ElasticBuffer(Experimental):
     The constructor allocates memory on the symmetric heap if it has the numbers of tokens, elements and choices. The
     first dispatch of other sizes allocates more and is blocking. All ranks make the same calls in the same order. Hints
     for other hardware are accepted and have no effect: ``num_cpu_bytes``, ``deterministic`` (results always are),
-    ``use_fp8_dispatch``, ``allow_*``, ``prefer_overlap_with_compute``, ``sl_idx``, ``num_allocated_qps``, time-outs,
-    ``num_sms``, ``num_qps``, ``*_comm_stream``, arguments of ``barrier``, and ``use_tma_aligned_col_major_sf`` (scales
-    are in rows).
+    ``allow_*``, ``prefer_overlap_with_compute``, ``sl_idx``, ``num_allocated_qps``, the time-outs, ``num_sms``,
+    ``num_qps``, ``*_comm_stream``, those of ``barrier``, and ``use_tma_aligned_col_major_sf`` (scales are in rows).
 
     Attributes:
         group, rank_idx, num_ranks: The group, the number of this rank, and the number of ranks.
-        num_bytes: Limit on the bytes of memory for one size of calls, or None.
+        num_bytes: Limit on the bytes of memory for one size of calls, or None. Other attributes are as in DeepEP.
     """
 
     def __init__(

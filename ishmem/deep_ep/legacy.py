@@ -104,8 +104,6 @@ class Buffer:
     ) -> None:  # fmt: skip
         """Create a buffer for a group, or for ``comm``, a communicator of mpi4py; start ishmem if it is not running.
 
-        The heap of a job that it starts has at least ``num_nvl_bytes + num_rdma_bytes``; other arguments are hints.
-
         Raises:
             ValueError: A group that is not the whole job, or neither ``group`` nor ``comm``.
             HeapExhausted, StateError, IshmemError: As for ``ishmem.init``.

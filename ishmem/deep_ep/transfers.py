@@ -175,7 +175,7 @@ class GatherSessions:
         self._session += 1
 
     def end(self) -> None:
-        """End a session; later work on the last queue used runs after all ranks have ended it. Else ``StateError``."""
+        """End the session; later work on the queue runs after all ranks have; ``StateError`` if there is none."""
         self._check_active()
         self._active = False
         work = _OnQueue(self._queue)

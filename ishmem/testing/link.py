@@ -20,7 +20,7 @@ TELL = signal.SIGUSR2
 
 
 class Link:
-    """The connection; ``setup`` is the object that the starting process has sent first."""
+    """This PE's connection; ``setup`` is what the starting process has sent first, ``pe`` the number of this PE."""
 
     def __init__(self, connection: Connection, pe: int) -> None:
         """Send ``pe``, the number of this PE, through ``connection``, and receive the setup."""

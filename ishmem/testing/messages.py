@@ -43,7 +43,7 @@ class RunTest:
 
 
 class Reply(NamedTuple):
-    """A reply of a PE: a report, or as the ``last`` one a result, or if it has ``failed`` the reason for that."""
+    """A reply of a PE: ``value`` is a report, or in the ``last`` one a result, or if it has ``failed`` the reason."""
 
     last: bool
     failed: bool

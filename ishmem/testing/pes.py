@@ -17,7 +17,7 @@ class PesError(Exception):
 
 
 class Pes:
-    """N PEs that run functions, with ishmem initialised; a PE takes a second to start, and a kernel to compile.
+    """N PEs, with ishmem initialised, that run functions; to start a PE, or to compile a kernel, takes about a second.
 
     A failure ends the PEs; the next `run` starts new ones. The end of the object's ``with`` block ends them, too.
 
