@@ -121,7 +121,7 @@ _device = ""
 
 
 def name_in_errors(device: str) -> None:
-    """Set the description of this process's device and driver that all later ``LevelZeroError``s contain."""
+    """Set the description of this process's device and driver that every later ``LevelZeroError`` contains."""
     global _device
     _device = device
 

@@ -73,7 +73,7 @@ class Caller:
         return dpnp.copy(idx)
 
     def optional(self, array: Any, name: str, shape: tuple[int, ...], dtype: str | None, like: Any) -> Any:
-        """Return ``array`` by `take`; None as an array without columns on ``like``'s queue. ``shape[1]`` -1 is any."""
+        """Return ``array`` as `take` does, or for None an array without columns like ``like``; ``shape[1]`` -1: any."""
         import dpnp
 
         if array is None:

@@ -12,7 +12,7 @@ from .exchange import Arrival, TokenExchange, local_choices, rows_of
 
 
 class DispatchOptions(NamedTuple):
-    """Options of a dispatch without a handle, named as its arguments; ``do_cpu_sync``: whether the host waits."""
+    """Options of a dispatch without a handle, named as arguments; ``do_cpu_sync``: the host waits for the counts."""
 
     num_experts: int
     num_max_tokens_per_rank: int

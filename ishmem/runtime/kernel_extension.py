@@ -200,7 +200,7 @@ class Ishmem(Extension):
             workers.settle(event)
 
     def settle_queue(self, queue: Any) -> None:
-        """Call `settle` for a barrier of a queue; raise for a queue that records."""
+        """Poll the end of a queue's commands so far, as `settle` does; ``IshmemError`` for a queue that is recorded."""
         recording.refuse(queue, "wait")
         workers = _queue_workers()
         if workers is not None and not workers.free:

@@ -65,7 +65,7 @@ class Controller:
             job.kill()
 
     def stop(self) -> None:
-        """End all PEs; jobs that fail at their end are warnings."""
+        """End all PEs, and warn about each job that fails at its end."""
         self._finish(list(self._jobs))
 
     def _finish(self, keys: list[_Key]) -> None:
