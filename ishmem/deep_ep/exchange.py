@@ -77,7 +77,7 @@ class TokenExchange(moe.Buffer):
         return self._pes_of(device_array(topk_idx // experts, "topk_idx"), last=True).array
 
     def send(self, tokens: Any, beside: list[Any], pes: Any) -> Arrival:
-        """Send tokens, with the same rows of the 2-D arrays ``beside``, to ``pes``, -1 for none; not blocking."""
+        """Send tokens and rows of arrays ``beside`` to ``pes``, -1: none; not blocking; ``ValueError`` if too many."""
         self.check(tokens.shape[0])
         rows, joined, _, handle, _ = self._send(tokens, beside, device_array(pes, "the PEs of topk_idx"))
         return Arrival(rows, moe.parted(joined, beside), handle)

@@ -193,7 +193,7 @@ class Ishmem(Extension):
         return recording.of(queue)
 
     def settle(self, event: Any) -> None:
-        """Poll an event while host tasks of on-queue operations hold back commands; raise for a recorded event."""
+        """Poll an event while host tasks of queues hold back commands; ``IshmemError`` for one that is recorded."""
         if isinstance(event, recording.RecordedEvent):
             recording.refuse_wait()
         if (workers := _queue_workers()) is not None:
