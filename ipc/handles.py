@@ -59,11 +59,7 @@ class Export:
 
     @classmethod
     def unpack(cls, data: bytes) -> Export:
-        """Return the export for the bytes that `pack` returned in a peer.
-
-        Raises:
-            IshmemError: The bytes are not a packed export.
-        """
+        """Return the export for the bytes that `pack` returned in a peer; ``IshmemError`` for any other bytes."""
         if len(data) < _PACKED.size:
             raise IshmemError(f"a packed export has at least {_PACKED.size} bytes, got {len(data)}")
         offset, size, fd_offset, namespace, count = _PACKED.unpack_from(data)

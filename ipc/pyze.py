@@ -84,11 +84,7 @@ _PLAIN = {
 
 @functools.cache
 def structure(name: str) -> type[Structure]:
-    """Return the ctypes class of a structure of ``level_zero.h``, by its C name.
-
-    Raises:
-        AttributeError: There is none.
-    """
+    """Return the ctypes class of a structure of ``level_zero.h`` by its C name; ``AttributeError`` if there is none."""
     found = re.search(rf"^struct {name}( : ze_tagged_t)? {{(.*?)}};", _TEXT, re.MULTILINE | re.DOTALL)
     if found is None:
         raise AttributeError(f"level_zero.h has no structure {name!r}")

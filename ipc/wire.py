@@ -236,11 +236,7 @@ def peer_process(connection: socket.socket) -> tuple[int, int]:
 
 
 def check_user(uid: int) -> None:
-    """Check that a process belongs to the user of this process.
-
-    Raises:
-        MessageError: ``uid`` is not the user of this process.
-    """
+    """Raise ``MessageError`` if ``uid``, of the process at the other end, is not the user of this process."""
     if uid != os.geteuid():
         raise MessageError(f"a process of user {uid}; this job is of user {os.geteuid()}")
 

@@ -78,11 +78,7 @@ def find(asked: str | None = None) -> Mpiexec:
 
 
 def require_mpi4py() -> None:
-    """Check that mpi4py is installed.
-
-    Raises:
-        IshmemError: It is not; the message contains the commands that install it.
-    """
+    """Raise ``IshmemError``, with the commands that install it, if mpi4py is not installed."""
     if importlib.util.find_spec("mpi4py") is None:
         raise IshmemError(
             "jobs on several nodes need mpi4py, which is not installed: pip install 'ishmem4py[mpi]'; and an MPI "

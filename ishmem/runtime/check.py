@@ -258,21 +258,13 @@ def contiguous(*arrays: View) -> None:
 
 
 def same_dtype(dest: View, source: View) -> None:
-    """Check that two arrays have the same dtype.
-
-    Raises:
-        TypeError: The dtypes differ.
-    """
+    """Raise ``TypeError`` if two arrays have different dtypes."""
     if dest.dtype != source.dtype:
         raise TypeError(error_texts.unlike_dtypes(dest.name, dest.dtype, source.name, source.dtype))
 
 
 def writable(array: View) -> None:
-    """Check that an array is writable.
-
-    Raises:
-        ValueError: The array is read-only.
-    """
+    """Raise ``ValueError`` if an array is read-only."""
     if not array.writable:
         raise ValueError(f"{array.name} is read-only")
 

@@ -49,11 +49,7 @@ class FreedMemory:
             self._tell()
 
     def refuse(self, array: Any, name: str) -> None:
-        """Check that an array is not of a freed allocation; ``name`` describes it in the error.
-
-        Raises:
-            SymmetryError: It was freed.
-        """
+        """Raise ``SymmetryError`` if an array is of a freed allocation; ``name`` describes it in the error."""
         number = _core.freed_of(array)
         if number >= 0:
             found = self._freed[number]

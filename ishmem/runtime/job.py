@@ -348,11 +348,7 @@ def peek() -> Job | None:
 
 
 def refuse_fork() -> None:
-    """Check that this process is no fork of a PE.
-
-    Raises:
-        StateError: This process is a fork.
-    """
+    """Raise ``StateError`` if this process is a fork of a PE, which is no PE."""
     if _parents:
         raise StateError(
             f"ishmem was called in a fork of PE {_parents[-1].pe}, which is no PE; call it in the process that has "
@@ -361,11 +357,7 @@ def refuse_fork() -> None:
 
 
 def refuse_stale_devices() -> None:
-    """Check that the drivers were not opened before this process was forked: they do not work in a fork.
-
-    Raises:
-        StateError: A driver was opened before the fork.
-    """
+    """Raise ``StateError`` if the drivers were opened before this process was forked: they do not work in a fork."""
     if _stale_devices:
         raise StateError(
             "ishmem.init() was called in a fork of a process that had opened the drivers of its devices, by dpctl or "

@@ -176,20 +176,12 @@ def unbind() -> None:
 
 
 def options() -> CompileOptions:
-    """Return the compile options of this job.
-
-    Raises:
-        TypingError: The call is not between ``init`` and ``finalize``.
-    """
+    """Return the compile options of this job; ``TypingError`` if the call is not between ``init`` and ``finalize``."""
     return _needed()[0]
 
 
 def process() -> ProcessConstants:
-    """Return the constants of this process.
-
-    Raises:
-        TypingError: The call is not between ``init`` and ``finalize``.
-    """
+    """Return the constants of this process; ``TypingError`` if the call is not between ``init`` and ``finalize``."""
     return _needed()[1]
 
 

@@ -125,11 +125,7 @@ class MpiJob:
 
 
 def check(comm: Any) -> None:
-    """Check that MPI can be used, if ``comm`` is a communicator of mpi4py.
-
-    Raises:
-        IshmemError: MPI is not initialised, or has been finalised.
-    """
+    """Raise ``IshmemError`` if ``comm`` is of mpi4py, and MPI is not initialised or has been finalised."""
     module = _mpi_of(comm)
     if module and (not module.Is_initialized() or module.Is_finalized()):
         ended = module.Is_finalized()

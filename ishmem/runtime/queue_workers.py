@@ -62,11 +62,7 @@ class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
     worker: QueueWorker
 
     def wait(self) -> None:
-        """Wait until the operation has completed.
-
-        Raises:
-            StateError: The job ended first.
-        """
+        """Wait until the operation has completed; ``StateError`` if the job ended first."""
         if _core.wait_event(self.addressof_ref(), _YIELDING, _SLICE_OF_EVENT):
             return
         if not (self.worker.complete([self]) or self.execution_status == _COMPLETE):
@@ -576,11 +572,7 @@ def in_slices(worker: QueueWorker, wait: Callable[[float], Any]) -> Any:
 
 
 def events_of(depends: Iterable[dpctl.SyclEvent] | None) -> Events:
-    """Return ``depends``, an event, several or None, as a list.
-
-    Raises:
-        TypeError: Not SYCL events.
-    """
+    """Return ``depends``, a SYCL event, several or None, as a list; ``TypeError`` for anything else."""
     if depends is None:
         return []
     if isinstance(depends, dpctl.SyclEvent):
