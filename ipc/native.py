@@ -86,11 +86,7 @@ def queue(sycl_queue: dpctl.SyclQueue) -> tuple[int, bool]:
 
 
 def functions(*names: str) -> list[int]:
-    """Return the addresses of functions of SYCL and of dpctl's C interface, given by their names.
-
-    Raises:
-        AttributeError: There is no such function.
-    """
+    """Return the addresses of functions of SYCL and of dpctl's C interface; ``AttributeError`` if one is missing."""
     return [ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0 for name in names]
 
 

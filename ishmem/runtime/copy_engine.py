@@ -48,7 +48,10 @@ class CopyEngine:
         self.outstanding = False
 
     def copy(self, dest: int, source: int, nbytes: int, keep: Any) -> None:
-        """Start a copy of ``nbytes`` bytes, which keeps ``keep`` alive; block if the device does not reach a side."""
+        """Start a copy of ``nbytes`` bytes between two addresses; ``keep`` is held until it completes.
+
+        Not blocking, unless one address is in memory that the device does not reach: a mapping, or on another node.
+        """
         if not nbytes:
             return
         _core.complete_late()  # complete held operations first: late delivery does not hold these copies
