@@ -49,7 +49,7 @@ class Export:
 
     @property
     def fds(self) -> list[int]:
-        """The exporter's file descriptors; the driver owns them, so the caller must not close them."""
+        """The exporter's file descriptors, one per part; the driver owns them, so the caller must not close them."""
         return [int(_FD.unpack_from(handle)[0]) for handle in self.handles]
 
     def pack(self) -> bytes:
@@ -59,11 +59,7 @@ class Export:
 
     @classmethod
     def unpack(cls, data: bytes) -> Export:
-        """Return the export for the bytes that `pack` returned in a peer.
-
-        Raises:
-            IshmemError: The bytes are not a packed export.
-        """
+        """Return the export for the bytes that `pack` returned in a peer; ``IshmemError`` for any other bytes."""
         if len(data) < _PACKED.size:
             raise IshmemError(f"a packed export has at least {_PACKED.size} bytes, got {len(data)}")
         offset, size, fd_offset, namespace, count = _PACKED.unpack_from(data)
@@ -91,14 +87,14 @@ class Mapping:
         self.pointer = base + offset
 
     def close(self) -> None:
-        """Close the memory; a second call does nothing."""
+        """Close the memory, whose address is then invalid; a second call does nothing."""
         base, self._base = self._base, None
         if base is not None:
             pyze.zeMemCloseIpcHandle(self._context, base)
 
 
 def export(context: int, pointer: int) -> Export:
-    """Return the export of the allocation that contains a device address.
+    """Return the export of the allocation that contains device address ``pointer`` of a Level Zero context.
 
     The allocation must not be freed before every peer has opened it.
 
@@ -112,7 +108,7 @@ def export(context: int, pointer: int) -> Export:
 
 
 def open_export(context: int, device: int, export: Export, fds: Sequence[int]) -> Mapping:
-    """Open the memory that a peer has exported and return its mapping; ``fds`` are closed even after an error.
+    """Open memory that a peer has exported for a device; ``fds``, one for each part, are closed even after an error.
 
     Raises:
         LevelZeroError: The driver cannot open it.
@@ -170,7 +166,7 @@ class HostMap:
         return made
 
     def close(self) -> None:
-        """Unmap the memory, unless a buffer of `window` is referenced; a second call does nothing."""
+        """Unmap the memory, or leave it mapped if a buffer of `window` is referenced; a second call does nothing."""
         base, self._base = self._base, None
         if base is not None and not any(window() is not None for window in self._windows):
             _libc.munmap(base, self._size)
@@ -191,7 +187,7 @@ def map_host(fds: Sequence[int], size: int, offset: int = 0) -> HostMap:
     may be closed afterwards.
 
     Raises:
-        IshmemError: A descriptor cannot be mapped, or the descriptors are too small.
+        IshmemError: A descriptor cannot be mapped, ``size`` is not positive, or the descriptors are too small.
     """
     try:
         if size <= 0 or offset < 0:

@@ -134,21 +134,21 @@ class Hub:
         self._thread.join()
 
     def close(self) -> None:
-        """Close all connections and end the thread; each PE then counts PE 0 as lost."""
+        """Close all connections and end the thread; PEs then count PE 0, in a job on several nodes all, as lost."""
         self._closed = True
         with contextlib.suppress(OSError):  # the thread may have seen it already, and ended
             self._wake[1].send(b"x")
         self.wait()
 
     def ended(self, pe: int, how: str) -> None:
-        """Report that the process of a PE has ended, with ``how`` as reason; the PE is lost unless it has left."""
+        """Report that the process of a PE has ended, with text ``how`` as reason; the PE is lost unless it has left."""
         self._reports.append((pe, how))
         self._wake[1].send(b"x")
 
     # ---- the thread
 
     def run(self) -> None:
-        """Handle connections, messages and reports until the hub is closed."""
+        """Handle connections, messages and reports until the hub is closed; its thread, or its creator, calls this."""
         if threading.current_thread() is self._thread:
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are for the other threads
         try:
@@ -318,7 +318,7 @@ class Hub:
     # ---- sending
 
     def _forward(self, session: _Session, message: Message, fds: Sequence[int] = (), but: int | None = None) -> None:
-        """Send a message and copies of file descriptors to all connected PEs except PE ``but``."""
+        """Send a message and copies of file descriptors to all connected PEs except PE ``but``, if that is given."""
         for pe in sorted(session.peers, reverse=True):  # PE 0, with which the hub may end, is the last
             if pe != but:
                 self._send(session, pe, message, fds)
@@ -453,7 +453,7 @@ def _listen(job: str) -> socket.socket:
 
 
 def start(job: str, n_pes: int, numbers: Sequence[int] = ()) -> Hub:
-    """Return the hub of a job in this process, a new one if there is none; it ends with the last connection."""
+    """Return this process's hub of a job, else a new `Hub` of these arguments, which ends with its last connection."""
     for hub in list(_alive):
         if hub.job == job:
             if not hub._closed:  # PEs can still join

@@ -104,9 +104,9 @@ class Links:
     ) -> Links:
         """Connect the PEs of the job named ``job``, which is secret, within ``timeout`` seconds; return the links.
 
-        ``numbers`` are the PE numbers, of which ``pe`` is an index, if the PEs of one node are part of a larger job.
-        The first PE calls ``start_hub`` before each attempt to connect; by default it is `hub.start`.
-
+        ``pe`` is the number of this PE. If the ``n_pes`` PEs are those of one node of a larger job, ``numbers`` are
+        their numbers, of which ``pe`` is an index. ``on_lost`` and ``on_left`` become attributes. The first PE calls
+        ``start_hub`` before each attempt to connect; by default it is `hub.start`.
         Collective; blocks until all PEs have connected.
 
         Raises:
@@ -136,8 +136,8 @@ class Links:
     ) -> list[tuple[bytes, list[int]]]:
         """Send bytes and file descriptors to all PEs and return those of each PE, in the order of PEs.
 
-        Collective; blocks until all PEs have called it. The caller owns every returned descriptor,
-        duplicates of its own ones included, and still owns those it passed. ``what`` names the call in errors.
+        Collective; blocks until all PEs have called it, at most ``timeout`` seconds, None for no limit. The caller owns
+        every returned descriptor, duplicates of its own included, and those it passed. ``what`` is its name in errors.
 
         Raises:
             ValueError: More than ``wire.MAX_PAYLOAD`` bytes or ``wire.MAX_FDS`` descriptors.
@@ -158,7 +158,7 @@ class Links:
 
         Args:
             census: The members of the team, and the data of this PE.
-            report_wait: A function that is called periodically; it may raise.
+            report_wait: A function that is called every 0.1 s; it may raise.
 
         Raises:
             PeerLost: The hub is lost.
@@ -180,7 +180,7 @@ class Links:
         """Leave the job, so that the other PEs do not count this one as lost.
 
         Collective; blocks until every other PE has left or is lost, and the hub has acknowledged this PE's own leave.
-        ``timeout`` is in seconds, None for no limit. ``report_wait`` is called periodically and may raise.
+        ``timeout`` is in seconds, None for no limit. ``report_wait`` is called every 0.1 s and may raise.
 
         Raises:
             IshmemError: PEs have not left in time; the message names them.
@@ -199,7 +199,7 @@ class Links:
         return self._name(awaited - {self.pe} or awaited)
 
     def stream(self) -> int:
-        """Return the file descriptor of a connection to a hub on another node; -1 if the hub is on this one."""
+        """Return the file descriptor of the connection to a hub on another node; -1 for one on this node, or none."""
         return self._hub.fileno() if self._hub and self._hub.family != socket.AF_UNIX else -1
 
     def exit(self, status: int) -> None:
@@ -229,8 +229,8 @@ class Links:
     def close(self, how: str = "") -> None:
         """Close all connections, without waiting for any PE; a second call does nothing.
 
-        Unless ``leave`` was called before, the other PEs count this one as lost, with ``how`` as reason. Over MPI,
-        the reason is that of `fail`.
+        Unless ``leave`` was called before, the other PEs count this one as lost, with ``how`` as reason if it is not
+        empty. Over MPI, the reason is that of `fail`.
         """
         with self._changed:
             if self._closed:
@@ -521,7 +521,7 @@ def _try_join(job: str, pe: int, n_pes: int, deadline: float) -> socket.socket |
 
 
 def _is_welcome(connection: socket.socket, wanted: Message, deadline: float) -> bool:
-    """Return whether the hub has sent ``wanted`` before the deadline; raise if it has sent another message."""
+    """Return whether the hub has sent ``wanted`` before the deadline; raise ``IshmemError`` for another message."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
     if not poll.poll(min(max(0, deadline - time.monotonic()), _LONGEST_POLL) * 1000):

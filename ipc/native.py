@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @functools.lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
-    """Return dpctl's queue module as a library; it depends on the SYCL library and dpctl's C interface."""
+    """Return dpctl's queue module as a library, with the symbols of the SYCL library and of dpctl's C interface."""
     import dpctl._sycl_queue
 
     return ctypes.CDLL(dpctl._sycl_queue.__file__)
@@ -86,11 +86,7 @@ def queue(sycl_queue: dpctl.SyclQueue) -> tuple[int, bool]:
 
 
 def functions(*names: str) -> list[int]:
-    """Return the addresses of functions of SYCL and of dpctl's C interface.
-
-    Raises:
-        AttributeError: There is no such function.
-    """
+    """Return the addresses of functions of SYCL and of dpctl's C interface; ``AttributeError`` if one is missing."""
     return [ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0 for name in names]
 
 
@@ -98,7 +94,7 @@ _QUEUE = b"SyclQueueRef"  # the name that dpctl expects; a module attribute, sin
 
 
 def sycl_queue(address: int) -> dpctl.SyclQueue:
-    """Return a dpctl queue for the ``sycl::queue`` at an address, such as that of torch's streams."""
+    """Return a dpctl queue that copies the ``sycl::queue`` at an address, such as that of torch's streams."""
     import dpctl
 
     wrap = ctypes.pythonapi.PyCapsule_New

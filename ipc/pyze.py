@@ -84,11 +84,7 @@ _PLAIN = {
 
 @functools.cache
 def structure(name: str) -> type[Structure]:
-    """Return the ctypes class of a structure of ``level_zero.h``, by its C name.
-
-    Raises:
-        AttributeError: There is none.
-    """
+    """Return the ctypes class of a structure of ``level_zero.h`` by its C name; ``AttributeError`` if there is none."""
     found = re.search(rf"^struct {name}( : ze_tagged_t)? {{(.*?)}};", _TEXT, re.MULTILINE | re.DOTALL)
     if found is None:
         raise AttributeError(f"level_zero.h has no structure {name!r}")
@@ -113,7 +109,7 @@ def _type(kind: str, stars: str) -> Any:
 
 
 def result_name(code: int) -> str:
-    """Return the symbolic name of a ``ze_result_t``, or ``unknown result``."""
+    """Return the symbolic name of ``code``, a ``ze_result_t``, or ``unknown result``."""
     return next((name for name, value in _NUMBERS.items() if value == code and "_RESULT_" in name), "unknown result")
 
 
@@ -121,13 +117,13 @@ _device = ""
 
 
 def name_in_errors(device: str) -> None:
-    """Set the description of this process's device and driver that the errors of all later calls contain."""
+    """Set the description of this process's device and driver that every later ``LevelZeroError`` contains."""
     global _device
     _device = device
 
 
 def failure(call: str, code: int, details: str = "") -> LevelZeroError:
-    """Return the error of a call that has returned ``code``; the message contains ``details``."""
+    """Return, not raise, the error of ``call`` that has returned ``code``; the message contains ``details``."""
     unsigned = code & 0xFFFFFFFF
     return LevelZeroError(call, unsigned, result_name(unsigned), details, _device)
 
@@ -189,7 +185,7 @@ def __getattr__(name: str) -> Any:
 def extension(name: str) -> Callable[..., None] | None:
     """Return an extension function of the first driver that has it, or None; the loader does not export it.
 
-    Its handles are those of the driver, not of the loader: convert them by `native`.
+    It raises ``LevelZeroError``. Its handles are those of the driver, not of the loader: convert them by `native`.
     """
     for driver in drivers():
         address = c_void_p()
@@ -217,7 +213,7 @@ def _check(name: str, address: int, *arguments: Any) -> None:
 
 
 def native(kind: int, handle: int) -> int:
-    """Return the driver's handle for a handle of the loader, which wraps handles if there are several drivers."""
+    """Return the driver's handle for one of the loader, of kind `DEVICE` or `CONTEXT`; the loader may wrap handles."""
     out = c_void_p(handle)
     if available("zelLoaderTranslateHandle"):
         _bind("zelLoaderTranslateHandle")(kind, handle, byref(out))
@@ -230,7 +226,7 @@ def address_of(name: str) -> int:
 
 
 def available(name: str) -> bool:
-    """Return whether the loaded library has a function; older loaders lack some."""
+    """Return whether the loaded library has the function ``name``; older loaders lack some."""
     return bool(_find(name))
 
 
@@ -385,7 +381,7 @@ def can_access_peer(device: int, peer: int) -> bool:
 
 
 def alloc_host(context: int, size: int, alignment: int = 64) -> int:
-    """Return the address of ``size`` bytes of new host memory that devices can access; free it with ``zeMemFree``."""
+    """Return the address of ``size`` bytes of new host memory, aligned, for devices; free it with ``zeMemFree``."""
     return _handle("zeMemAllocHost", context, _desc("host_mem_alloc"), size, alignment)
 
 
@@ -404,7 +400,7 @@ def alloc_properties(context: int, pointer: int) -> tuple[Structure, int]:
 
 
 def get_ipc_handle(context: int, pointer: int) -> bytes:
-    """Return the 64-byte IPC handle of an allocation; ``pointer`` is its base address."""
+    """Return the 64-byte handle by which other processes open an allocation; ``pointer`` is its base address."""
     handle = _ipc_handle()()
     _bind("zeMemGetIpcHandle")(context, pointer, byref(handle))
     return bytes(handle)
@@ -428,12 +424,12 @@ def put_ipc_handle(context: int, handle: bytes) -> None:
 
 
 def open_ipc_handle(context: int, device: int, handle: bytes) -> int:
-    """Return the address of another process's memory; close it with ``zeMemCloseIpcHandle``."""
+    """Open another process's memory for a device and return its address; close it with ``zeMemCloseIpcHandle``."""
     return _handle("zeMemOpenIpcHandle", context, device, _ipc_handle().from_buffer_copy(handle), 0)
 
 
 def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int:
-    """Return the address of another process's memory of one or more parts; close it as for `open_ipc_handle`."""
+    """Open another process's memory, of a part for each handle, and return its address; close as `open_ipc_handle`."""
     if len(handles) == 1:
         return open_ipc_handle(context, device, handles[0])
     call = extension("zexMemOpenIpcHandles")
@@ -448,7 +444,7 @@ def open_ipc_handles(context: int, device: int, handles: Sequence[bytes]) -> int
 
 
 def create_queue(context: int, device: int, ordinal: int = 0, mode: int = MODE_DEFAULT) -> int:
-    """Return a new command queue of the group ``ordinal``; destroy it with ``zeCommandQueueDestroy``."""
+    """Return a new command queue of group ``ordinal`` in a ``MODE_*``; destroy it with ``zeCommandQueueDestroy``."""
     return _handle("zeCommandQueueCreate", context, device, _desc("command_queue", ordinal=ordinal, mode=mode))
 
 
@@ -458,7 +454,7 @@ def create_list(context: int, device: int, ordinal: int = 0) -> int:
 
 
 def create_immediate(context: int, device: int, ordinal: int = 0, mode: int = MODE_SYNCHRONOUS) -> int:
-    """Return a new immediate command list; by default it is synchronous: each append blocks."""
+    """Return a new immediate command list of queue group ``ordinal``; by default each append to it blocks."""
     desc = _desc("command_queue", ordinal=ordinal, mode=mode)
     return _handle("zeCommandListCreateImmediate", context, device, desc)
 
@@ -471,13 +467,13 @@ def execute(queue: int, lists: Sequence[int], fence: int | None = None) -> None:
 def append_copy(
     clist: int, dest: int, source: int, size: int, signal: int | None = None, waits: Sequence[int] = ()
 ) -> None:
-    """Append a copy of ``size`` bytes in host or device memory, after the events ``waits``; it signals ``signal``."""
+    """Append a copy of ``size`` bytes in host or device memory, after events ``waits``; it signals event ``signal``."""
     call = _bind("zeCommandListAppendMemoryCopy")
     call(clist, dest, source, size, signal, len(waits), _array(waits))
 
 
 def append_barrier(clist: int, signal: int | None = None, waits: Sequence[int] = ()) -> None:
-    """Append a barrier: later commands start after all earlier ones and the events ``waits`` have completed."""
+    """Append a barrier: later commands start after all earlier ones and the events ``waits``; it signals ``signal``."""
     _bind("zeCommandListAppendBarrier")(clist, signal, len(waits), _array(waits))
 
 
@@ -488,7 +484,7 @@ def append_launch(
     signal: int | None = None,
     waits: Sequence[int] = (),
 ) -> None:
-    """Append the launch of a kernel over a 3-D range of work-groups, after ``waits``; it signals ``signal``."""
+    """Append the launch of a kernel over ``groups`` work-groups by axis, after ``waits``; it signals ``signal``."""
     call = _bind("zeCommandListAppendLaunchKernel")
     call(clist, kernel, byref(structure("ze_group_count_t")(*groups)), signal, len(waits), _array(waits))
 
@@ -499,7 +495,7 @@ def create_event_pool(context: int, count: int, flags: int = EVENT_POOL_HOST_VIS
 
 
 def create_event(pool: int, index: int) -> int:
-    """Return a new event of a pool, visible to the host; destroy it with ``zeEventDestroy``."""
+    """Return a new event, visible to the host, at place ``index`` of a pool; destroy it with ``zeEventDestroy``."""
     return _handle("zeEventCreate", pool, _desc("event", index=index, signal=SCOPE_HOST, wait=SCOPE_HOST))
 
 
@@ -543,7 +539,7 @@ def create_kernel(module: int, name: str) -> int:
 
 
 def set_argument(kernel: int, index: int, value: Any) -> None:
-    """Set a kernel argument: a ctypes value, an address as int, or ``(size,)`` in bytes for local memory."""
+    """Set argument ``index`` of a kernel: a ctypes value, an address as int, or ``(bytes,)`` of local memory."""
     call = _bind("zeKernelSetArgumentValue")
     if isinstance(value, tuple):
         call(kernel, index, value[0], None)

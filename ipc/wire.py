@@ -33,7 +33,7 @@ _LARGEST = _HEADER.size + MAX_PAYLOAD
 
 
 class Message(NamedTuple):
-    """One message; its file descriptors are sent with it as ancillary data."""
+    """One message of a kind; ``pe`` is its sender or subject; its file descriptors are sent as ancillary data."""
 
     kind: Kind
     pe: int
@@ -52,7 +52,7 @@ class Census(NamedTuple):
 
     Attributes:
         free: A bit mask of the team handles that are free on the PE, or on all survivors.
-        highest: A number of calls of teams on the PE, or the highest one of the survivors.
+        highest: An upper bound of the barrier numbers of former teams of the PE, or of all survivors.
         heap: A digest of the allocations on the PE, not 0; of the survivors, 0 if theirs differ.
         pes: The members of the team, or its survivors.
     """
@@ -104,7 +104,7 @@ def parse(data: bytes, n_fds: int = 0) -> Message:
 
 
 def hello(job: str, pe: int, n_pes: int) -> Message:
-    """Return a PE's first message to the hub; it proves that the PE has the job's name."""
+    """Return PE ``pe``'s first message to the hub of ``n_pes`` PEs; it proves that the PE has the job's name."""
     return Message(Kind.HELLO, pe, 0, _HELLO.pack(_digest("token", job), n_pes))
 
 
@@ -117,7 +117,7 @@ def check_hello(message: Message, job: str, n_pes: int, pes: Sequence[int] = ())
     """Return the number of the PE that has sent a connection's first message: one of ``pes``, by default of all.
 
     Raises:
-        MessageError: The message is not a HELLO, or is of another job or of a PE number out of range.
+        MessageError: The message is not a HELLO, or is of another job, number of PEs or PE number.
     """
     if message.kind != Kind.HELLO or len(message.payload) != _HELLO.size:
         raise MessageError("the first message is not a HELLO")
@@ -178,7 +178,7 @@ def name_with_port(job: str, listener: socket.socket) -> str:
 
 
 def connect(job: str) -> socket.socket:
-    """Return a connection to the hub of a job; raises ``OSError`` if that is not possible."""
+    """Return a connection to the hub of a job, for messages; raises ``OSError`` if that is not possible."""
     place = Place.of(job)
     if place is None:
         connection = new_socket()
@@ -206,13 +206,13 @@ def new_socket() -> socket.socket:
 
 
 def accept(listener: socket.socket, job: str) -> socket.socket:
-    """Return the next connection of a listener; raises ``OSError`` if it has been closed already."""
+    """Return the next connection of a job's listener; raises ``OSError`` if it has been closed already."""
     place = Place.of(job)
     return limit(listener.accept()[0], place.silence if place else 0.0)
 
 
 def limit(connection: socket.socket, silence: float = 0.0) -> socket.socket:
-    """Set time-outs of a connection, for sends and for ``silence`` seconds without an answer; return the connection."""
+    """Set time-outs of a connection, for sends and for ``silence`` seconds without an answer (0: none); return it."""
     if silence:
         each = max(1, int(silence / 4))  # seconds between the kernel's probes, of which 3 may be unanswered
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -236,11 +236,7 @@ def peer_process(connection: socket.socket) -> tuple[int, int]:
 
 
 def check_user(uid: int) -> None:
-    """Check that a process belongs to the user of this process.
-
-    Raises:
-        MessageError: ``uid`` is not the user of this process.
-    """
+    """Raise ``MessageError`` if ``uid``, of the process at the other end, is not the user of this process."""
     if uid != os.geteuid():
         raise MessageError(f"a process of user {uid}; this job is of user {os.geteuid()}")
 
@@ -358,7 +354,7 @@ def listen_tcp(port: int = 0) -> socket.socket:
 
 
 def connect_tcp(hosts: Iterable[str], port: int) -> socket.socket:
-    """Return a connection to the first of a host's addresses that accepts one.
+    """Return a TCP connection to the first of a host's names and addresses that accepts one at ``port`` in 3 s.
 
     Raises:
         ConnectionError: No address accepts one.

@@ -1,4 +1,4 @@
 """The command ``ishmem``: information, diagnosis and traces.
 
-No other package imports it; it may import every other package.
+``ishmem.__main__`` and the benchmarks import it; it may import every other package.
 """

@@ -86,7 +86,7 @@ def run(ctx: click.Context) -> None:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command, by default on ``sys.argv``, and end the process: status 0, or 2 for wrong usage or no device."""
+    """Run the command, by default on ``sys.argv``; exit with its status, or 2 for wrong usage or without a device."""
     processes.settle()
     try:
         command.main(arguments, prog_name="ishmem")

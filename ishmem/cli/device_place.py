@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def place(address: str, root: Path = Path("/")) -> tuple[str, str]:
-    """Return the NUMA node and the list of CPU cores near the device at a PCI address; "" for unknown values."""
+    """Return NUMA node and CPU cores near the device at PCI ``address``, "" if unknown; /sys is in ``root``."""
     folder = root / "sys/bus/pci/devices" / address
     node, cores = _text(folder / "numa_node"), _text(folder / "local_cpulist")
     return "" if node.startswith("-") else node, cores

@@ -41,7 +41,7 @@ MEMORY = 1 << 30
 
 
 def check_nodes(machine: Machine) -> Iterator[Finding]:
-    """Check that the kernel has Intel GPUs in /dev/dri, and that this user may open them."""
+    """Check that the kernel has Intel GPUs in /dev/dri, and that this user may read and write them."""
     nodes = sorted(machine.under("/dev/dri").glob("renderD*"))
     intel = [node for node in nodes if _vendor(machine, node.name) == "0x8086"]
     if not intel:
@@ -77,7 +77,7 @@ def check_card(machine: Machine) -> Iterator[Finding]:
 
 
 def check_hierarchy(machine: Machine) -> Iterator[Finding]:
-    """Check the variables that select devices, and whether tiles are separate devices."""
+    """Check the variables that select devices, and whether each tile of a card is a device."""
     shown = machine.environ.get("ZE_FLAT_DEVICE_HIERARCHY", "FLAT")
     if shown != "FLAT":
         yield warning(f"ZE_FLAT_DEVICE_HIERARCHY={shown}: a PE gets a card, not a tile", "unset it, or set it to FLAT")
@@ -181,7 +181,7 @@ def _driver(facts: list[list[str]]) -> Iterator[Finding]:
 
 
 def check_limits(machine: Machine) -> Iterator[Finding]:
-    """Check the limit on file descriptors and the available memory."""
+    """Check that 1024 file descriptors are allowed, and that 1 GiB of memory is available."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < DESCRIPTORS:
         yield wrong(f"{soft} file descriptors allowed, {DESCRIPTORS} wanted", f"ulimit -n {min(hard, 65536)}")
@@ -219,7 +219,7 @@ def check_sockets(_machine: Machine) -> Iterator[Finding]:
 
 
 def check_leftovers(machine: Machine) -> Iterator[Finding]:
-    """Check for PEs of jobs without a launcher, and for jobs that wait for PEs."""
+    """Check for PEs whose launcher has ended, and for hubs of jobs that still wait for PEs."""
     try:
         sockets = machine.under("/proc/net/unix").read_text()
     except OSError:

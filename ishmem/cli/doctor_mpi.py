@@ -34,7 +34,7 @@ _OFFLOAD = {
 
 
 def check_mpi(machine: Machine) -> Iterator[Finding]:
-    """Check that mpi4py loads its MPI library, the transport of this library, and mpiexec."""
+    """Check that mpi4py loads its MPI library, that its transport loses no messages, and mpiexec; ok without mpi4py."""
     try:
         version = metadata.version("mpi4py")
     except metadata.PackageNotFoundError:
@@ -66,7 +66,7 @@ def _instead_of_ucx(version: str) -> str:
 
 
 def check_mpiexec(machine: Machine, version: str) -> Iterator[Finding]:
-    """Check that the mpiexec of ``ishmem run --hosts`` is of mpi4py's library and starts jobs, and their pinning."""
+    """Check that mpiexec fits mpi4py's library, of this version text, that it starts jobs, and how it pins them."""
     try:
         found = mpiexec.find(machine.environ.get("ISHMEM_MPIEXEC"))
     except IshmemError as error:
@@ -136,7 +136,7 @@ def _started(found: mpiexec.Mpiexec, environ: Mapping[str, str]) -> Generator[Fi
 
 
 def judge_pinning(processes: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Yield a warning if several processes are pinned to one core of a node with more cores, else an ok."""
+    """Yield a warning if several of the processes, facts by `mpi_processes`, are pinned to one core; else an ok."""
     cores = Counter((process["host"], tuple(process["cpus"])) for process in processes)
     most = max(process["cores"] for process in processes)
     for (host, cpus), count in cores.items():
@@ -150,7 +150,7 @@ def judge_pinning(processes: list[dict[str, Any]]) -> Iterator[Finding]:
 
 
 def judge_gpu_support(processes: list[dict[str, Any]], kind: str, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding on support of MPI for device memory; without it, a warning only for real devices."""
+    """Yield a finding on device memory in MPI library ``kind``: without support a warning, if devices are real."""
     try:
         simulated = stack.choose() == "sim"
     except (IshmemError, ValueError):

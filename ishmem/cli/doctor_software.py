@@ -19,7 +19,7 @@ PINNED = "numba-dpex"
 
 
 def check_python(_machine: Machine) -> Iterator[Finding]:
-    """Check the version of Python."""
+    """Check that ishmem allows this version of Python."""
     from packaging.specifiers import SpecifierSet
 
     name = ".".join(map(str, sys.version_info[:3]))
@@ -31,7 +31,7 @@ def check_python(_machine: Machine) -> Iterator[Finding]:
 
 
 def check_packages(_machine: Machine) -> Iterator[Finding]:
-    """Check the versions of the required packages."""
+    """Check that the required packages are installed, in versions that ishmem allows."""
     from packaging.requirements import Requirement
 
     extra = PINNED if _version(PINNED) else ""
@@ -119,7 +119,7 @@ def _libraries(machine: Machine, folder: str) -> list[str]:
 
 
 def check_imports(machine: Machine) -> Iterator[Finding]:
-    """Check that dpnp can be imported before ishmem."""
+    """Check that dpnp and then ishmem can be imported in a new process."""
     done = python("import dpnp, ishmem", without_choice(without(machine.environ)))
     if done.returncode:
         mend = "install ishmem anew, which puts ishmem.pth into site-packages; until then, import ishmem before dpnp"
@@ -156,7 +156,7 @@ def check_device_functions(machine: Machine) -> Iterator[Finding]:
 
 
 def check_cache(machine: Machine) -> Iterator[Finding]:
-    """Check that the folder for compiled kernels can be written."""
+    """Check that the folder for compiled kernels, if they are to be kept, can be written."""
     from ishmem.runtime import kernel_loading
 
     folder = kernel_loading.folder(machine.environ.get("ISHMEM_KERNEL_CACHE", "auto"))

@@ -19,7 +19,7 @@ _FACTS = "import json; from ishmem.cli import info; print(json.dumps(info.gather
 
 
 class Severity(Enum):
-    """Severity of a finding."""
+    """Severity of a finding: OK, WARNING for a possible problem, WRONG for one that prevents the use of ishmem."""
 
     OK = "ok"
     WARNING = "warning"
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine to check: the root of its file system, and environment variables."""
+    """The machine to check: the folder that is the root of its file system, and environment variables."""
 
     root: Path = Path("/")
     environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -58,22 +58,22 @@ class Machine:
 
 
 def ok(text: str) -> Finding:
-    """Return a finding of severity OK."""
+    """Return a finding without a problem, which has no fix."""
     return Finding(Severity.OK, text)
 
 
 def warning(text: str, mend: str) -> Finding:
-    """Return a finding of a possible problem."""
+    """Return a finding of a possible problem ``text``, with the fix ``mend``."""
     return Finding(Severity.WARNING, text, mend)
 
 
 def wrong(text: str, mend: str) -> Finding:
-    """Return a finding of a problem that prevents the use of ishmem."""
+    """Return a finding of a problem ``text`` that prevents the use of ishmem, with the fix ``mend``."""
     return Finding(Severity.WRONG, text, mend)
 
 
 def python(program: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run Python source text in a separate process, as a driver may crash; return it with output and exit status."""
+    """Run Python text in a new process, which may crash; return its output and status, 1 if it lasts more than 60 s."""
     try:
         return subprocess.run(
             [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False, timeout=SECONDS
@@ -88,5 +88,5 @@ def without_choice(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:
-    """Return the last line of a process's output, or a text with its exit status if there is none."""
+    """Return the last line of a process's stdout, else of its stderr, else a text with its exit status."""
     return ((done.stderr + done.stdout).strip().splitlines() or [f"ended with status {done.returncode}"])[-1]

@@ -72,7 +72,7 @@ def gather_of_job() -> dict[str, Any] | None:
     """Return the facts about a job started by mpiexec on its first PE, None on the others; collective.
 
     Raises:
-        IshmemError, ImportError, ValueError: As `gather`; mpi4py cannot be used.
+        IshmemError, ImportError, ValueError: As `gather`; or mpi4py cannot be used.
     """
     nodes = info_mpi.NodesOfJob(settings_module.load().node)
     return nodes.merge(_about(len(nodes.pes)), info_devices.visible())

@@ -63,7 +63,7 @@ def _facts(handle: int, device: PeerDevice) -> dict[str, Any]:
 
 
 def merge(parts: Iterable[VisibleGpus]) -> VisibleGpus:
-    """Return the GPUs of a node, each once, from the GPUs visible to each of its processes."""
+    """Return the GPUs of a node, each once, from ``parts``, those visible to each process; links are combined."""
     facts: dict[bytes, dict[str, Any]] = {}
     devices: dict[bytes, PeerDevice] = {}
     for part in parts:
@@ -85,7 +85,7 @@ def with_hidden_links(seen: VisibleGpus) -> VisibleGpus:
 
 
 def links(devices: list[PeerDevice]) -> list[list[str]]:
-    """Return, for each pair of devices, a text on the operations of the first on the memory of the second."""
+    """Return for each device texts on what it does with the memory of each: "itself", "hidden" or one of `LINKS`."""
     return [["itself" if one == other else _link(one, other) for other in devices] for one in devices]
 
 
@@ -95,7 +95,7 @@ def _link(one: PeerDevice, other: PeerDevice) -> str:
 
 
 def routes(own: list[PeerDevice]) -> list[list[str]]:
-    """Return texts on the routes between PEs with devices ``own``, for host and kernels; [] if a setting is invalid."""
+    """Return texts on the routes between PEs with devices ``own``, by row; [] if a setting is invalid."""
     from ishmem.runtime import peer_device
     from ishmem.runtime.copy_engine import host_routes
     from ishmem.runtime.debug import describe_route
@@ -117,7 +117,7 @@ def routes(own: list[PeerDevice]) -> list[list[str]]:
 
 
 def heap(facts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the size of the heap of a PE in bytes, and whether all devices allow it, or the error of the settings."""
+    """Return ``size`` of the heap in bytes and whether it ``fits`` all devices, or the ``problem`` of the settings."""
     try:
         size = settings_module.load().symmetric_size
     except ValueError as error:

@@ -69,9 +69,9 @@ def _routes(found: list[tuple[dict[str, Any], list[list[str]]]], n_pes: int) -> 
 
 
 def library() -> dict[str, str]:
-    """Return MPI library, transport and mpiexec of jobs on several nodes; empty without mpi4py.
+    """Return library, transport, payloads and mpiexec of jobs on several nodes, as texts; empty without mpi4py.
 
-    Loads MPI, and initialises it only in a process started by mpiexec.
+    Loads MPI, and initialises it only in a process started by mpiexec. If mpi4py does not load, ``library`` tells why.
     """
     if util.find_spec("mpi4py") is None:
         return {}

@@ -19,7 +19,7 @@ MARK = "ISHMEM "
 
 @functools.cache
 def gather() -> list[dict[str, Any]]:
-    """Return facts about each process on the first process, an empty list on the others; collective.
+    """Return host, cores and GPU support of each process on the first process, [] on the others; collective.
 
     Raises:
         IshmemError: mpi4py cannot be used.

@@ -158,7 +158,7 @@ def version() -> str:
 
 
 def fill(folder: Path) -> None:
-    """Compile the device functions and store them in ``folder``, in place of its old files.
+    """Compile the device functions and store them in ``folder``, in place of its old files; starts and ends a job.
 
     Raises:
         OSError: The folder cannot be written.

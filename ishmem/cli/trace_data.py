@@ -28,6 +28,7 @@ class RecordedCall:
     """A call of a routine, or the work on a queue that a call has submitted (``queued``).
 
     Attributes:
+        pe, track, name: The PE, its track in the trace (thread or queue), and the name of the routine.
         begin, end: Seconds since the start of the trace.
         categories: Names: the routine's chapter, and ``get``, ``put``, ``wait`` or ``collective`` if they apply.
         arguments: Arguments of the call, from its event.
@@ -189,7 +190,7 @@ def _pairs(updates: list[RecordedCall], waits: list[RecordedCall]) -> Iterator[t
 
 
 def _values(updates: list[RecordedCall]) -> Iterator[int | None]:
-    """Yield the value of the variable after each update, or None if the trace does not have it."""
+    """Yield the value of the variable, at first 0, after each update; None if the trace does not have it."""
     value: int | None = 0
     for call in updates:
         given = call.arguments.get("value")
@@ -205,7 +206,7 @@ def _satisfies(value: int | None, wait: RecordedCall) -> bool:
 
 
 def merged(trace: Trace) -> dict[str, Any]:
-    """Return the trace of all PEs with its arrows, in the Trace Event Format."""
+    """Return the trace of all PEs with its arrows, in the Trace Event Format; adds waits to ``trace.events``."""
     for call in trace.calls:
         if call.waited:
             call.shown["waited us"] = round(call.waited * 1e6, 1)

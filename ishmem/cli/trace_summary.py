@@ -64,7 +64,7 @@ class PeTime:
 
 
 def replays(trace: Trace) -> dict[int, list[RecordedCall]]:
-    """Return the replays of each graph by its number, on the queues of all PEs."""
+    """Return the replays of graphs on the queues of all PEs, by the number of the graph on its PE."""
     found: dict[int, list[RecordedCall]] = defaultdict(list)
     for call in trace.calls:
         if call.queued and "graph" in call.arguments:

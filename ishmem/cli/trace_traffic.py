@@ -21,7 +21,10 @@ ONE_SIDED, COLLECTIVE = "Puts, gets and atomics", "Collectives"
 
 
 def between(trace: Trace) -> dict[str, Matrix]:
-    """Return matrices of bytes, origin by target, for `ONE_SIDED` and `COLLECTIVE` calls, if any; else no entry."""
+    """Return matrices of bytes, origin by target, for `ONE_SIDED` and `COLLECTIVE` calls, if any; else no entry.
+
+    Collectives of teams without a stride do not count: a trace does not have their members.
+    """
     pes, found = range(trace.n_pes), {}
     for kind, moved_by in ((ONE_SIDED, _by_peer), (COLLECTIVE, _by_team)):
         found[kind] = [[0] * len(pes) for _ in pes]

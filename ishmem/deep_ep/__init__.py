@@ -1,8 +1,9 @@
 """The interface of DeepEP: with ``import ishmem.deep_ep as deep_ep``, programs for its V1 and V2 run on ishmem.
 
 `Buffer` is V1, with the normal and the low-latency calls, `ElasticBuffer` is V2. Both take tensors of torch, on the XPU
-or on the CPU, or arrays of dpnp, and return the same kind. A group is a process group of ``torch.distributed``, a team
-of ishmem, or None with ``comm``, a communicator of mpi4py. The first buffer starts ishmem if it is not running.
+or on the CPU (calls then block until the results are there), or arrays of dpnp, and return the same kind. A group is a
+process group of ``torch.distributed`` or a team of ishmem; that of a `Buffer` may be None with ``comm``, a communicator
+of mpi4py. The first buffer starts ishmem if it is not running.
 
 After ``python -m ishmem.deep_ep``, ``import deep_ep`` imports this package where DeepEP itself is not installed.
 """

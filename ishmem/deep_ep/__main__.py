@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def main(arguments: list[str]) -> None:
-    """Write the path file to site-packages, or with ``--remove`` delete it."""
+    """Write the path file to site-packages, or delete it with ``["--remove"]``; exit with an error text for others."""
     if arguments not in ([], ["--remove"]):
         sys.exit(f"got {' '.join(arguments)}; allowed are no argument, and --remove")
     file = Path(sysconfig.get_path("purelib")) / "ishmem_deep_ep.pth"

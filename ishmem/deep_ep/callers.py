@@ -23,7 +23,7 @@ class Caller:
     """
 
     def __init__(self, x: Any, *events: Any) -> None:
-        """Determine kind and queue of ``x``, the first argument, and order later work on the queue after ``events``."""
+        """Find kind and queue of ``x``, an array or (array, scales); order later work on the queue after ``events``."""
         first = x[0] if isinstance(x, tuple) else x
         self.tensors = foreign.is_tensor(first)
         self._on_cpu = self.tensors and first.device.type == "cpu"
@@ -34,11 +34,11 @@ class Caller:
         put_after(self.queue, *events)
 
     def take(self, array: Any, name: str, shape: tuple[int, ...] | None = None, dtype: str | None = None) -> Any:
-        """Return argument ``name`` as a contiguous dpnp array; ``shape`` and ``dtype`` are required unless None.
+        """Return ``array``, argument ``name``, as contiguous dpnp array on the device, after checking it.
 
         Raises:
             TypeError: Neither a tensor nor an array of dpnp, or not of the kind of the first argument.
-            ValueError: Another shape or dtype.
+            ValueError: Not of ``shape`` or not of the dtype with the name ``dtype``; None stands for any.
         """
         import dpnp
 
@@ -55,7 +55,7 @@ class Caller:
         return dpnp.ascontiguousarray(native)
 
     def tokens(self, x: Any) -> tuple[Any, Any]:
-        """Return tokens and scales of ``x`` as dpnp arrays; without scales, an array [tokens, 0] in their place."""
+        """Return ``x``, tokens or (tokens, scales), as two dpnp arrays: tokens, and scales or an array [tokens, 0]."""
         given, scales = x if isinstance(x, tuple) else (x, None)
         tokens = self.take(given, "x")
         if tokens.ndim != 2 or (tokens.shape[1] * tokens.dtype.itemsize) % 16:
@@ -63,7 +63,7 @@ class Caller:
         return tokens, self.optional(scales, "the scales of x", (tokens.shape[0], -1), None, tokens)
 
     def choices(self, topk_idx: Any, tokens: int) -> Any:
-        """Return a copy of ``topk_idx`` as dpnp array, after checking that it has ``tokens`` rows of integers."""
+        """Return a copy of ``topk_idx`` as dpnp array; ``ValueError`` unless it is integers [``tokens``, 1 or more]."""
         import dpnp
 
         idx = self.take(topk_idx, "topk_idx")
@@ -73,7 +73,7 @@ class Caller:
         return dpnp.copy(idx)
 
     def optional(self, array: Any, name: str, shape: tuple[int, ...], dtype: str | None, like: Any) -> Any:
-        """Return a 2-D argument as dpnp array, or an array without columns for None; ``shape[1]`` -1 is any number."""
+        """Return ``array`` as `take` does, or for None an array without columns like ``like``; ``shape[1]`` -1: any."""
         import dpnp
 
         if array is None:
@@ -81,7 +81,7 @@ class Caller:
         return self.take(array, name, (shape[0], array.shape[-1]) if shape[1] < 0 else shape, dtype)
 
     def biases(self, bias: Any, shape: tuple[int, ...], dtype: str) -> list[Any]:
-        """Return the biases of a combine, at most 2, as a list of dpnp arrays of a shape and dtype."""
+        """Return ``bias``, None, one array or a tuple of at most 2, as a list of dpnp arrays; check shape and dtype."""
         given = [] if bias is None else list(bias) if isinstance(bias, tuple) else [bias]
         if len(given) > 2:
             raise ValueError(f"bias has {len(given)} arrays; allowed are at most 2")
@@ -92,7 +92,7 @@ class Caller:
         return found
 
     def give(self, array: Any, like: Any = None) -> Any:
-        """Return ``array``, or for torch a tensor, of ``like``'s dtype if given; `finish` fills CPU tensors."""
+        """Return ``array``, or for torch a tensor, with its bits as ``like``'s dtype; `finish` fills CPU tensors."""
         if not self.tensors or array is None:
             return array
         import torch
@@ -105,7 +105,7 @@ class Caller:
         return tensor
 
     def give_tokens(self, x: Any, scales: Any, like: Any) -> Any:
-        """Return tokens in the form and dtypes of ``like``: alone, or as a pair with their scales."""
+        """Return tokens ``x`` in the form and dtypes of argument ``like``: alone, or as a pair with ``scales``."""
         if isinstance(like, tuple):
             return self.give(x, like[0]), self.give(scales, like[1])
         return self.give(x, like)
@@ -118,12 +118,12 @@ class Caller:
             foreign.native(to)[...] = array
 
     def add(self, to: Any, name: str, counts: Any) -> None:
-        """Add ``counts`` to ``to``, argument ``name``, an int32 array of the program, unless it is None."""
+        """Add ``counts`` to ``to``, argument ``name``: an int32 array of their shape, or None, which does nothing."""
         if to is not None:
             self.write(to, self.take(to, name, tuple(counts.shape), "int32") + counts)
 
     def finish(self) -> EventOverlap:
-        """Copy results to tensors on the CPU, which blocks, and return the event of all work on the queue."""
+        """Copy results to tensors on the CPU, if any, which blocks; return the event of all work on the queue."""
         event = EventOverlap(EventHandle(self.queue))
         for tensor, array in self._late:
             native = foreign.native(tensor)

@@ -22,15 +22,15 @@ QPS = 17
 class ElasticBuffer(Experimental):
     """Dispatch and combine of DeepEP's V2 over the processes of a group.
 
-    The constructor allocates memory on the symmetric heap if it has the numbers of tokens, elements and choices;
-    otherwise the first dispatch allocates it and is blocking. All ranks make the same calls in the same order. Hints
+    The constructor allocates memory on the symmetric heap if it has the numbers of tokens, elements and choices. The
+    first dispatch of other sizes allocates more and is blocking. All ranks make the same calls in the same order. Hints
     for other hardware are accepted and have no effect: ``num_cpu_bytes``, ``deterministic`` (results always are),
     ``allow_*``, ``prefer_overlap_with_compute``, ``sl_idx``, ``num_allocated_qps``, the time-outs, ``num_sms``,
-    ``num_qps``, ``allocate_on_comm_stream``, and ``use_tma_aligned_col_major_sf`` (scales are in rows).
+    ``num_qps``, ``*_comm_stream``, those of ``barrier``, and ``use_tma_aligned_col_major_sf`` (scales are in rows).
 
     Attributes:
         group, rank_idx, num_ranks: The group, the number of this rank, and the number of ranks.
-        num_bytes: Limit on the bytes of memory for one size of calls, or None.
+        num_bytes: Limit on the bytes of memory for one size of calls, or None. Other attributes are as in DeepEP.
     """
 
     def __init__(
@@ -45,13 +45,14 @@ class ElasticBuffer(Experimental):
         Args:
             group: A group of ``torch.distributed`` or a team of ishmem.
             num_bytes: Limit on the bytes for one size of calls: see ``get_buffer_size_hint``. By default no limit.
-            num_max_tokens_per_rank, hidden, num_topk: Largest numbers of tokens, elements and choices; 0 if unknown.
+            num_max_tokens_per_rank, hidden, num_topk: Largest number of tokens of a rank, elements of a token, choices
+                of a token, in the calls to allocate memory for now; 0 if unknown.
             num_cpu_bytes, use_fp8_dispatch, deterministic, allow_hybrid_mode, allow_multiple_reduction,
                 prefer_overlap_with_compute, sl_idx, num_allocated_qps, num_cpu_timeout_secs, num_gpu_timeout_secs,
                 explicitly_destroy: Hints.
 
         Raises:
-            ValueError: A group that is not the whole job.
+            TypeError, ValueError: Not a group; a group that is not the whole job; sizes that exceed ``num_bytes``.
             HeapExhausted, StateError, IshmemError: As for ``ishmem.moe.Buffer``.
         """
         super().__init__()
@@ -83,18 +84,18 @@ class ElasticBuffer(Experimental):
         group: Any, num_max_tokens_per_rank: int, hidden: int, num_topk: int = 0, use_fp8_dispatch: bool = False,
         allow_hybrid_mode: bool = True, allow_multiple_reduction: bool = True,
     ) -> int:  # fmt: skip
-        """Return the bytes of a buffer for calls of these sizes; ``num_topk`` 0 stands for the number of ranks."""
+        """Return the bytes for calls of these sizes, with elements of 2 bytes; ``num_topk`` 0: as many as ranks."""
         ranks = ranks_of(group)
         return size_of_exchange(ranks, num_max_tokens_per_rank, hidden, num_topk or ranks)
 
     def barrier(self, use_comm_stream: bool = True, with_cpu_sync: bool = False, sequential: bool = True) -> None:
-        """Wait on the host for the work on torch's stream, or the heap's queue, then until all ranks have called."""
+        """Wait on the host for the work on torch's stream, or the heap's queue, then for all ranks; collective."""
         EventHandle().event.wait()
         self._team.sync()
 
     @staticmethod
     def capture() -> EventHandle:
-        """Return the event of all work on the queue of the job."""
+        """Return the event of all work so far on torch's current stream, or without an XPU on the job's queue."""
         return EventHandle()
 
     def get_comm_stream(self) -> Any:
@@ -102,7 +103,10 @@ class ElasticBuffer(Experimental):
         return job.current().heap.queue
 
     def get_physical_domain_size(self) -> tuple[int, int]:
-        """Return the number of nodes and the number of ranks on each; 1 and all ranks if nodes have unequal numbers."""
+        """Return the number of nodes and the number of ranks on each, if all have as many as this rank's node.
+
+        It is 1 and all ranks if their number is no multiple of that, or the group is a team other than ``TEAM_WORLD``.
+        """
         per_node = TEAM_NODE.n_pes() if self._team is TEAM_WORLD else self.num_ranks
         return (self.num_ranks // per_node, per_node) if self.num_ranks % per_node == 0 else (1, self.num_ranks)
 
@@ -114,11 +118,11 @@ class ElasticBuffer(Experimental):
         self, num_experts: int, num_topk: int, num_scaleout_topk: int = 0, rdma_gbs: float = 0, nvlink_gbs: float = 0,
         sm_read_gbs: float = 200, sm_write_gbs: float = 50,
     ) -> int:  # fmt: skip
-        """Return the number of compute units of the device: the kernels may use all of them."""
+        """Return the number of compute units of the device, all of which kernels may use; arguments have no effect."""
         return int(job.current().heap.queue.sycl_device.max_compute_units)
 
     def get_theoretical_num_qps(self, num_sms: int) -> int:
-        """Return ``num_allocated_qps``."""
+        """Return the constructor's ``num_allocated_qps``, or 17 if that was 0; ``num_sms`` has no effect."""
         return self.num_allocated_qps
 
     @puts_on_queues
@@ -136,16 +140,16 @@ class ElasticBuffer(Experimental):
         not block and sends the tokens by the routes of that dispatch, as in the backward pass of a combine.
 
         Args:
-            x: Tokens [tokens, hidden], or a pair of them and their scales [tokens, any number].
+            x: Tokens [tokens, hidden] in rows of 16 n bytes, or a pair of them and their scales [tokens, any number].
             topk_idx: Experts [tokens, choices] of int64 or int32, -1 for none; None with a handle.
             topk_weights: Weights [tokens, choices] of float32, or None.
             cumulative_local_expert_recv_stats: An array of int32 [experts of this rank], to which the call adds the
                 numbers of tokens received; or None.
-            num_experts: Number of experts of all ranks, a multiple of the number of ranks.
-            num_max_tokens_per_rank: Largest number of tokens of a rank; the same on all ranks.
+            num_experts: Number of experts of all ranks, a multiple of the number of ranks; None only with a handle.
+            num_max_tokens_per_rank: Largest number of tokens of a rank, equal on all; by default the constructor's.
             expert_alignment: Rows of an expert are padded to a multiple of this number; by default 1.
             previous_event, previous_event_before_epilogue: Events that must have completed before the call's kernels.
-            handle: Handle of an earlier dispatch with the same routes, or None.
+            handle: Handle of an earlier dispatch of as many tokens with the same options, or None.
             do_handle_copy: Whether the new handle has a copy of ``topk_idx``, not the array itself.
             do_cpu_sync: Whether to block until the numbers of tokens have arrived; by default true without a handle. If
                 false, results have the largest possible size.
@@ -155,7 +159,7 @@ class ElasticBuffer(Experimental):
 
         Returns:
             The tokens received, or a pair of them and their scales; their choices, as numbers of this rank's experts
-            or -1, None if expanded; their weights, one for each row if expanded; the handle; and an event.
+            or -1, None if expanded; their weights or None, one for each row if expanded; the handle; and an event.
 
         Raises:
             ValueError, TypeError: Arguments that do not fit together, or arrays of another kind, dtype or shape.
@@ -237,7 +241,7 @@ class ElasticBuffer(Experimental):
         self, experts: int | None, max_tokens: int | None, alignment: int | None, num_sms: int, expand: bool,
         cpu_sync: bool,
     ) -> DispatchOptions:  # fmt: skip
-        """Check the options of a dispatch without a handle; return them with their defaults."""
+        """Return the options of a dispatch without a handle, with defaults for None; ``ValueError`` if not allowed."""
         experts, most = experts or 0, max_tokens or self.num_max_tokens_per_rank
         if experts < 1 or experts % self.num_ranks:
             raise ValueError(f"num_experts is {experts}; allowed are positive multiples of {self.num_ranks}, the ranks")
@@ -255,7 +259,7 @@ class ElasticBuffer(Experimental):
 
 
 def _check_cached(handle: EPHandle, tokens: Any, topk_idx: Any, do_cpu_sync: Any, given: tuple[Any, ...]) -> None:
-    """Check that the arguments of a dispatch match the handle; ``given`` has four options, None for defaults."""
+    """Raise ``ValueError`` if arguments contradict the handle; ``given`` has four options, None for not given."""
     if topk_idx is not None or do_cpu_sync:
         raise ValueError("topk_idx or do_cpu_sync is given with a handle; allowed are topk_idx=None, do_cpu_sync=False")
     kept = (handle.num_experts, handle.num_max_tokens_per_rank, handle.expert_alignment, handle.do_expand)

@@ -52,7 +52,7 @@ class EventOverlap:
             self.event = None
 
     def register_hook_after_wait(self, hook_after_wait: Callable[[], Any]) -> None:
-        """Register a function that the next wait calls at its end."""
+        """Register a function that the next wait calls at its end; ``ValueError`` if one is registered already."""
         if self.hook_after_wait is not None:
             raise ValueError("a hook is registered already; allowed is one for each wait")
         self.hook_after_wait = hook_after_wait
@@ -67,14 +67,14 @@ class EventOverlap:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, _error: BaseException | None, _: TracebackType | None) -> None:
-        """Wait for the event."""
+        """Wait for the event if there is one, and release it after ``event(True)``; exceptions are passed on."""
         if self.event is not None:
             self.current_stream_wait(self._release)
         self._release = False
 
 
 def put_after(queue: dpctl.SyclQueue, *events: Any) -> None:
-    """Order later work on ``queue`` after events: each an `EventHandle`, `EventOverlap`, SYCL event, or None."""
+    """Order later work on ``queue`` after events of this module or of SYCL, or None; ``TypeError`` for others."""
     for each in events:
         handle = each.event if isinstance(each, EventOverlap) else each
         event = handle.event if isinstance(handle, EventHandle) else handle

@@ -36,7 +36,7 @@ def team_of(group: Any, comm: Any, nbytes: int) -> Team:
     """Return the team of ``group`` or ``comm``; start the job if none runs, with a heap for at least ``nbytes`` bytes.
 
     Raises:
-        ValueError: Neither a group nor a communicator, or one that is not the whole job.
+        ValueError: Both are None, or it is not the whole job. A team of ishmem is returned as it is.
     """
     if isinstance(group, Team):
         return group
@@ -62,7 +62,7 @@ class Arrival(NamedTuple):
 
 
 class TokenExchange(moe.Buffer):
-    """A `moe.Buffer` that sends rows to PEs: each PE is one expert."""
+    """A `moe.Buffer` that sends rows to PEs: each PE is one expert; ``wide``: elements of 4 bytes, not 2."""
 
     def __init__(self, team: Team, max_tokens: int, hidden: int, topk: int, wide: bool) -> None:
         super().__init__(max_tokens, hidden, team.n_pes(), topk, team, dtype="float32" if wide else "bfloat16")
@@ -77,13 +77,13 @@ class TokenExchange(moe.Buffer):
         return self._pes_of(device_array(topk_idx // experts, "topk_idx"), last=True).array
 
     def send(self, tokens: Any, beside: list[Any], pes: Any) -> Arrival:
-        """Send tokens, with the same rows of the 2-D arrays ``beside``, to ``pes``, -1 for none; not blocking."""
+        """Send tokens and rows of arrays ``beside`` to ``pes``, -1: none; not blocking; ``ValueError`` if too many."""
         self.check(tokens.shape[0])
         rows, joined, _, handle, _ = self._send(tokens, beside, device_array(pes, "the PEs of topk_idx"))
         return Arrival(rows, moe.parted(joined, beside), handle)
 
     def give_back(self, x: Any, handle: moe.Handle, biases: Sequence[Any] = ()) -> Any:
-        """Send rows ``x`` back to the PEs of their tokens; return sums of rows of own tokens; not blocking."""
+        """Send rows ``x`` to their tokens' PEs; return for own tokens the sums of rows and ``biases``; not blocking."""
         if str(x.dtype) not in KINDS:
             raise ValueError(f"x has dtype {x.dtype}; allowed are float32, float16 and bfloat16")
         return self._combine_round(KINDS[str(x.dtype)], device_array(x, "x"), handle, None, None, biases)[0]
@@ -115,7 +115,7 @@ def rows_of(place: Any, rows: Any) -> Any:
 
 
 def local_choices(chosen: Any, first: int, experts: int, count: Any) -> Any:
-    """Return ``chosen`` minus ``first`` for a PE's experts; -1 for other experts and in rows from ``count`` on."""
+    """Return experts ``chosen`` minus ``first``; -1 outside 0 to ``experts - 1``, and in rows from ``count`` on."""
     import dpnp
 
     local = chosen - first
@@ -124,7 +124,7 @@ def local_choices(chosen: Any, first: int, experts: int, count: Any) -> Any:
 
 
 def size_of_exchange(n_pes: int, max_tokens: int, hidden: int, topk: int, itemsize: int = 2) -> int:
-    """Return the size in bytes of a `TokenExchange` on the heap, rounded up to a multiple of 2 MiB."""
+    """Return the bytes on the heap of a `TokenExchange` with ``hidden`` elements in a row, a multiple of 2 MiB."""
     row = workspace.row_bytes(hidden * itemsize, topk)
     nbytes, words, flags = workspace.sizes(n_pes, max_tokens, max_tokens * topk, row)
     return aligned(nbytes + 8 * (words + flags), ALIGNMENT)

@@ -40,7 +40,7 @@ class Experimental:
     def get_engram_storage_size_hint(
         num_entries: int, hidden: int, num_max_tokens_per_rank: int, dtype: Any = None
     ) -> tuple[int, int]:
-        """Return the bytes for fetched rows and the bytes for stored rows; ``dtype`` is bfloat16 by default."""
+        """Return the bytes for the rows fetched for so many tokens, and for all rows stored, by default of bfloat16."""
         row = aligned(nbytes_of((hidden,), dtype), UNIT)
         return aligned(row * num_max_tokens_per_rank, ALIGNMENT), aligned(row * num_entries, ALIGNMENT)
 
@@ -51,13 +51,13 @@ class Experimental:
 
     @staticmethod
     def get_agrs_num_max_session_bytes(group: Any, shapes: Any, dtype: Any) -> int:
-        """Return the bytes of a session that gathers tensors of ``shapes``, one shape or a sequence of them."""
+        """Return the bytes of a session that gathers tensors of ``shapes``, one shape or a sequence, from all ranks."""
         ranks = ranks_of(group)
         return sum(aligned(ranks * nbytes_of(shape, dtype), UNIT) for shape in _shapes(shapes)[0])
 
     @staticmethod
     def get_agrs_buffer_size_hint(group: Any, num_max_session_bytes: int) -> int:
-        """Return the bytes of the buffer for sessions of at most ``num_max_session_bytes`` bytes."""
+        """Return ``num_max_session_bytes`` rounded up to a multiple of 2 MiB: the bytes of a buffer for sessions."""
         return aligned(num_max_session_bytes, ALIGNMENT)
 
     def engram_write(self, storage: Any, sf: Any = None) -> None:
@@ -123,9 +123,10 @@ class Experimental:
         return hook
 
     def pp_set_config(self, num_max_tensor_bytes: int, num_max_inflight_tensors: int) -> None:
-        """Allocate slots for tensors from both neighbours in the ring of ranks.
+        """Allocate slots for tensors from the next and the previous rank in the ring of ranks.
 
-        Collective, blocking. All tensors sent before must have been received.
+        Collective, blocking. Each of them can send ``num_max_inflight_tensors`` tensors of ``num_max_tensor_bytes`` or
+        less before the first is received. All tensors sent before must have been received.
 
         Raises:
             ValueError: A number below 1.
@@ -135,7 +136,7 @@ class Experimental:
 
     @puts_on_queues
     def pp_send(self, t: Any, dst_rank_idx: int, num_sms: int = 0) -> None:
-        """Send tensor ``t`` to the next or the previous rank; of 2 ranks the other one is the next.
+        """Send tensor ``t`` to ``dst_rank_idx``, the next or the previous rank; of 2 ranks the other one is the next.
 
         Not collective, not blocking: on the queue of ``t``, which waits until a slot is free. ``num_sms`` is a hint.
 
@@ -149,9 +150,9 @@ class Experimental:
 
     @puts_on_queues
     def pp_recv(self, t: Any, src_rank_idx: int, num_sms: int = 0) -> None:
-        """Receive a tensor from the next or the previous rank into the contiguous tensor ``t``.
+        """Receive a tensor from ``src_rank_idx``, the next or the previous rank, into the contiguous tensor ``t``.
 
-        Not collective; not blocking: on the queue of ``t``. For a tensor on the CPU the call blocks until it is filled.
+        Not collective; not blocking: on the queue of ``t``; blocking for a tensor on the CPU. ``num_sms`` is a hint.
 
         Raises:
             ValueError, StateError: As for ``pp_send``.
@@ -166,11 +167,10 @@ class Experimental:
     def agrs_set_config(self, num_max_session_bytes: int, num_max_all_gathers_per_session: int) -> None:
         """Allocate the buffer for sessions up to these limits: see ``get_agrs_num_max_session_bytes``.
 
-        Collective, blocking.
+        Collective, blocking; not within a session.
 
         Raises:
             ValueError: A number below 1.
-            StateError: Within a session.
         """
         sizes = num_max_session_bytes, num_max_all_gathers_per_session
         _positive(num_max_session_bytes=sizes[0], num_max_all_gathers_per_session=sizes[1])
@@ -278,14 +278,14 @@ def _shapes(shapes: Any) -> tuple[list[Sequence[int]], bool]:
 
 
 def _view(array: Any, shape: Sequence[int], dtype: Any) -> Any:
-    """Return a dpnp array of a shape and dtype on the memory of an array of bytes."""
+    """Return a dpnp array of a shape and dtype on the memory of ``array``, an array of bytes of that size."""
     import dpnp
 
     return dpnp.asarray(flat(array, dtype)).reshape(tuple(shape))
 
 
 def _as_array(own: Any, shape: Sequence[int], dtype: Any) -> Any:
-    """Return part ``own`` of the buffer as a dpnp array or a tensor; without an XPU a new CPU tensor."""
+    """Return part ``own`` of the buffer as a dpnp array, or for a dtype of torch a tensor; without an XPU a new one."""
     if not type(dtype).__module__.startswith("torch"):
         return _view(own, shape, dtype)
     import torch

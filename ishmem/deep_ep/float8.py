@@ -8,7 +8,11 @@ LARGEST, GROUP = 448.0, 128  # the largest number of float8_e4m3fn, and the numb
 
 
 def to_float8(x: Any, rounded: bool, as_exponents: bool) -> tuple[Any, Any]:
-    """Return ``x`` as float8_e4m3fn, and its scales: powers of 2 if ``rounded``; ``as_exponents``: 4 to an int32."""
+    """Return bfloat16 tensor ``x`` as float8_e4m3fn, and its scales, one for each 128 elements of a row.
+
+    Scales are powers of 2 if ``rounded``; if ``as_exponents``, their exponents, 4 in an int32. ``ValueError`` for other
+    dtypes, or rows of no multiple of 128 elements, 512 with ``as_exponents``.
+    """
     import torch
 
     multiple = 4 * GROUP if as_exponents else GROUP

@@ -12,7 +12,7 @@ from .exchange import Arrival, TokenExchange, local_choices, rows_of
 
 
 class DispatchOptions(NamedTuple):
-    """Options of a dispatch without a handle; ``do_cpu_sync``: whether the host waits for the numbers of tokens."""
+    """Options of a dispatch without a handle, named as arguments; ``do_cpu_sync``: the host waits for the counts."""
 
     num_experts: int
     num_max_tokens_per_rank: int
@@ -112,7 +112,7 @@ class _Numbers(NamedTuple):
 
 
 def new_handle(caller: Caller, route: SentRoute, arrival: Arrival, options: DispatchOptions, topk_idx: Any) -> EPHandle:
-    """Return the handle of a dispatch; blocks until the numbers of tokens have arrived if ``options.do_cpu_sync``."""
+    """Return a dispatch's handle, with experts ``topk_idx``; with ``do_cpu_sync`` it blocks until the counts arrive."""
     import dpnp
 
     exchange, alignment = route.exchange, options.expert_alignment
@@ -156,7 +156,7 @@ def _sizes(
 
 
 def _places(recv_topk: Any, hits: Any, starts: Any) -> Any:
-    """Return the row of each choice of a token, -1 for none; the rows of an expert are in the order of the tokens."""
+    """Return the row of each choice, -1 for none: experts' rows begin at ``starts``, in the order of the tokens."""
     import dpnp
 
     if not recv_topk.size:
@@ -180,7 +180,7 @@ def _metadata(layout: ReceivedLayout, options: DispatchOptions, ranks: Any) -> A
 
 
 def received(handle: EPHandle, arrival: Arrival, zeroed: bool) -> ReceivedTokens:
-    """Return the tokens of ``arrival`` in the layout of ``handle``; if ``zeroed``, padding rows are zero."""
+    """Return the tokens of ``arrival`` in the layout of ``handle``; if ``zeroed``, padding rows of experts are zero."""
     import dpnp
 
     layout, tokens = handle.layout, handle.num_recv_tokens

@@ -33,7 +33,7 @@ class Config:
     num_max_rdma_chunked_recv_tokens: int = 256
 
     def get_nvl_buffer_size_hint(self, hidden_bytes: int, num_ranks: int) -> int:
-        """Return the bytes on the heap of a buffer for 4096 tokens of ``hidden_bytes`` bytes of each rank."""
+        """Return the bytes for 4096 tokens of ``hidden_bytes`` bytes per rank, with 8 or ``num_ranks`` choices each."""
         return size_of_exchange(num_ranks, HINTED_TOKENS, hidden_bytes, max(num_ranks, HINTED_TOPK), 1)
 
     def get_rdma_buffer_size_hint(self, hidden_bytes: int, num_ranks: int) -> int:
@@ -105,7 +105,7 @@ class Buffer:
         """Create a buffer for a group, or for ``comm``, a communicator of mpi4py; start ishmem if it is not running.
 
         Raises:
-            ValueError: A group that is not the whole job.
+            ValueError: A group that is not the whole job, or neither ``group`` nor ``comm``.
             HeapExhausted, StateError, IshmemError: As for ``ishmem.init``.
         """
         self._team = team_of(group, comm, num_nvl_bytes + num_rdma_bytes)
@@ -135,21 +135,21 @@ class Buffer:
 
     @staticmethod
     def set_num_sms(new_num_sms: int) -> None:
-        """Set the number of compute units, an even number; a hint without effect here."""
+        """Set ``Buffer.num_sms``, a hint without effect here; ``ValueError`` for an odd number."""
         if new_num_sms % 2:
             raise ValueError(f"new_num_sms is {new_num_sms}; allowed are even numbers")
         Buffer.num_sms = new_num_sms
 
     @staticmethod
     def capture() -> EventOverlap:
-        """Return the event of all work on the queue of the job."""
+        """Return the event of all work so far on torch's current stream, or without an XPU on the job's queue."""
         return EventOverlap(EventHandle())
 
     @staticmethod
     def get_low_latency_rdma_size_hint(
         num_max_dispatch_tokens_per_rank: int, hidden: int, num_ranks: int, num_experts: int
     ) -> int:
-        """Return the bytes on the heap for low-latency calls of these sizes with up to 8 choices of a token."""
+        """Return the bytes for low-latency calls of these sizes, with 2-byte elements and up to 8 choices per token."""
         return size_of_exchange(num_experts, num_max_dispatch_tokens_per_rank, hidden, HINTED_TOPK)
 
     @staticmethod
@@ -169,6 +169,9 @@ class Buffer:
         allocate_on_comm_stream: bool = False,
     ) -> tuple[Any, None, Any, Any, EventOverlap]:  # fmt: skip
         """Count the tokens for each rank and each expert, and mark the tokens for each rank; not collective.
+
+        ``topk_idx`` are experts [tokens, choices] of int64 or int32, -1 for none, among ``num_experts`` of all ranks.
+        The kernels start after ``previous_event``; other arguments are hints.
 
         Returns:
             Tokens for each rank, int32 [ranks]; None; tokens for each expert, int32 [experts]; whether a token is for a
@@ -252,7 +255,9 @@ class Buffer:
         """Send a row for each token received back to the token's rank, and sum the rows of each own token.
 
         Sums are computed in float32, first the biases and then the ranks in their order, and rounded once. Collective,
-        not blocking. Arguments and results are those of DeepEP.
+        not blocking, after ``previous_event``. ``x`` are rows of float32, float16 or bfloat16 for the tokens received
+        by ``handle``, ``topk_weights`` None or float32 [tokens received, any number], and ``bias`` None, or one or two
+        arrays like the result. Returns the sums [tokens, hidden], the sums of the weights or None, and an event.
 
         Raises:
             ValueError, TypeError, StateError: As for ``dispatch``.
@@ -277,8 +282,11 @@ class Buffer:
     ) -> tuple[Any, Any, LowLatencyHandle, EventOverlap, Callable[[], None] | None]:  # fmt: skip
         """Send each token to each of its experts; collective, not blocking.
 
-        Arguments and results are those of DeepEP, and tokens and outputs may also be float16 and float32. With
-        ``use_fp8``, ``x`` is a tensor of bfloat16. ``dispatch_wait_recv_cost_stats`` is None: times are not measured.
+        ``x``, ``topk_idx`` and results are those of ``ishmem.moe.Buffer.low_latency_dispatch``, but the hook is None
+        without ``return_recv_hook``. A rank has at most ``num_max_dispatch_tokens_per_rank`` tokens. With ``use_fp8``,
+        ``x`` is a tensor of bfloat16, sent as float8 with a scale for 128 elements: powers of 2 with ``round_scale``,
+        exponents with ``use_ue8m0``. Counts of tokens are added to ``cumulative_local_expert_recv_stats``.
+        ``dispatch_wait_recv_cost_stats`` is None: times are not measured.
 
         Raises:
             ValueError, TypeError, StateError: As for ``ishmem.moe.Buffer.low_latency_dispatch``.
@@ -317,7 +325,10 @@ class Buffer:
     ) -> tuple[Any, EventOverlap, Callable[[], None] | None]:  # fmt: skip
         """Send the outputs of this rank's experts back, and return the weighted sum for each own token, in float32.
 
-        Arguments and results are those of DeepEP; ``combine_wait_recv_cost_stats`` is None, as times are not measured.
+        ``x`` has the shape of the tokens received; with ``zero_copy`` the outputs are read from the array of
+        ``get_next_low_latency_combine_buffer``. ``topk_idx`` and ``handle`` are of the dispatch, ``topk_weights``
+        float32. Returns ``out`` or a new array [tokens, hidden], an event, and with ``return_recv_hook`` a function
+        that receives, else None. ``combine_wait_recv_cost_stats`` is None, as times are not measured.
 
         Raises:
             ValueError, TypeError, StateError: As for ``ishmem.moe.Buffer.low_latency_combine``.
@@ -344,7 +355,7 @@ class Buffer:
         return result, event, _without_result(receive) if return_recv_hook else None
 
     def get_next_low_latency_combine_buffer(self, handle: LowLatencyHandle) -> Any:
-        """Return a new array of zeros for the expert outputs, which the next combine with ``zero_copy`` reads."""
+        """Return zeros of bfloat16 for outputs of ``handle``'s experts, which the next ``zero_copy`` combine reads."""
         buffer, own = handle.plan
         shape = (*own.origins.shape, buffer.hidden)
         if not isinstance(handle[0], type(own.origins)):
@@ -391,7 +402,7 @@ class Buffer:
             self.low_latency_update_mask_buffer(rank)
 
     def _local(self, num_experts: int) -> int:
-        """Return the number of experts of each rank, after checking ``num_experts``."""
+        """Return the number of experts of each rank; ``ValueError`` if ``num_experts`` is no multiple of the ranks."""
         if num_experts < 1 or num_experts % self.group_size:
             raise ValueError(f"num_experts is {num_experts}; allowed are positive multiples of {self.group_size}")
         return num_experts // self.group_size
@@ -411,7 +422,7 @@ class Buffer:
     def _lengths(
         self, handle: moe.Handle, rank_counts: Any, worst: int, local: int, alignment: int
     ) -> tuple[int, list[int], Any]:
-        """Return the number of rows received, padded token numbers of experts (or an empty list), and prefix matrix."""
+        """Return the number of rows received, padded token numbers of ``local`` experts, or [], and prefix matrix."""
         n, queue = self.group_size, handle.layout.sycl_queue
         if rank_counts is None:
             prefix = dpnp.full((n, n), -1, dtype="int32", sycl_queue=queue)

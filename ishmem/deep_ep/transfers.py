@@ -106,7 +106,7 @@ class Pipeline:
             memory.free(each)
 
     def send(self, data: Any, rank: int) -> None:
-        """Submit the send of the array of bytes ``data`` to a neighbour, after a wait for a free slot there."""
+        """Submit the send of array of bytes ``data`` to neighbour ``rank``, after a wait for a free slot there."""
         towards = self._direction("dst_rank_idx", rank, self._rank, rank)
         count, pe, work = self._sent[towards], self._pes[rank], _OnQueue(data.sycl_queue)
         slot = self._slot(towards, count, data.size)
@@ -117,7 +117,7 @@ class Pipeline:
         work.finish()
 
     def receive(self, data: Any, rank: int) -> None:
-        """Submit the copy of the next array from a neighbour to ``data``, an array of bytes, and free its slot."""
+        """Submit the copy of the next array from neighbour ``rank`` to array of bytes ``data``; free its slot."""
         towards = self._direction("src_rank_idx", rank, rank, self._rank)
         count, me, work = self._received[towards], self._pes[self._rank], _OnQueue(data.sycl_queue)
         slot = self._slot(towards, count, data.size)
@@ -128,14 +128,14 @@ class Pipeline:
         work.finish()
 
     def _slot(self, towards: int, count: int, nbytes: int) -> Any:
-        """Return the part of the buffer for tensor ``count`` of ``nbytes`` bytes in direction ``towards``."""
+        """Return the slot of tensor number ``count`` in direction ``towards``; ``ValueError`` for too many bytes."""
         if nbytes > self.nbytes:
             raise ValueError(f"the tensor has {nbytes} bytes; allowed are at most {self.nbytes}, as pp_set_config told")
         start = (towards * self._most + count % self._most) * self._size
         return self._slots[start : start + nbytes]
 
     def _direction(self, name: str, rank: int, source: int, target: int) -> int:
-        """Return the direction from rank ``source`` to ``target``, after checking that ``rank`` is a neighbour."""
+        """Return the direction from ``source`` to ``target``; ``ValueError`` about ``name`` if ``rank`` is another."""
         n = len(self._pes)
         neighbours = [(self._rank + 1) % n, (self._rank - 1) % n]
         if rank not in neighbours:
@@ -175,7 +175,7 @@ class GatherSessions:
         self._session += 1
 
     def end(self) -> None:
-        """End a session; later work on the queue runs after all ranks have ended it."""
+        """End the session; later work on the queue runs after all ranks have; ``StateError`` if there is none."""
         self._check_active()
         self._active = False
         work = _OnQueue(self._queue)
@@ -183,7 +183,7 @@ class GatherSessions:
         work.finish()
 
     def places(self, sizes: Sequence[int]) -> list[_Gather]:
-        """Return the parts of the buffer for the next all-gather of arrays of ``sizes`` bytes."""
+        """Return parts of the buffer for the next all-gather, arrays of ``sizes`` bytes; ``ValueError`` if too many."""
         import dpnp
 
         self._check_active()

@@ -39,6 +39,8 @@ class Gpu(NamedTuple):
 def environment(simulated: int, sim: int | None) -> tuple[dict[str, str], list[Gpu]]:
     """Return the environment that all PEs of a node share, and the node's GPUs in the order of their use by PEs.
 
+    It removes variables of an enclosing ishmem run from that of this process, and sets those for ``sim`` there.
+
     Args:
         simulated: The number of simulated or emulated devices, if no environment variable sets it.
         sim: The number of simulated devices from the command line; None or 0 if it was not given.
@@ -58,7 +60,7 @@ def environment(simulated: int, sim: int | None) -> tuple[dict[str, str], list[G
 
 
 def choice(common: Mapping[str, str], gpus: Sequence[Gpu], place: int) -> dict[str, str]:
-    """Return the variables that select a device for PE ``place`` of the node; empty if the user has selected one.
+    """Return the variables that select a device for PE ``place`` of the node; empty if ``common`` selects one.
 
     It prints a line if the device is an integrated GPU although there are discrete ones, the first in ``gpus``.
     """

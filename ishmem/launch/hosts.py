@@ -34,15 +34,15 @@ _LINE = _HOST + r"(?:\s+slots\s*=\s*(\d+))?(?:\s+[\w-]+\s*=\s*\S+)*"
 
 
 def places(n: int | None, ppn: int | None, hosts: Sequence[tuple[str, int | None]]) -> list[Place]:
-    """Return the number of PEs on each host, in order: its slots, or ``ppn``, else equal shares.
+    """Return the hosts, each with its number of PEs: filled in order up to ``ppn`` or their slots, else equal shares.
 
     Args:
         n: The number of PEs; None for all slots.
-        ppn: The number of PEs on each host; None for the slots.
+        ppn: The number of PEs on each host, in place of its slots; None for the slots.
         hosts: Host names, each with its number of slots or None.
 
     Raises:
-        UsageError: There are fewer slots than PEs, or ``n`` is missing.
+        UsageError: There are fewer slots than PEs, ``n`` is missing, or only some hosts have slots.
     """
     slots = {host: ppn or count for host, count in hosts}
     if all(slots.values()):
@@ -140,7 +140,7 @@ class MpiexecJob(JobEnd):
             self._hub.on_lost = self._look_for_those_left
 
     def run(self, program: Sequence[str], sim: int | None) -> int:
-        """Run the program to its end, with ``sim`` simulated devices on each node, and return the exit status.
+        """Run the program to its end, with ``sim`` simulated devices on each node or None, and return the exit status.
 
         It is 124 after a time-out, else that of the first PE that failed, else 0 if all PEs have ended with 0, else
         that of mpiexec.
@@ -265,7 +265,7 @@ class MpiexecJob(JobEnd):
 
 
 def _start_hub(n_pes: int) -> Hub:
-    """Start and return the hub of a job that may continue after a loss; its address is in the PEs' environment."""
+    """Start and return the hub of a job that may continue after a loss; PEs find its address in ``ISHMEM_HUB``."""
     place = wire.Place(wire.host_addresses(), 0, setting("ISHMEM_NODE_TIMEOUT", 60.0) or 0.0, os.urandom(16).hex())
     hub = Hub(place.name(), n_pes)
     os.environ["ISHMEM_HUB"] = hub.job

@@ -75,10 +75,10 @@ class _Node:
 
 
 class Monitor(hub.Hub):
-    """The monitor of one node, which is also the hub of the node's PEs."""
+    """The monitor of one node, which is also the hub of the node's PEs: call `run`, which returns when all are done."""
 
     def __init__(self, config: Config, stdin: BinaryIO) -> None:
-        """Listen for the node's PEs and for child nodes in the tree; ``stdin`` ends with the first PE of the node."""
+        """Listen for the node's PEs and for child nodes in the tree; ``stdin`` ends when the node's first PE leaves."""
         super().__init__(config.job, len(config.pes), config.pes, starts=False)
         self._config = config
         self._watched: dict[int, _Pe] = {}

@@ -38,7 +38,7 @@ _OF_SESSION = re.compile(
 
 
 class Mpiexec(NamedTuple):
-    """An mpiexec: its path, its kind (a name in ``_KINDS``), and the first line of its output for ``--version``."""
+    """An mpiexec: its path, its kind (Intel MPI, MPICH, Open MPI or PALS), and the version that it prints."""
 
     path: str
     kind: str
@@ -53,10 +53,10 @@ class Place(NamedTuple):
 
 
 def find(asked: str | None = None) -> Mpiexec:
-    """Return the mpiexec to use: ``asked``, else the one of the MPI wheel in this environment, else of the path.
+    """Return the mpiexec ``asked``, a path or name; by default that of the MPI wheel here, else the first on PATH.
 
     Raises:
-        IshmemError: There is none, or it is of an unknown kind; the message names what to install.
+        IshmemError: There is none, it does not start, or it is of an unknown kind; the message says what to install.
     """
     path = _path(asked)
     if path is None:
@@ -78,11 +78,7 @@ def find(asked: str | None = None) -> Mpiexec:
 
 
 def require_mpi4py() -> None:
-    """Check that mpi4py is installed.
-
-    Raises:
-        IshmemError: It is not; the message contains the commands that install it.
-    """
+    """Raise ``IshmemError``, with the commands that install it, if mpi4py is not installed."""
     if importlib.util.find_spec("mpi4py") is None:
         raise IshmemError(
             "jobs on several nodes need mpi4py, which is not installed: pip install 'ishmem4py[mpi]'; and an MPI "
@@ -91,7 +87,7 @@ def require_mpi4py() -> None:
 
 
 def command(launcher: Mpiexec, places: Sequence[Place], program: Sequence[str]) -> list[str]:
-    """Return the command that starts a program on hosts; PEs are numbered host by host.
+    """Return the command by which ``launcher`` starts a program on hosts; PEs are numbered host by host.
 
     All kinds accept lists of hosts, but only some accept a number of PEs for each; for the others, different numbers
     need one part of the command line for each host.

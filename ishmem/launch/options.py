@@ -36,7 +36,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """Return the options of the command line; None stands for ``sys.argv``.
+    """Return the options of the command line, a list of words; None stands for ``sys.argv``. ``--help`` exits.
 
     Raises:
         UsageError: The command line is wrong.
@@ -80,21 +80,21 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def count(text: str) -> int:
-    """Return the integer in a text; raise ``ArgumentTypeError`` if it is not at least 1."""
+    """Return the integer in a text; raise ``ArgumentTypeError`` if it is no whole number of at least 1."""
     if not text.isascii() or not text.isdigit() or int(text[:9]) < 1:
         raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least 1")
     return int(text)
 
 
 def number(text: str) -> int:
-    """Return the integer in a text; raise ``ArgumentTypeError`` if it is not at least 0."""
+    """Return the integer in a text; raise ``ArgumentTypeError`` if it is no whole number of at least 0."""
     if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least 0")
     return int(text[:9])
 
 
 def seconds(text: str) -> float:
-    """Return the time in seconds in a text; raise ``ArgumentTypeError`` if it is none."""
+    """Return the time in seconds in a text; raise ``ArgumentTypeError`` unless it is more than 0, at most 1e9."""
     try:
         return limits.seconds(text)
     except ValueError:
@@ -102,7 +102,7 @@ def seconds(text: str) -> float:
 
 
 def setting(name: str, default: float | None = None) -> float | None:
-    """Return an environment variable in seconds; ``default`` if it is unset or wrong, which the PEs report."""
+    """Return a time in seconds from variable ``name``; ``default`` if it is unset or wrong, which the PEs report."""
     try:
         return seconds(os.environ[name])
     except (KeyError, argparse.ArgumentTypeError):

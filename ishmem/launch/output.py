@@ -116,10 +116,9 @@ class Printer:
         self._selector.register(pipe, selectors.EVENT_READ, source)
 
     def run(self, until: int | None = None) -> bool:
-        """Print until all pipes, or the pipe ``until``, are closed.
+        """Print until all pipes, or the pipe ``until``, are closed; return whether everything was printed.
 
-        Returns:
-            Whether everything was printed; false if the reader of the output has closed it.
+        It is false if the reader of the output has closed it; other failures to write raise ``IshmemError``.
         """
         left = self._selector.get_map()
         try:

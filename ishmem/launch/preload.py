@@ -93,7 +93,7 @@ def _of_lapack(placeholder: types.ModuleType, name: str) -> object:
 
 
 def load(*others: str) -> None:
-    """Import `MODULES` and other modules; only the first call does so.
+    """Import `MODULES` and the modules named ``others``; only the first call in a process does so.
 
     Raises:
         ImportError, IshmemError, ValueError: As ``ishmem.environment.stack.load``.
@@ -136,7 +136,7 @@ def fork(
     prepare: Callable[[], None],
     kept: Sequence[int] = (),
 ) -> Forked:
-    """Fork a PE and return it; in the child, raise `Program`.
+    """Fork a PE and return it; in the child, raise `Program`, or exit with 1 if ``prepare`` fails.
 
     Args:
         command: The command of the PE.
@@ -159,7 +159,7 @@ def fork(
 
 
 def replace(streams: Sequence[int], environment: Mapping[str, str]) -> None:
-    """Replace the standard streams of this process by descriptors, and its environment, with the stack's defaults."""
+    """Replace standard streams by ``streams``, and the environment by ``environment`` with the stack's defaults."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.environ.clear()
@@ -169,7 +169,7 @@ def replace(streams: Sequence[int], environment: Mapping[str, str]) -> None:
 def run(command: Sequence[str], kept: set[int]) -> NoReturn:
     """Run a Python program as a new interpreter would, and exit; the arguments are the attributes of a `Program`.
 
-    The exception itself is not passed: its traceback refers to the launcher's open files.
+    `load` was called before. The exception itself is not passed: its traceback refers to the launcher's open files.
     """
     _close_files(kept)
     words = list(command[1:])

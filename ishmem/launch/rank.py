@@ -36,7 +36,10 @@ _ENDED = re.compile(rb"\x1e(\d+)=(-?\d+)(!?)@(.*)")
 
 
 def environment(this: Launched, sim: int | None) -> dict[str, str]:
-    """Return the program's environment; it selects a device by the rank on the node unless the user has done so."""
+    """Return the program's environment, with a device by the rank on the node unless the user selects one.
+
+    ``sim`` is the number of simulated devices, or None. Where the rank is not known, ``init`` selects the device.
+    """
     common, gpus = devices.environment(this.local_size or 1, sim)
     common = {**transport_default(), **common}
     if this.local_rank is None:  # then ``init`` chooses, by the PE's place on the node
@@ -45,7 +48,7 @@ def environment(this: Launched, sim: int | None) -> dict[str, str]:
 
 
 def become(this: Launched, sim: int | None, command: list[str]) -> NoReturn:
-    """Replace this process by a program, with the environment of `environment`."""
+    """Replace this process by ``command``, with the environment of `environment`; ``OSError`` if that fails."""
     os.execvpe(command[0], command, environment(this, sim))
 
 
@@ -73,7 +76,7 @@ class Ended(NamedTuple):
 
 
 def line_mark(pe: int) -> bytes:
-    """Return the mark that a guard writes before each line of a PE."""
+    """Return the mark that a guard writes before each line of PE ``pe``."""
     return _MARK + b"%d " % pe
 
 
@@ -95,7 +98,7 @@ class _Guard:
     """The guard of one PE, which runs the program as its child."""
 
     def __init__(self, pe: int, command: list[str], environment: dict[str, str]) -> None:
-        """Start the program as a child."""
+        """Start ``command``, the program of PE ``pe``, as a child with ``environment``."""
         self._pe, self._has_forwarded, self._over = pe, False, threading.Event()
         self._goes_on = "ISHMEM_HUB" in environment
         processes.adopt_orphans()
@@ -164,7 +167,7 @@ class _Guard:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the guard of a PE for ``[--sim M] -- program [argument ...]``; return 2 if the PE cannot start."""
+    """Run the guard of a PE for ``[--sim M] -- program [argument ...]`` and exit; return 2 if the PE cannot start."""
     sim = int(arguments[1]) if arguments[0] == "--sim" else None
     command, host = arguments[arguments.index("--") + 1 :], socket.gethostname()
     processes.settle()

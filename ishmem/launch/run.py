@@ -30,10 +30,12 @@ _OPEN_FILES = 1 << 16
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the launcher; see ``ishmem run --help``.
+    """Run the launcher with these words of the command line, by default ``sys.argv``; see ``ishmem run --help``.
+
+    In a PE that it forks, and in a process of an MPI job, it runs the program and does not return.
 
     Returns:
-        The exit status: 0, or that of the first PE that failed; 124 after a time-out, 2 for a wrong command line.
+        The exit status: 0, or that of the first PE that failed; 124 after a time-out, 2 if the job cannot start.
     """
     program: tuple[list[str], set[int]] | None = None
     processes.settle()

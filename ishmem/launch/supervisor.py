@@ -111,7 +111,7 @@ def forwarding(forward: Callable[[int], None]) -> Iterator[None]:
 
 
 def wait(pid: int) -> int:
-    """Wait for the supervisor to end and return the exit status of the job; end its children if it was killed."""
+    """Wait for supervisor ``pid`` to end and return the exit status of the job; end its children if it was killed."""
     _, result = os.waitpid(pid, 0)
     status = os.waitstatus_to_exitcode(result)
     if status < 0:

@@ -1,5 +1,5 @@
 """The running job of this process: its heap, copies, threads, waits, and the end or loss of PEs.
 
-The users' chapters and ``ishmem.host_collectives`` import it; it imports ``ishmem.common``, ``ishmem.environment`` and
-``ishmem.ipc``.
+The users' chapters, ``ishmem.host_collectives``, ``kernels``, ``deep_ep``, ``testing``, ``cli`` and the benchmarks
+import it; it imports ``ishmem.common``, ``environment``, ``ipc``, ``dpex`` and, once a kernel compiles, ``kernels``.
 """

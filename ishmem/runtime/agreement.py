@@ -73,10 +73,11 @@ def check_and_agree(
     team: int | None = None,
     free: int = 0,
 ) -> tuple[T, Agreed]:
-    """Check arguments on this PE, then compare them across a team; an error on one PE raises on all.
+    """Check arguments on this PE, then compare them across a team; an error on one PE raises on all; a barrier.
 
     ``make`` checks and returns the arguments, ``words`` returns their text for `agree`, and ``free`` is the mask for
-    `agree`. The team is by default that of `Job.everyone`.
+    `agree`. The team is by default that of `Job.everyone`. An error of ``make`` is raised here, and `SymmetryError`
+    on the other PEs.
 
     Returns:
         The result of ``make`` and that of `agree`.
@@ -99,7 +100,7 @@ def check_and_agree(
 
 
 def describe_dissent(routine: str, requests: dict[int, str]) -> str:
-    """Return the error message for requests that differ; ``requests`` has the text of each PE."""
+    """Return the error message for requests to ``routine`` that differ; ``requests`` has the text of each PE."""
     common = Counter(requests.values()).most_common()
     split = len(common) > 1 and common[0][1] == common[1][1]
     odd = [pe for pe, request in requests.items() if split or request != common[0][0]]

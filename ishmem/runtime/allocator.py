@@ -37,6 +37,8 @@ class Allocator:
     """First fit over a sorted list of free ranges; freed ranges merge with free neighbours.
 
     Attributes:
+        size: Bytes of the range, from ``start`` to ``end``.
+        live: The live allocations by offset.
         quarantine: Bytes of the newest freed ranges that are withheld from reuse; fewer when an allocation does not fit
             otherwise.
         ended: Function called with each freed allocation whose range becomes available for reuse.
@@ -66,7 +68,7 @@ class Allocator:
         return max((end - start for start, end in self._free), default=0)
 
     def allocate(self, nbytes: int, alignment: int, what: str = "", where: str = "") -> Allocation | None:
-        """Allocate bytes at a multiple of ``alignment`` and of 64; return None if no free range is large enough.
+        """Allocate bytes at a multiple of 64 and of ``alignment``, a power of 2; return None if no range has enough.
 
         ``what`` and ``where`` are as in `Allocation`.
         """
@@ -92,7 +94,7 @@ class Allocator:
         return None
 
     def release(self, offset: int) -> None:
-        """Free the live allocation at ``offset``."""
+        """Free the live allocation at ``offset``, and make the oldest freed ranges beyond ``quarantine`` available."""
         self._waiting.append(self.live.pop(offset))
         while sum(each.reserved for each in self._waiting) > self.quarantine:
             self._end_wait()

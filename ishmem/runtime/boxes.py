@@ -25,7 +25,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class Box:
-    """Blocks of ``block`` elements on a grid; ``to`` and ``origin`` are the first offsets in dest and source."""
+    """Blocks of ``block`` elements on a grid of ``axes``; ``to`` and ``origin``: first offsets in dest and source."""
 
     to: int
     origin: int
@@ -52,7 +52,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Plan:
-    """A strided put or get with checked arguments; ``remote`` is the address of the symmetric array on PE ``pe``."""
+    """A strided put, if ``is_put``, or get of ``boxes``; ``remote`` is the address of the symmetric array on ``pe``."""
 
     dest: check.View
     source: check.View
@@ -73,7 +73,7 @@ class Plan:
 
 
 def of_arrays(to: check.View, origin: check.View, nelems: Any, pe: int, is_put: bool) -> Plan:
-    """Return the plan of a put or get of ``nelems`` elements from ``origin`` to ``to``; all elements if it is None.
+    """Return the plan of a put or get of ``nelems`` elements (None: all) from ``origin`` to ``to``, with PE ``pe``.
 
     Raises:
         SymmetryError: The array on PE ``pe`` is not symmetric.

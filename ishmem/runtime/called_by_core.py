@@ -35,7 +35,7 @@ def _complete() -> None:
 
 
 def _map(address: int, nbytes: int, write: bool) -> bool:
-    """Map the private allocation at an address for the core; return whether that has succeeded."""
+    """Map the private allocation at an address for a copy of ``nbytes`` bytes from or to it; return whether it is."""
     return job.current().heap.private_memory.register(address, nbytes, write=write)
 
 

@@ -27,9 +27,10 @@ _ONLY_MOVED = "; elements of this dtype only move, but reductions and scans take
 
 @dataclass(frozen=True)
 class View:
-    """An array argument. ``order`` has bit 0 set when it is C-contiguous and bit 1 when Fortran-contiguous.
+    """An array argument called ``name``; bit 0 of ``order`` is set if it is C-contiguous, bit 1 if Fortran-contiguous.
 
-    For an array of another library, ``array`` is a dpnp or numpy array that shares its memory.
+    ``count`` is in elements, ``itemsize`` in bytes; ``device`` is whether it is in device memory. For an array of
+    another library, ``array`` is a dpnp or numpy array that shares its memory.
     """
 
     array: Any = field(repr=False, compare=False)
@@ -127,10 +128,10 @@ def pe(value: Any) -> int:
 
 
 def view(array: Any, name: str, types: tuple[str, ...] = RMA_TYPES, routine: str = "ishmem") -> View:
-    """Return the `View` of an array argument; ``types`` are the allowed dtypes, the names are for errors.
+    """Return the `View` of array argument ``name``; ``types`` are the allowed dtypes, ``routine`` is for errors.
 
     Raises:
-        TypeError: The argument is not an array, or its dtype is not in ``types``.
+        TypeError: The argument is not an array, or its dtype is not in ``types`` (nor, for `RMA_TYPES`, in `OPAQUE`).
         SymmetryError: The array was freed.
     """
     other, array = foreign.dtype_of(array), foreign.native(array)
@@ -170,7 +171,7 @@ def _instead(array: Any, name: str) -> str:
 
 
 def symmetric(array: View) -> int:
-    """Return the offset of a symmetric array in the heap.
+    """Return the offset in bytes of a symmetric array from the start of the heap.
 
     Raises:
         SymmetryError: It is not on the symmetric heap, or was freed.
@@ -190,7 +191,7 @@ def symmetric(array: View) -> int:
 
 
 def remote(array: View, pe: int) -> int:
-    """Return the address of a symmetric array on a PE: a device address, or the mapping of a static object.
+    """Return the address of a symmetric array on PE ``pe``: a device address, or the mapping of a static object.
 
     Raises:
         SymmetryError: Neither on the symmetric heap, nor a static object, nor registered.
@@ -201,7 +202,7 @@ def remote(array: View, pe: int) -> int:
 
 
 def position(array: View, index: Any) -> int:
-    """Return the position of an element in memory order; ``index`` is this position or a tuple of indices.
+    """Return the position of an element in memory order; ``index`` is a tuple of indices, or this position, unchecked.
 
     Raises:
         IndexError: The tuple has another length than the shape, or an index out of range.
@@ -219,11 +220,11 @@ def position(array: View, index: Any) -> int:
 
 
 def element(array: View, index: Any, pe: int | None = None) -> int:
-    """Return the address of one element of a symmetric array on a PE, by default this one.
+    """Return the address of an element of a symmetric array on a PE, by default this one; ``index``: see `position`.
 
     Raises:
         SymmetryError: Neither on the symmetric heap, nor a static object, nor registered.
-        IndexError: There is no such element.
+        IndexError, TypeError: There is no such element, or an index is no integer.
         ValueError: The array is not contiguous.
     """
     number = position(array, index)
@@ -237,7 +238,7 @@ def element(array: View, index: Any, pe: int | None = None) -> int:
 
 
 def contiguous(*arrays: View) -> None:
-    """Check that arrays are contiguous, all in the same order.
+    """Check that arrays are contiguous; if there are two, both in the same order.
 
     Raises:
         ValueError: An array is not contiguous, or the orders differ.
@@ -257,21 +258,13 @@ def contiguous(*arrays: View) -> None:
 
 
 def same_dtype(dest: View, source: View) -> None:
-    """Check that two arrays have the same dtype.
-
-    Raises:
-        TypeError: The dtypes differ.
-    """
+    """Raise ``TypeError`` if two arrays have different dtypes."""
     if dest.dtype != source.dtype:
         raise TypeError(error_texts.unlike_dtypes(dest.name, dest.dtype, source.name, source.dtype))
 
 
 def writable(array: View) -> None:
-    """Check that an array is writable.
-
-    Raises:
-        ValueError: The array is read-only.
-    """
+    """Raise ``ValueError`` if an array is read-only."""
     if not array.writable:
         raise ValueError(f"{array.name} is read-only")
 
@@ -280,7 +273,7 @@ def count(nelems: Any, dest: View, source: View) -> int:
     """Return the number of elements to move: ``nelems``, or the size of both arrays if it is None.
 
     Raises:
-        ValueError: The sizes do not match.
+        ValueError: The sizes differ, or ``nelems`` is negative or more than an array has.
         TypeError: ``nelems`` is not an integer.
     """
     if nelems is None:
@@ -320,9 +313,9 @@ def is_scalar(value: Any) -> bool:
 
 
 def as_element(dest: Any, value: Any) -> Any:
-    """Return ``value`` as an array of one element of the dtype of ``dest``, without rounding of integers.
+    """Return ``value`` as an array of one element of dest's dtype; ``TypeError`` or ``ValueError`` if it does not fit.
 
-    It is a numpy array, or one of another library for the dtypes of `OPAQUE`.
+    It is a numpy array, or one of another library for the dtypes of `OPAQUE`; integers are not rounded.
     """
     job.current()
     name = view(dest, "dest").dtype

@@ -85,7 +85,7 @@ class Completions:
         self.done.append(Execution(call, queue, begin, end))
 
     def close(self) -> None:
-        """Stop recording; operations that are still incomplete are recorded with the end 0."""
+        """Stop recording, after at most 1 s; operations that are still incomplete are recorded with the end 0."""
         self._closed = True
         self._more.set()
         if self._thread is not None:

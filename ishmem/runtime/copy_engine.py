@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PIECE = 1 << 20
 DISCRETE_CUTOVER = 16 << 10
 DISCRETE_READ_CUTOVER = 512
-"""Bytes; less than for writes, since a load across PCIe stalls for each cache line, a store does not."""
+"""Least bytes that the copy engine reads; fewer than it writes: a load across PCIe stalls for each cache line."""
 NEVER = 2**63
 
 
@@ -48,7 +48,10 @@ class CopyEngine:
         self.outstanding = False
 
     def copy(self, dest: int, source: int, nbytes: int, keep: Any) -> None:
-        """Start a copy; not blocking, unless one side is far. ``keep`` is held until the copy completes."""
+        """Start a copy of ``nbytes`` bytes between two addresses; ``keep`` is held until it completes.
+
+        Not blocking, unless one address is in memory that the device does not reach: a mapping, or on another node.
+        """
         if not nbytes:
             return
         _core.complete_late()  # complete held operations first: late delivery does not hold these copies
@@ -116,7 +119,7 @@ def host_routes(shared: bool, settings: Settings, measured: list[tuple[int, str]
     Args:
         shared: Whether the host's atomics on the device's memory are atomic for kernels too.
         settings: The settings of the job.
-        measured: The profile's entry for ``put``.
+        measured: The profile's entry for ``put``: routes by least bytes; None without a profile.
     """
     cutover = _cutover(settings, measured, NEVER if shared else DISCRETE_CUTOVER)
     return cutover, settings.host_atomics == "mapped" or (settings.host_atomics == "auto" and shared)

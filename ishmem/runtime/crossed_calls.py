@@ -89,7 +89,7 @@ class CrossedKernels:
         self._this = this
 
     def problem(self, record: bytes) -> str:
-        """Return why a wait of this PE's kernels cannot end, given its record; empty where it may end."""
+        """Return why a wait of this PE's kernels cannot end, given its record in the heap; empty where it may end."""
         this, wait = self._this, kernel_wait.numbers_of(record)
         if not wait.is_for_member or wait.pe not in this.node.pes:
             return ""

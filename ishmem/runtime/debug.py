@@ -28,7 +28,7 @@ def describe_route(cutover: int, by_mapping: bool, kernels: Route, is_locked: bo
     """Return a description of how copies, host atomics and kernels access the memory of a PE of the node.
 
     Args:
-        cutover: Bytes from which the copy engine copies.
+        cutover: Bytes from which the copy engine copies; `NEVER` for never.
         by_mapping: Whether the host does atomics on its mapping.
         kernels: The route of kernels.
         is_locked: Whether the hosts do all atomics on that memory, under a lock.

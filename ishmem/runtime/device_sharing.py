@@ -18,7 +18,7 @@ def reason(heap: SymmetricHeap) -> str:
 
 
 def describe(pes: list[int], engines: int) -> str:
-    """Return the problem of PEs that share a device with too few compute engines, empty when there is none."""
+    """Return the problem of ``pes``, which share a device with ``engines`` compute engines; empty if these suffice."""
     if len(pes) <= engines:
         return ""
     names = ", ".join(map(str, pes))

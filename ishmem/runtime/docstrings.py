@@ -22,7 +22,7 @@ _IN_KERNELS = {
 
 
 def arguments(routine: Any) -> dict[str, str]:
-    """Return the descriptions of the arguments in the docstring of a routine, keyed by name."""
+    """Return the descriptions of the arguments in the docstring of ``routine``, keyed by name; empty without any."""
     text = inspect.getdoc(routine) or ""
     found = re.search(r"^Args:\n((?:    .*\n|\n)+)", text + "\n", re.MULTILINE)
     entries = re.split(r"\n(?=    \w)", found[1].rstrip()) if found else []

@@ -20,7 +20,7 @@ _called: set[str] = set()
 
 
 def call_first() -> None:
-    """Make the first call of each loaded extension of dpctl and dpnp, with arguments that it rejects."""
+    """Make the first call of each loaded extension of dpctl and dpnp, with arguments that it rejects; once for each."""
     for module in _loaded():
         for function, arguments in _functions(module):
             _called.add(module.__name__)

@@ -18,7 +18,7 @@ TYPE_NUMBERS.update((name, number) for number, name in enumerate(OPAQUE, 24))
 
 
 class Library(Protocol):
-    """The functions by which ishmem uses the arrays of a library."""
+    """The functions by which ishmem uses the arrays of a library, which are of the class ``kind``."""
 
     kind: type
 
@@ -26,7 +26,7 @@ class Library(Protocol):
         """Return address, count and size of elements, contiguity bits, dtype number, and whether on the device."""
 
     def native(self, array: Any) -> Any:
-        """Return a dpnp or numpy array that shares the memory of an array.
+        """Return a dpnp or numpy array that shares the memory of an array; dtypes of `OPAQUE` become integers.
 
         Raises:
             TypeError: No such array can be made.
@@ -49,7 +49,7 @@ _library: Library | None = None
 
 
 def install(library: Library) -> None:
-    """Make all calls accept the arrays of a library."""
+    """Make all calls accept the arrays of a library, in place of those of one installed before."""
     global _library
     _library = library
     _core.set_foreign(library.kind, library.describe)
@@ -77,7 +77,7 @@ def queue() -> Any:
 
 
 def current_stream_wait(event: Any) -> None:
-    """Make later work on the queue of `queue` wait for an event; without a queue, wait on the host."""
+    """Make later work on the queue of `queue` wait for SYCL event ``event``; without a queue, wait on the host."""
     current = queue()
     if current is None:
         event.wait()
@@ -91,7 +91,7 @@ def dtype_of(array: Any) -> str | None:
 
 
 def element(value: Any, dtype: str) -> Any:
-    """Return a one-element array of the library in host memory that holds a number in ``dtype``, one of `OPAQUE`."""
+    """Return a one-element array of the installed library in host memory: a number in ``dtype``, one of `OPAQUE`."""
     assert _library
     return _library.element(value, dtype)
 

@@ -22,7 +22,7 @@ _UNUSED = 2
 
 @dataclass(frozen=True)
 class Freed:
-    """A freed allocation, where it was freed, and the object from which the memory of its arrays was made."""
+    """A freed allocation, where the program freed it, and the object from which the memory of its arrays was made."""
 
     origin: Any
     allocation: Allocation
@@ -43,17 +43,13 @@ class FreedMemory:
             self._tell()
 
     def free(self, allocation: Allocation) -> None:
-        """Record that an allocation was freed."""
+        """Record that an allocation was freed by the program's current line; nothing if `add` was not called for it."""
         if allocation.offset in self._live:
             self._freed.append(Freed(self._live.pop(allocation.offset), allocation, callsite.caller()))
             self._tell()
 
     def refuse(self, array: Any, name: str) -> None:
-        """Check that an array is not of a freed allocation; ``name`` describes it in the error.
-
-        Raises:
-            SymmetryError: It was freed.
-        """
+        """Raise ``SymmetryError`` if an array is of a freed allocation; ``name`` describes it in the error."""
         number = _core.freed_of(array)
         if number >= 0:
             found = self._freed[number]

@@ -28,7 +28,7 @@ _SIGNAL = signal.SIGRTMAX - 3
 
 
 def prepare(links: Links, board: StatusBoard | None) -> StatusBoard:
-    """Install the signal handler and return the status board; collective.
+    """Install the handler of the signal of `end_job`, and return the status board; collective.
 
     A PE whose ``board`` is None opens that of PE 0.
     """
@@ -46,7 +46,7 @@ def prepare(links: Links, board: StatusBoard | None) -> StatusBoard:
 
 
 def end_job(this: Job, status: int) -> NoReturn:
-    """End every PE of the job with an exit status; any thread of this PE may call."""
+    """End every PE of the job with an exit status, within about a second; any thread of this PE may call."""
     _stop_observing()
     if this.mpi and this.is_watched:
         this.links.exit(status)

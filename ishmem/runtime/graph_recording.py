@@ -38,7 +38,7 @@ except AttributeError:
 
 
 class RecordedEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
-    """The event of a recorded command, which later commands of the recording may depend on."""
+    """The event of a recorded command, which later commands of the recording may depend on; it cannot be waited for."""
 
     execution_status = dpctl.event_status_type.submitted
 
@@ -116,7 +116,7 @@ def refuse_wait() -> NoReturn:
 
 @contextlib.contextmanager
 def to_graph(queue: dpctl.SyclQueue) -> Any:
-    """Record the commands of a queue within the ``with`` block; yield the `Recording`."""
+    """Record the commands of a queue within the ``with`` block; yield the `Recording`, which has the graph."""
     address = queue.addressof_ref()
     graph = _core.begin_graph(address)
     try:

@@ -128,7 +128,7 @@ class SymmetricHeap:
         node: Node,
         network: Network | None,
     ) -> None:
-        """Allocate the heap on the device of ``queue`` and clear its internal part."""
+        """Allocate the heap with ``user_size`` bytes for programs, map it for the host; ``IshmemError`` if it fails."""
         self.pe, self.queue, self._n_pes, self.user_size, self.least_cores = pe, queue, n_pes, user_size, 0
         self._node, self._network = node, network
         self.layout = Layout(n_pes, network.width if network else n_pes)
@@ -225,7 +225,7 @@ class SymmetricHeap:
             self.routes[pe] = route
 
     def open(self, offers: dict[int, HeapExport], seconds: float) -> None:
-        """Open every PE's heap, and prove access to those of the node by reads and writes.
+        """Open every PE's heap, and prove access to those of the node by reads and writes; ``offers``: see `exchange`.
 
         Raises:
             IshmemError: A PE sent a heap that cannot be mapped; the device fails, or takes longer than ``seconds``.
@@ -400,7 +400,7 @@ class SymmetricHeap:
             _core.write(self.pe, self.layout.places, places(self.near, self._n_pes))
 
     def write_aliases(self, handle: int, pes: Sequence[int]) -> None:
-        """Write the entries for a team without a stride to the tables that kernels read; ``pes`` are its members."""
+        """Write the entries for team ``handle``, without a stride, to tables of kernels; ``pes`` are its members."""
         layout, number = self.layout, self.layout.alias(handle)
         if self.spans:
             table = places(self.near, self._n_pes)
@@ -444,7 +444,7 @@ class SymmetricHeap:
         self.peers.append(_core.far_address(pe, 0))
 
     def reaches(self, pe: int) -> bool:
-        """Return whether this PE's device loads from and stores to the heap of a PE."""
+        """Return whether this PE's device loads from and stores to the heap of PE ``pe``."""
         return self.routes[pe] is not Route.STAGED
 
     @property
@@ -458,7 +458,7 @@ class SymmetricHeap:
         return self.far
 
     def raise_lost_device(self) -> None:
-        """Raise ``LevelZeroError`` when this process has lost the device."""
+        """Raise ``LevelZeroError``, with the last call of this PE's kernels, when this process has lost the device."""
         if not _core.device_status():
             return
         try:
@@ -495,7 +495,7 @@ class SymmetricHeap:
             callsite.warn(f"PE {self.pe}: {text} were written after it was freed at {where}")
 
     def array(self, allocation: Allocation, shape: Any, dtype: Any, order: str) -> dpnp.ndarray:
-        """Return a new allocation as a dpnp array."""
+        """Return a new allocation as a dpnp array of a shape and dtype; ``order`` is "C" or "F"."""
         nbytes = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
         memory = self.bytes_at(allocation.offset, nbytes)
         self.freed.add(allocation, memory)
@@ -517,11 +517,11 @@ class SymmetricHeap:
         return _wrap(memory, like.shape, like.dtype, strides=strides, offset=(first - low) // like.itemsize)
 
     def array_on(self, memory: Any, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> dpnp.ndarray:
-        """Return a dpnp array in C order that begins at an address in ``memory``."""
+        """Return a dpnp array in C order that begins at ``address`` in the dpctl memory object ``memory``."""
         return _wrap(memory, shape, dtype, offset=(address - memory._pointer) // dtype.itemsize)
 
     def array_at(self, offset: int, shape: Sequence[int], dtype: str, strides: Sequence[int]) -> dpnp.ndarray:
-        """Return a dpnp array at an offset in this PE's heap; the strides are in elements and not negative."""
+        """Return a dpnp array ``offset`` bytes from the heap's base; the strides are in elements and not negative."""
         span = sum((n - 1) * step for n, step in zip(shape, strides)) + 1 if math.prod(shape) else 1
         memory = self.bytes_at(offset, span * np.dtype(dtype).itemsize)
         return _wrap(memory, tuple(shape), dtype, strides=tuple(strides))
@@ -532,7 +532,7 @@ class SymmetricHeap:
         return offset if 0 <= offset < self.size else None
 
     def bytes_at(self, offset: int, nbytes: int) -> dpctl.memory.MemoryUSMDevice:
-        """Return a dpctl memory object of only these bytes: dpctl may copy a whole memory object to the host."""
+        """Return a dpctl memory object of these bytes only: dpctl may copy a whole memory object to the host."""
         return UsmRange(self.base + offset, nbytes, self.queue, self.memory).memory()
 
     def device_bytes(self, data: bytes) -> dpctl.memory.MemoryUSMDevice:
@@ -542,19 +542,19 @@ class SymmetricHeap:
         return memory
 
     def host_view(self, pe: int, offset: int, nbytes: int) -> memoryview:
-        """Return a view of bytes of a PE's heap in the host mapping; raise ``IshmemError`` for a PE of another node."""
+        """Return ``nbytes`` at ``offset`` of a PE's heap, mapped for the host; ``IshmemError`` for another node."""
         mapped = self._maps[pe]
         if mapped is None:
             raise IshmemError(f"PE {pe} is on another node, whose memory is not mapped here")
         return memoryview((ctypes.c_char * nbytes).from_address(mapped.address + offset)).cast("B")
 
     def window(self, pe: int, offset: int, nbytes: int) -> ctypes.Array[ctypes.c_char] | None:
-        """Return bytes of a PE's heap as a buffer that outlives the heap; None for a PE of another node."""
+        """Return ``nbytes`` at ``offset`` of a PE's heap as a buffer that keeps them mapped; None for another node."""
         mapped = self._maps[pe]
         return mapped.window(offset, nbytes) if mapped else None
 
     def close(self, unmap: bool = True) -> None:
-        """With ``unmap``, close the IPC handles and unmap all heaps; arrays keep this PE's own memory alive."""
+        """Close the IPC handles and unmap all heaps, unless ``unmap`` is false; arrays keep this PE's memory alive."""
         _core.reset()
         self.freed.clear()
         if self._maps:
@@ -606,7 +606,7 @@ def distances(base: int, bases: Sequence[int]) -> bytes:
 
 
 def places(near: Sequence[int], n_pes: int) -> bytes:
-    """Return the table of places: 0 for PEs of other nodes, else 1 plus the index in ``near``.
+    """Return the table of places, a byte for each PE: 0 for PEs of other nodes, else 1 plus the index in ``near``.
 
     Raises:
         IshmemError: There are too many PEs on the node for a byte each.

@@ -60,8 +60,8 @@ def _kernel(routine: Callable[..., Any], n_operands: int) -> Any:
 def atomic_by_kernel(routine: Callable[..., Any], target: Any, pe: int, index: int, operands: list[Any]) -> Any:
     """Run a fetching atomic in a kernel and return the old value; blocking.
 
-    The kernel has a queue of its own: on a queue of the program it could wait behind a kernel that waits for this very
-    operation.
+    ``routine`` is the public routine, ``index`` the position in ``target``, ``operands`` its arrays of one element.
+    The kernel has a queue of its own: on one of the program it could wait behind a kernel that waits for this call.
 
     Raises:
         IshmemError: The device does not begin the kernel while another kernel of this PE waits.

@@ -15,7 +15,7 @@ from ishmem.runtime import foreign, job
 
 
 def to_host(array: Any) -> np.ndarray[Any, Any]:
-    """Return the elements of an array as a numpy array."""
+    """Return the elements of an array as a numpy array: a copy of one on the device, else on the same memory."""
     found = foreign.native(array)
     if not arrays.on_device(found):
         return np.asarray(found)

@@ -119,7 +119,7 @@ class Instruments:
                     scope[key] = found[id(value)]
 
     def remove(self) -> None:
-        """Restore the original routines."""
+        """Restore the original routines, also in the program's modules unless these have changed them."""
         for each in self.all:
             setattr(each.owner, each.name, each.original)
         for scope, key, original, traced in self._replaced:

@@ -65,7 +65,7 @@ class WaitRecords(Protocol):
         """Record that this thread's wait has ended."""
 
     def submitted(self, name: str, event: Any) -> None:
-        """Record that a kernel has been submitted."""
+        """Record that kernel ``name`` has been submitted; ``event`` completes with it."""
 
     def for_kernel(self) -> AbstractContextManager[None]:
         """Record that this thread waits for a kernel to end."""
@@ -135,7 +135,7 @@ class Job:
         return getattr(self._local, "engine", None) or self.default_engine
 
     def new_engine(self) -> CopyEngine:
-        """Create a copy engine."""
+        """Return a new copy engine, which the caller closes."""
         return CopyEngine(self.heap.context, self.heap.device, self.heap.host_only, self.raise_lost)
 
     def use_engine(self, engine: CopyEngine | None) -> CopyEngine | None:
@@ -145,7 +145,7 @@ class Job:
         return previous
 
     def on_lost(self, pe: int, how: str) -> None:
-        """Record that a PE is lost; called by the thread that reads the links."""
+        """Record and log that a PE is lost for reason ``how``; called by the thread that reads the links."""
         if self.gone.get(pe) == how:
             return
         self.gone[pe] = how
@@ -177,7 +177,7 @@ class Job:
             self.gone[lost] = self.links.lost[lost]
 
     def raise_lost(self, routine: str, members: Iterable[int] = ()) -> NoReturn:
-        """Raise the error of a call that needs a PE that is gone; it names one of ``members`` where possible."""
+        """Raise ``PeerLost`` for a PE that is gone, of ``members`` where possible; ``WaitTimeout`` after a hang."""
         self.note_far()
         if error := self.waits.hang():  # that PE reached ISHMEM_TIMEOUT first
             raise error
@@ -185,7 +185,7 @@ class Job:
         raise self.loss_of(pe, self.links.lost.get(pe) or self.gone.get(pe, "unknown"), routine)
 
     def loss_of(self, pe: int, how: str, routine: str) -> PeerLost:
-        """Return the error that a PE is gone; the report to a monitor gives this PE time to end by itself."""
+        """Return the error that a PE is gone for reason ``how``; a monitor then gives this PE time to end itself."""
         if self.is_watched:
             self.links.report(Kind.RAISED)
         return PeerLost(f"{routine} on PE {self.pe}: PE {pe} is gone ({how})", pe)
@@ -245,7 +245,7 @@ class Job:
     def set_team(self, handle: int, shape: Shape, sequence: int = 0, config: Any = None) -> None:
         """Register a team for this PE's host and kernels, and its twin for the host.
 
-        ``sequence`` is an upper bound of the barrier numbers of former teams with this handle.
+        ``sequence`` is an upper bound of the barrier numbers of former teams with this handle, ``config`` its options.
         """
         me = shape.index(self.pe)
         self.first_sequences[handle] = sequence
@@ -301,7 +301,7 @@ class Job:
         _core.write(self.pe, self.heap.layout.team(handle), record.pack())
 
     def barrier(self, routine: str, team: int = WORLD) -> None:
-        """Wait until every PE of a team has called; collective. It completes no operation.
+        """Wait until every PE of a team has called; collective. It completes no operation; ``routine`` is for errors.
 
         Raises:
             SymmetryError: PEs of the team have made different calls.
@@ -312,7 +312,7 @@ class Job:
             self.raise_incomplete(routine, outcome, team)
 
     def raise_incomplete(self, routine: str, outcome: int, team: int = WORLD) -> NoReturn:
-        """Raise the error of a barrier that was not satisfied."""
+        """Raise ``SymmetryError`` or ``PeerLost`` for a barrier with another ``outcome`` than ``SATISFIED``."""
         if outcome == _core.MIXED:
             other = " or ".join(BARRIERS[_core.mixed_with()])
             raise SymmetryError(f"{routine} on PE {self.pe}: another PE has called {other}; {SAME_CALLS}")
@@ -328,7 +328,7 @@ _stale_devices = False
 
 
 def current() -> Job:
-    """Return the running job.
+    """Return the running job, after a wait for the work that dpnp has submitted.
 
     Raises:
         StateError: Before ``init`` or after ``finalize``.
@@ -348,11 +348,7 @@ def peek() -> Job | None:
 
 
 def refuse_fork() -> None:
-    """Check that this process is no fork of a PE.
-
-    Raises:
-        StateError: This process is a fork.
-    """
+    """Raise ``StateError`` if this process is a fork of a PE, which is no PE."""
     if _parents:
         raise StateError(
             f"ishmem was called in a fork of PE {_parents[-1].pe}, which is no PE; call it in the process that has "
@@ -361,11 +357,7 @@ def refuse_fork() -> None:
 
 
 def refuse_stale_devices() -> None:
-    """Check that the drivers were not opened before this process was forked: they do not work in a fork.
-
-    Raises:
-        StateError: A driver was opened before the fork.
-    """
+    """Raise ``StateError`` if the drivers were opened before this process was forked: they do not work in a fork."""
     if _stale_devices:
         raise StateError(
             "ishmem.init() was called in a fork of a process that had opened the drivers of its devices, by dpctl or "
@@ -405,7 +397,7 @@ def finish(by_mpi: bool = False) -> None:
 
 
 def finished() -> bool:
-    """Return whether ``finalize`` has been called."""
+    """Return whether a job of this process has ended by ``finalize`` or otherwise."""
     return _finished
 
 

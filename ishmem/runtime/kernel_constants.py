@@ -170,26 +170,18 @@ def bind(options: CompileOptions, process: ProcessConstants) -> None:
 
 
 def unbind() -> None:
-    """Remove the options and constants; compiling a kernel that uses ishmem raises from now on."""
+    """Remove the options and constants; compiling a kernel that uses ishmem raises ``TypingError`` from now on."""
     global _bound
     _bound = None
 
 
 def options() -> CompileOptions:
-    """Return the compile options of this job.
-
-    Raises:
-        TypingError: The call is not between ``init`` and ``finalize``.
-    """
+    """Return the compile options of this job; ``TypingError`` if the call is not between ``init`` and ``finalize``."""
     return _needed()[0]
 
 
 def process() -> ProcessConstants:
-    """Return the constants of this process.
-
-    Raises:
-        TypingError: The call is not between ``init`` and ``finalize``.
-    """
+    """Return the constants of this process; ``TypingError`` if the call is not between ``init`` and ``finalize``."""
     return _needed()[1]
 
 

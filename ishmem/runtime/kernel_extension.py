@@ -86,7 +86,7 @@ class Ishmem(Extension):
         return None if spirv.has_constant(code, here[1].heap, here[1].end) else code
 
     def key_parts(self, lines: Sequence[Any]) -> Any:
-        """Return the job's options and the lines of functions, which reports of waits contain, for the cache key."""
+        """Return for the cache key the job's options and ``lines`` of functions; ``NoKeyError`` without a job."""
         here = kernel_constants.bound()
         if here is None:
             raise NoKeyError(kernel_constants.OUTSIDE)
@@ -125,7 +125,7 @@ class Ishmem(Extension):
         self._loaded.runtime_checks.emit_note_of(builder, place)
 
     def compiles_first(self) -> bool:
-        """Return whether this PE is the first of its node."""
+        """Return whether this PE is the first of its node; True outside a job."""
         here = kernel_constants.bound()
         return here is None or here[1].my_pe == here[1].first_near
 
@@ -139,7 +139,7 @@ class Ishmem(Extension):
         return self._loaded and self._loaded.compile_errors.explain(name, file, line, text)  # type: ignore[no-any-return]
 
     def build_error(self, name: str, queue: Any, code: bytes, flags: str = "") -> Exception | None:
-        """Return an error with the build log of the driver; None if the code builds, or without Level Zero."""
+        """Return an error with the driver's log of building ``code``; None if it builds, or without Level Zero."""
         from ishmem.ipc import native, pyze
 
         if queue.backend.name != "level_zero":
@@ -162,7 +162,7 @@ class Ishmem(Extension):
         return array
 
     def check(self, name: str, arguments: Sequence[Any]) -> None:
-        """Raise ``SymmetryError`` if an argument is an array of a freed allocation."""
+        """Raise ``SymmetryError`` if an argument of kernel ``name`` is an array of a freed allocation."""
         if job.running():
             job.current().heap.freed.refuse_arguments(name, arguments)
 
@@ -179,7 +179,7 @@ class Ishmem(Extension):
             raise
 
     def submitted(self, name: str, event: Any) -> None:
-        """Record a kernel that has been submitted."""
+        """Record that kernel ``name`` has been submitted, if a job runs; ``event`` completes with it."""
         if this := job.peek():
             this.waits.submitted(name, event)
 
@@ -193,14 +193,14 @@ class Ishmem(Extension):
         return graph_recording.of(queue)
 
     def settle(self, event: Any) -> None:
-        """Poll an event while host tasks of on-queue operations hold back commands; raise for a recorded event."""
+        """Poll an event while host tasks of queues hold back commands; ``IshmemError`` for one that is recorded."""
         if isinstance(event, graph_recording.RecordedEvent):
             graph_recording.refuse_wait()
         if (workers := _queue_workers()) is not None:
             workers.settle(event)
 
     def settle_queue(self, queue: Any) -> None:
-        """Call `settle` for a barrier of a queue; raise for a queue that records."""
+        """Poll the end of a queue's commands so far, as `settle` does; ``IshmemError`` for a queue that is recorded."""
         graph_recording.refuse(queue, "wait")
         workers = _queue_workers()
         if workers is not None and not workers.free:

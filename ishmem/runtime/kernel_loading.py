@@ -29,7 +29,7 @@ INSTALLED = Path(_core.__file__).with_name("device_functions")
 """Device functions that ``ishmem precompile`` has compiled, beside the installed package."""
 
 VERSION = "version"
-"""The file among them that contains their versions."""
+"""The file in `INSTALLED` with the versions of the device functions."""
 
 
 class _Loader:
@@ -100,7 +100,7 @@ def refuse_restart() -> None:
 
 
 def look_for_regions() -> None:
-    """Make kernels search registered memory from now on; those that cannot be rebuilt always do."""
+    """Make kernels, also built ones, search registered memory from now on; those of numba-dpex always do."""
     global _has_regions
     if _has_regions:
         return

@@ -37,7 +37,7 @@ def uuid_of(device: int) -> bytes:
 
 
 def reported(device: int, peer: int) -> Route:
-    """Return the route of kernels on a device to the memory of another, as the driver reports it."""
+    """Return the route of kernels on a device to the memory of ``peer``, as the driver reports it."""
     if device == peer:
         return Route.DIRECT
     if not pyze.can_access_peer(device, peer):
@@ -56,7 +56,7 @@ def left_to_hosts(routes: list[list[Route]], coherent: list[bool]) -> list[bool]
 
 
 def for_kernels(routes: list[Route], left: list[bool]) -> list[Route]:
-    """Return the routes of kernels: ``routes`` without direct atomics on PEs where, by ``left``, the hosts do them."""
+    """Return the routes of kernels to PEs: `STORES` in place of `DIRECT` where, by ``left``, hosts do the atomics."""
     return [max(route, Route.STORES) if by_host else route for route, by_host in zip(routes, left)]
 
 

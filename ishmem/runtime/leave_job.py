@@ -48,7 +48,7 @@ def leave(this: job.Job) -> None:
     """Complete the operations of this PE, leave the job, and report leaks; collective, blocking.
 
     Raises:
-        PeerLost, LevelZeroError, IndexError, SymmetryError: As ``finalize`` does.
+        PeerLost, LevelZeroError, IndexError, SymmetryError, IshmemError: As ``finalize`` does.
     """
     if this.observer:
         this.observer.leaving = time.monotonic_ns()

@@ -71,7 +71,7 @@ class LongWaits:
     """The long waits of this PE's threads."""
 
     def __init__(self, this: Job, timeout: float | None, end_job: Callable[[], object]) -> None:
-        """Start recording waits on the board; ``end_job`` ends all PEs."""
+        """Start recording waits, which end after ``timeout`` seconds, None for never; ``end_job`` can end all PEs."""
         self._this, self._board, self._timeout = this, this.board, timeout
         self._record = this.board[this.node.place]
         self._waits: dict[int, _Wait] = {}
@@ -144,6 +144,7 @@ class LongWaits:
 
         Raises:
             WaitTimeout: This wait, or one of another PE, has reached ``ISHMEM_TIMEOUT``.
+            SymmetryError: This PE and another wait for each other.
         """
         now = time.monotonic()
         thread = threading.get_ident()
@@ -195,14 +196,14 @@ class LongWaits:
                 this.lose(pe, f"MPI has failed with error {code}")
 
     def submitted(self, name: str, event: dpctl.SyclEvent) -> None:
-        """Record a submitted kernel if a loss ends its waits, or if the device may run one kernel at a time."""
+        """Record submitted kernel ``name`` if a loss ends its waits, or if the device may run one kernel at a time."""
         if self._this.losses.goes_on:
             self._this.losses.submitted(event)
         if self._one_engine:
             self._submitted.append((name, event))
 
     def for_kernel(self) -> contextlib.AbstractContextManager[None]:
-        """Record that this thread waits for a kernel to end."""
+        """Return a context manager that records that this thread waits for a kernel to end."""
         return self._launches
 
     def over(self) -> None:

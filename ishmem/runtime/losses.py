@@ -113,12 +113,12 @@ class Losses:
         return next(iter([*(ours if self.goes_on else ()), *lost, *gone]), -1)
 
     def refuse(self, members: Iterable[int]) -> None:
-        """Raise ``PeerLost`` if one of these PEs is lost."""
+        """Raise ``PeerLost`` if one of ``members`` is lost, in a job that continues after losses."""
         if self.goes_on and not self._this.links.lost.keys().isdisjoint(members):
             self._this.raise_lost("a call", members)
 
     def refuse_allocations(self) -> None:
-        """Raise ``StateError`` if PEs have different allocations."""
+        """Raise ``StateError`` if a loss has left the PEs with different allocations."""
         if self.heaps_differ:
             raise StateError(
                 "a PE was lost during an allocation or ishmem.free, which some of the PEs that are left have "

@@ -57,7 +57,7 @@ class MpiJob:
         atexit.register(self._at_exit)
 
     def before_finalize(self, finish: Callable[[], None]) -> None:
-        """Call a function when the program calls ``MPI_Finalize`` before this PE leaves."""
+        """Call ``finish`` when the program calls ``MPI_Finalize`` before this PE leaves."""
         self._finish = finish
         # With a thread of the engine in MPI, calls inside MPI_Finalize can leave MPICH's lock taken. So ishmem ends
         # before MPI_Finalize begins; the attribute serves code that reaches MPI_Finalize in another way.
@@ -84,7 +84,7 @@ class MpiJob:
             self._mpi.Comm.Free_keyval(key)
 
     def end_later(self, status: int) -> None:
-        """End this process after some seconds if threads or exit handlers delay its end after a failure.
+        """End this process with ``status`` after 5 s if threads or exit handlers delay its end after a failure.
 
         After ``finalize`` this is needed because the monitor of the node no longer monitors the process.
         """
@@ -125,11 +125,7 @@ class MpiJob:
 
 
 def check(comm: Any) -> None:
-    """Check that MPI can be used, if ``comm`` is a communicator of mpi4py.
-
-    Raises:
-        IshmemError: MPI is not initialised, or has been finalised.
-    """
+    """Raise ``IshmemError`` if ``comm`` is of mpi4py, and MPI is not initialised or has been finalised."""
     module = _mpi_of(comm)
     if module and (not module.Is_initialized() or module.Is_finalized()):
         ended = module.Is_finalized()
@@ -138,7 +134,7 @@ def check(comm: Any) -> None:
 
 
 def of(comm: Any, goes_on: bool) -> MpiJob | None:
-    """Return the exit handling for a job over ``comm``; None for one PE or a communicator that is not mpi4py's."""
+    """Return the `MpiJob` of a job over ``comm``; None for one PE or a communicator that is not mpi4py's."""
     return MpiJob(goes_on) if _mpi_of(comm) and comm.Get_size() > 1 else None
 
 
@@ -160,7 +156,7 @@ class MonitorProcess:
 
     @functools.cached_property
     def addresses(self) -> Addresses:
-        """The addresses at which the monitor listens; blocks until it does.
+        """The addresses at which the monitor listens; blocks until it does, at most 20 s.
 
         Raises:
             IshmemError: It did not start.
@@ -190,7 +186,7 @@ class MonitorProcess:
 
 
 def start_monitor(job: str, node: Node, network: Network | None, silence: float) -> MonitorProcess | None:
-    """Start the monitor of the node if this is the node's first PE; else return None."""
+    """Start the monitor of the node if this is the node's first PE, else return None; ``silence`` is in seconds."""
     if node.place:
         return None
     nodes, hosts = (network.nodes, network.hosts) if network else ([0] * len(node.pes), {0: socket.gethostname()})

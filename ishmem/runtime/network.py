@@ -99,7 +99,7 @@ def check_size(mpi: Any) -> None:
 
 
 def identity(override: str | None) -> str:
-    """Return a text that identifies the node: ``override`` if given, else the boot id and the network namespace."""
+    """Return a text that identifies the node: ``override`` if given, else boot id and network namespace."""
     if override:
         return override
     with open("/proc/sys/kernel/random/boot_id") as file:
@@ -127,6 +127,8 @@ def nodes_of(records: list[bytes]) -> list[int]:
 def gather_nodes(comm: Any, override: str | None) -> tuple[str, Node, Network | None]:
     """Return the job's name, this PE's node, and the network, which is None for a job on one node; collective.
 
+    ``override`` is the setting ``ISHMEM_NODE``, which names the node, or None.
+
     Raises:
         IshmemError: There are several nodes, and a PE has initialised MPI without MPI_THREAD_MULTIPLE; on every PE.
     """
@@ -147,7 +149,7 @@ def gather_nodes(comm: Any, override: str | None) -> tuple[str, Node, Network | 
 
 
 def gather_one_node(comm: Any, override: str | None) -> tuple[str, Node]:
-    """Return the job's name and the node of processes that have no MPI; collective.
+    """Return name and node of a job without MPI; ``override`` is as for `gather_nodes`; collective.
 
     Raises:
         IshmemError: There are several nodes; on every PE.
@@ -181,7 +183,7 @@ class Network:
     """
 
     def __init__(self, comm: Any, node: Node, nodes: list[int], hosts: dict[int, str]) -> None:
-        """Duplicate the communicator; collective."""
+        """Duplicate communicator ``comm``, and store this PE's node and the attributes; collective."""
         from mpi4py import MPI
 
         self._mpi, self._world, self.nodes, self.hosts = MPI, comm, nodes, hosts
@@ -255,7 +257,7 @@ class Network:
         return self.nodes[pe] != self._node.number
 
     def share_mirrors(self, layout: Layout, links: Any) -> None:
-        """Create the mirrors of the host rings of other nodes' PEs, which the PEs of this node share; collective.
+        """Create the memory in which this node's PEs see what hosts of other nodes enter into collectives; collective.
 
         The first PE of the node creates the memory; pages that are not written occupy none.
         """
@@ -335,7 +337,7 @@ class Network:
             report_wait()
 
     def stop(self, politely: bool) -> None:
-        """Stop the engine; collective with ``politely``, which is allowed only after `leave`."""
+        """Stop the engine; collective with ``politely``, which is allowed only after `leave`; at most about 2 s."""
         if not self._running:
             return
         self._running = False

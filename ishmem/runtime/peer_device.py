@@ -138,11 +138,7 @@ def ask_without_mask() -> bytes:
 
 
 def unpack_all(data: bytes) -> list[PeerDevice]:
-    """Return the devices that are packed in ``data``.
-
-    Raises:
-        IshmemError: The bytes are no packed devices.
-    """
+    """Return the devices that are packed in ``data``; ``IshmemError`` if the bytes are no packed devices."""
     found = []
     while data:
         device, data = PeerDevice.unpack(data)

@@ -61,11 +61,11 @@ class Lines(NamedTuple):
         return LINE * (1 + 2 * len(WAYS) * self.n_pes)
 
     def read(self, way: PeerFailure, place: int) -> int:
-        """Return the offset of the line into which this PE copies the pattern of the PE at ``place``."""
+        """Return the offset of the line into which this PE copies, by ``way``, the pattern of the PE at ``place``."""
         return LINE * (1 + WAYS.index(way) * self.n_pes + place)
 
     def written(self, way: PeerFailure, place: int) -> int:
-        """Return the offset of the line that the PE at ``place`` writes."""
+        """Return the offset of the line that the PE at ``place`` writes by ``way``."""
         return LINE * (1 + (len(WAYS) + WAYS.index(way)) * self.n_pes + place)
 
 
@@ -98,7 +98,7 @@ class Batch:
     """
 
     def __init__(self, own: Own, group: int) -> None:
-        """Create a command list and a queue for an engine of a queue group."""
+        """Create a command list and a queue for an engine of queue group ``group`` of this PE's device."""
         self._queue = pyze.create_queue(own.context, own.device, group, pyze.MODE_ASYNCHRONOUS)
         self.commands = pyze.create_list(own.context, own.device, group)
 
@@ -125,7 +125,7 @@ class AccessProof:
     """
 
     def __init__(self, own: Own, patterns: Sequence[bytes], peers: Mapping[int, Peer]) -> None:
-        """Store the patterns of all PEs of the node, and the heaps of the others, keyed by place."""
+        """Store the random ``patterns`` of all PEs of the node, by place, and ``peers``, the heaps of the others."""
         self._own, self._patterns, self._peers = own, patterns, peers
         self.lines = Lines(len(patterns))
         self._ways = WAYS[:2] if pyze.copy_group(own.device) is not None else WAYS[:1]

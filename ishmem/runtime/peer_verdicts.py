@@ -25,7 +25,7 @@ Pair = tuple[int, int]
 
 
 class PairFailure(NamedTuple):
-    """Why two PEs do not reach each other's memory.
+    """Why two PEs do not reach each other's memory, or not by all kinds of access.
 
     Attributes:
         wrong: The kinds of access that fail.

@@ -49,6 +49,8 @@ class PrivateMemory:
     def register(self, address: int, nbytes: int, *, write: bool) -> bool:
         """Register the allocation that contains an address in the core; map it if the host needs a mapping.
 
+        The core has declined a copy of ``nbytes`` bytes, to the address if ``write``, else from it.
+
         Returns:
             Whether the core can now do the copy that it declined.
         """

@@ -70,7 +70,7 @@ def status_of_exit() -> int:
 
 
 def status_after(error: BaseException | None) -> int:
-    """Return the status with which the program ends if nothing catches an exception."""
+    """Return the exit status if nothing catches ``error``: that of a ``SystemExit``, else 1."""
     return _number(error.code) if isinstance(error, SystemExit) else 1
 
 

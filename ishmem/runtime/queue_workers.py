@@ -62,11 +62,7 @@ class QueueEvent(dpctl.SyclEvent):  # type: ignore[misc]  # dpctl has no types
     worker: QueueWorker
 
     def wait(self) -> None:
-        """Wait until the operation has completed.
-
-        Raises:
-            StateError: The job ended first.
-        """
+        """Wait until the operation has completed; ``StateError`` if the job ended first."""
         if _core.wait_event(self.addressof_ref(), _YIELDING, _SLICE_OF_EVENT):
             return
         if not (self.worker.complete([self]) or self.execution_status == _COMPLETE):
@@ -164,7 +160,7 @@ class QueueWorker:
     def submit_elsewhere(
         self, depends: Events, start: Callable[[Events], dpctl.SyclEvent], keep: Any
     ) -> dpctl.SyclEvent:
-        """Submit commands to another queue, as ``submit``; later commands of an in-order queue follow them."""
+        """Submit commands by ``start`` to another queue, as `submit`; those of an in-order queue follow them."""
 
         def between(before: Events) -> dpctl.SyclEvent:
             return self._mark([start([self._mark(before)])])
@@ -174,7 +170,7 @@ class QueueWorker:
     def copy(
         self, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool, depends: Events
     ) -> dpctl.SyclEvent | None:  # fmt: skip
-        """Submit a put or get and return its event; ``None``, and no submission, if arguments need the general path.
+        """Submit a put or get of these arguments; return its event, or None without submission if they need `submit`.
 
         After a large copy the caches contain the copied data, so that each call of a Python function costs some
         microseconds: this method is ``submit`` without such calls.
@@ -201,7 +197,7 @@ class QueueWorker:
         """Run ``action`` on the host after ``depends`` and the previous operation; return the event of the step.
 
         ``result`` is ``(device memory, USM host memory)`` for bytes to copy to the device after the action, else None;
-        ``keep`` is held until the step completes.
+        ``keep`` is held until the step completes; ``collective`` is as for `submit`.
         """
         with self._lock, self._heap.naming_loss():
             if not collective:
@@ -222,7 +218,7 @@ class QueueWorker:
             self.complete([self._side.memcpy_async(to, origin, origin.nbytes)])
 
     def nothing(self, depends: Events, collective: bool = False) -> dpctl.SyclEvent:
-        """Return an event that follows ``depends`` and the previous operation."""
+        """Return an event that follows ``depends`` and the previous operation; ``collective`` is as for `submit`."""
         return self.submit(depends, self._mark, None, collective)
 
     def _mark(self, before: Events) -> dpctl.SyclEvent:
@@ -277,7 +273,7 @@ class QueueWorker:
         self._submitted.append((self._tasks[0], None, host_event))
 
     def drain_too(self, event: dpctl.SyclEvent) -> None:
-        """Make ``drain`` wait for an event that no operation follows; called while an operation is submitted."""
+        """Make `drain` wait for an event that no operation follows; called while an operation is submitted."""
         self._submitted.append((event, None, None))
 
     def take_problem(self) -> Exception | None:
@@ -342,7 +338,7 @@ class QueueWorker:
                 time.sleep(POLL)
 
     def close(self) -> None:
-        """End the thread; steps that have not begun do not run."""
+        """End the thread and all host tasks, after at most 4 s; steps that have not begun do not run."""
         self.closing.set()
         self._steps.put(None)
         if self._thread is not None:
@@ -379,7 +375,7 @@ class Recorder(QueueWorker):
         return self._recording.keep(start(self._recording.before(depends)), keep)
 
     def copy(self, *_arguments: Any) -> None:
-        """Return ``None``: recorded copies use the general path."""
+        """Return ``None``: recorded copies need `submit`."""
 
     def run_on_host(self, *_arguments: Any, **_keywords: Any) -> dpctl.SyclEvent:
         """Raise ``IshmemError``: the operation needs the host."""
@@ -394,7 +390,7 @@ class Recorder(QueueWorker):
         """Return ``None``: no step has failed."""
 
     def take_turns(self, team: int) -> None:
-        """Record that replays and on-queue collectives of a team run one after another."""
+        """Record that replays and on-queue collectives of the team with handle ``team`` run one after another."""
         self._recording.calls.add(self._turns[team])
 
 
@@ -550,7 +546,7 @@ class QueueWorkers:
             each.drain(lambda: self._loss_ends_waits() or bool(_core.device_status()), report_wait)
 
     def close(self) -> bool:
-        """End all workers; return whether everything has completed."""
+        """End all workers; return whether everything has completed; if not, what it uses is never freed."""
         for worker in self._workers.values():
             worker.close()
             if not worker.drained:  # destroying its queue would wait for commands that never start, as below
@@ -566,7 +562,7 @@ class QueueWorkers:
 
 
 def in_slices(worker: QueueWorker, wait: Callable[[float], Any]) -> Any:
-    """Run a host wait in slices of `SLICE` seconds; return its result, or 0 once the job has ended."""
+    """Run host wait ``wait(seconds)`` in slices of `SLICE`; return its result, or 0 once the job has ended."""
     while not worker.closing.is_set():
         try:
             return wait(SLICE)
@@ -576,11 +572,7 @@ def in_slices(worker: QueueWorker, wait: Callable[[float], Any]) -> Any:
 
 
 def events_of(depends: Iterable[dpctl.SyclEvent] | None) -> Events:
-    """Return ``depends``, events or None, as a list.
-
-    Raises:
-        TypeError: Not SYCL events.
-    """
+    """Return ``depends``, a SYCL event, several or None, as a list; ``TypeError`` for anything else."""
     if depends is None:
         return []
     if isinstance(depends, dpctl.SyclEvent):

@@ -21,7 +21,7 @@ from ishmem.runtime.heap import distances
 
 @dataclass
 class Region:
-    """Registered memory: the array that owns it, its address on this PE, its size, the number of the registration.
+    """Registered memory: the array that owns it, its address on this PE, its bytes, and the number of the registration.
 
     Attributes:
         slot: Its slot in the `Regions` of kernels.
@@ -63,7 +63,7 @@ class Registered:
         self._count = self._used = 0
 
     def find(self, address: int, nbytes: int) -> Region | None:
-        """Return the region that contains a range; None if there is none."""
+        """Return the region that contains ``nbytes`` bytes at an address; None if there is none."""
         for each in self._regions.values():
             if each.address <= address and address + nbytes <= each.address + each.nbytes:
                 return each

@@ -57,7 +57,7 @@ def import_undisturbed(*names: str) -> Any:
 def start(
     member: Membership, settings: Any, size: int, device: str | dpctl.SyclDevice | None, attach: Attach
 ) -> None:
-    """Start the job of this process and make it the running one; collective.
+    """Start the job of this process and make it the running one; collective, blocking.
 
     Args:
         member: The place of this process in the job.
@@ -65,6 +65,9 @@ def start(
         size: Bytes of the symmetric heap.
         device: As in ``init``.
         attach: Adds the parts of the job for chapters of the interface.
+
+    Raises:
+        IshmemError, PeerLost, ValueError, TypeError: As ``init`` does; what this has opened is closed.
     """
     this = job.Job(member.pe, member.n_pes, settings, member.node, member.network)
     this.mpi = member.mpi
@@ -139,7 +142,7 @@ def _run(this: job.Job, member: Membership) -> None:
 
 
 def observe(this: job.Job, began: int) -> None:
-    """Start recording this PE's calls, if a setting or VTune requests it; collective in a job on several nodes."""
+    """Record this PE's calls since ``began`` (ns) if a setting or VTune requests it; on several nodes collective."""
     offset = this.network.clock_offset(bool(this.settings.trace)) if this.network else 0
     if this.settings.trace or this.settings.stats or itt.wanted():
         from ishmem.runtime.tracing import Observer

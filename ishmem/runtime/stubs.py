@@ -60,7 +60,7 @@ def _source(routine: str, form: str) -> str:
 
 
 def work_group_forms(module: str) -> dict[str, Callable[..., Any]]:
-    """Return the work-group forms of the routines of a module, by name, as the table of routines lists them."""
+    """Return the work-group forms of the routines of the module named ``module``, by name, as the table lists them."""
     scope, place = vars(sys.modules[module]), module.rpartition(".")[2]
     names = [row.name for row in ROUTINES.values() if row.module == place and GROUP in row.forms]
     return {f"{name}{GROUP}": _work_group_form(scope[name]) for name in names}
@@ -99,8 +99,8 @@ def _work_group_form(routine: Callable[..., R]) -> Callable[..., R]:
 def on_queue_form(routine: Callable[..., Any], call: Callable[..., R], words: str) -> Callable[..., R]:
     """Return ``<routine>_on_queue``, which passes ``routine`` and its arguments by name to ``call``.
 
-    The result of a routine goes to ``ret``. ``dtype`` and ``status`` come last, after ``sycl_queue`` and ``depends``.
-    ``words`` end the sentence that begins the docstring.
+    The result of a routine that returns an int goes to ``ret``. ``dtype`` and ``status`` come last. ``words`` end the
+    sentence that begins the docstring.
     """
     name, host = f"{routine.__name__}{QUEUE}", inspect.signature(routine)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -164,14 +164,14 @@ def _in_kernels(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def renamed(form: Callable[..., Any], **names: str) -> None:
-    """Rename parameters of a function; ``names`` has the new name of each."""
+    """Rename parameters of ``form``, a function; keywords are the old names, and their values the new ones."""
     code = form.__code__
     form.__code__ = code.replace(co_varnames=tuple(names.get(each, each) for each in code.co_varnames))
     form.__annotations__ = {names.get(each, each): kind for each, kind in form.__annotations__.items()}
 
 
 def named(form: Routine, name: str, module: str, text: str, source: str) -> Routine:
-    """Set the name of a form, the module that defines it, and its docstring; return the form."""
+    """Set name, module and docstring (``text`` and ``source``) of ``form``, a function; return the form."""
     form.__name__ = form.__qualname__ = name
     form.__code__ = form.__code__.replace(co_name=name)  # the name in tracebacks
     form.__signature__ = inspect.signature(form)  # type: ignore[attr-defined]

@@ -77,12 +77,12 @@ class TraceFile:
     """Writes the events of a PE as JSON, one event a line."""
 
     def __init__(self, facts: Facts, routines: list[Shown], kernels: list[str], now: int) -> None:
-        """Start without events; work that has not ended is shown until ``now``, in nanoseconds."""
+        """Start without events; they have indices of ``routines`` and ``kernels``; unfinished work ends at ``now``."""
         self._facts, self._routines, self._kernels, self._now = facts, routines, kernels, now
         self._lines: list[str] = []
 
     def write(self, folder: Path) -> None:
-        """Write the file in one step: no reader sees a part of it."""
+        """Write the file ``pe-N.json`` to ``folder`` in one step: no reader sees a part of it."""
         path = folder / NAME.format(self._facts.pe)
         new = path.with_suffix(".part")
         with new.open("w", encoding="utf-8") as file:
@@ -92,7 +92,7 @@ class TraceFile:
         os.replace(new, path)
 
     def name_tracks(self, threads: list[str], queues: Iterable[int]) -> None:
-        """Name the process and its tracks."""
+        """Name the process, the tracks of ``threads``, in order, and those of the queues with these numbers."""
         self._add("M", 0, name="process_name", args={"name": f"PE {self._facts.pe}"})
         self._add("M", 0, name="process_sort_index", args={"sort_index": self._facts.pe})
         names = dict(enumerate(threads))
@@ -102,11 +102,11 @@ class TraceFile:
             self._add("M", track, name="thread_sort_index", args={"sort_index": track})
 
     def add_span(self, name: str, begin: int, end: int) -> None:
-        """Add a slice of the first thread for a call that the core has not recorded."""
+        """Add a slice of the first thread for a call that the core has not recorded; its times are in nanoseconds."""
         self._slice(0, begin, end, name, "setup,collective", {})
 
     def add_call(self, event: TracedCall, replay_facts: dict[str, int]) -> None:
-        """Add the slice of a call, with the facts of a replay."""
+        """Add the slice of a call; ``replay_facts`` describe the graph that it replays, and are empty if none."""
         self._slice(event.thread, event.begin, event.end, *self._shown(event), {**_arguments(event), **replay_facts})
 
     def add_execution(self, event: TracedCall, work: Execution, replay_facts: dict[str, int]) -> None:

@@ -57,7 +57,7 @@ class Observer:
         self._ready = time.monotonic_ns()
 
     def _prepared(self, name: str) -> Path | None:
-        """Create the folder, remove files of an earlier job, and return its path; on an error, warn and return None."""
+        """Create folder ``name`` without files of an earlier job; return its path; on an error warn and return None."""
         folder, this = Path(name), self._this
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class Observer:
         return folder
 
     def stop(self) -> None:
-        """Stop observing, write the trace and print the counters, once; an error of the file is printed only."""
+        """Stop observing, write the trace and print the counters, in the first call only; print errors of the file."""
         if not self._stopped.acquire(blocking=False):
             return
         end = time.monotonic_ns()
@@ -106,12 +106,12 @@ class Observer:
         file.write(folder)
 
     def bytes_of_calls(self) -> int:
-        """Return the total bytes of all calls so far of routines that a graph may record."""
+        """Return the bytes of all calls so far that a graph may record: on queues, and of inference and moe."""
         found = (each for each in self._instruments.all if each.is_recordable)
         return sum(each.traced.__counters__[2] for each in found)
 
     def facts_of_graph(self, nodes: int, copies: int, nbytes: int) -> dict[str, int]:
-        """Number a new graph; return its number, commands, launches and bytes, which the trace shows at each replay."""
+        """Number a graph of ``nodes`` commands, ``copies`` of them copies, and ``nbytes``; return facts for a trace."""
         self._graphs += 1
         return {"graph": self._graphs, "nodes": nodes, "launches": nodes - copies, "bytes": nbytes}
 

@@ -71,7 +71,7 @@ def put_before_dpnp(queue: Any, event: Any) -> None:
 
 
 def before(queue: Any) -> list[Any]:
-    """Return the events of dpnp's operations on a queue, and those passed to `put_before_dpnp` for it."""
+    """Return the events of dpnp's operations on a queue, and those passed to `put_before_dpnp`; [] with numba-dpex."""
     return [] if _managers is None else list(_managers[queue].submitted_events)
 
 

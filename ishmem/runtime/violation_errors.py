@@ -54,7 +54,9 @@ _FORMAT = f"<{len(Violation._fields)}q"
 
 
 def raise_violation(heap: SymmetricHeap, handles: list[int], check: bool) -> None:
-    """Raise the violation that this PE's kernels recorded, and clear the record.
+    """Raise the violation that this PE's kernels recorded, if any, and clear the record.
+
+    ``handles`` are those of this PE's teams; ``check`` is whether kernels record call sites (``ISHMEM_CHECK``).
 
     Raises:
         IndexError: A PE or root that does not exist, or elements outside an array.

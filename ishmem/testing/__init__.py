@@ -4,7 +4,7 @@ Tests marked ``@pytest.mark.ishmem(npes=[2, 3])`` run on that many PEs. `plugin`
 every session, and `options` the settings; `controller` sends tests to PEs, and `reports` merges the reports of all PEs.
 `pe_job` starts PEs, sends requests and ends them; `fork_server` forks the PEs, or `nodes` starts them on emulated
 nodes. A PE runs `session_pe`, a session of pytest, or `function_pe`; `link` is its connection. ishmem does not need
-pytest, and only the plugin imports it; nothing imports this package.
+pytest, and only the modules of the plugin import it; no other package imports this one.
 """
 
 from __future__ import annotations

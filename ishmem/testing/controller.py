@@ -41,14 +41,14 @@ class Controller:
                 self._shared.setdefault(_key(item), []).append(item)
 
     def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Run a test and report it."""
+        """Run test ``item`` on its PEs and report it; fixtures that ``nextitem``, if there is one, needs are kept."""
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in (*self._reports(item, nextitem), *_teardown(item, nextitem)):
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def pes(self, item: pytest.Item) -> Pes:
-        """Return the PEs of a test that runs in this process, which marked tests share."""
+        """Return the PEs, shared with marked tests, of ``item``, a test that runs in the process of pytest."""
         return _SharedPes(self, _key(item), options.nodes_of(self._config))
 
     def job(self, key: _Key) -> PeJob:
@@ -60,12 +60,12 @@ class Controller:
         return self._jobs[key]
 
     def drop(self, key: _Key) -> None:
-        """End the job of a key, whose PEs cannot run another test."""
+        """End the job of a key, if there is one, without waiting for requests; its PEs cannot run another test."""
         if job := self._jobs.pop(key, None):
             job.kill()
 
     def stop(self) -> None:
-        """End all PEs; jobs that fail at their end are warnings."""
+        """End all PEs, and warn about each job that fails at its end."""
         self._finish(list(self._jobs))
 
     def _finish(self, keys: list[_Key]) -> None:
@@ -165,7 +165,7 @@ class _SharedPes(Pes):
 
 
 def _teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.TestReport]:
-    """Tear down fixtures in this process that the next test does not need, such as those of a module; yield errors."""
+    """Tear down fixtures in this process that ``nextitem`` does not need, such as those of a module; yield failures."""
     call = pytest.CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(nextitem), "teardown")
     if call.excinfo:
         yield pytest.TestReport.from_item_and_call(item, call)
@@ -182,7 +182,7 @@ def _name(item: pytest.Item) -> tuple[str, str]:
 
 
 def _npes(item: pytest.Item) -> int:
-    """Return the number of PEs of a test."""
+    """Return the number of PEs of a test: its parameter, or that of its mark; fail the test if the mark has several."""
     callspec = getattr(item, "callspec", None)
     if callspec is not None and "ishmem_npes" in callspec.params:
         return int(callspec.params["ishmem_npes"])

@@ -83,12 +83,14 @@ def start(
 ) -> Process:
     """Start a command and return its process, a fork of a server if command and environment allow it.
 
+    The process leads a new session and has no input.
+
     Args:
-        command: The command.
-        environment: Its environment.
+        command: The command and its arguments.
+        environment: Its environment, in place of that of this process.
         output: Descriptor of its standard output; by default that of this process.
         error: Descriptor of its standard error; by default that of the output.
-        folder: The folder in which it starts.
+        folder: The folder in which it starts; by default that of this process.
     """
     processes.keep_ends_of_children()
     out = 1 if output is None else output
@@ -104,7 +106,7 @@ def start(
 
 
 def prepare(environment: dict[str, str]) -> None:
-    """Start the server for an environment, unless it runs; it occupies file descriptors of this process."""
+    """Start the server for PEs with ``environment``, unless it runs; it occupies file descriptors of this process."""
     _the_server(environment)
 
 
@@ -152,7 +154,7 @@ class _Forked:
 
 
 class _Server:
-    """A server that this process has started."""
+    """A server that this process has started, with ``environment``, for one combination of imports."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self._pid = os.getpid()
@@ -173,7 +175,7 @@ class _Server:
     def fork(
         self, command: Sequence[str], environment: dict[str, str], streams: list[int], folder: str
     ) -> int | None:
-        """Fork a process for a command and return its number; None if the server has failed in its imports."""
+        """Fork a process for a command, with outputs ``streams``; return its number, None if the server has ended."""
         processes.adopt_orphans()
         try:
             socket.send_fds(self._socket, [pickle.dumps((list(command), environment, folder))], streams)
@@ -199,7 +201,7 @@ def _the_server(wanted: dict[str, str]) -> _Server | None:
 
 
 def _serve(connection: socket.socket) -> list[str] | None:
-    """Fork for requests until the connection closes, then return None; in each fork return its command."""
+    """Fork for requests until ``connection`` closes, then return None; in each fork return its command."""
     while True:
         request, streams, _flags, _address = socket.recv_fds(connection, _LARGEST, 2)
         if not request:

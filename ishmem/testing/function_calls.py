@@ -10,10 +10,10 @@ from ishmem.testing.messages import FunctionCall
 
 
 def describe(function: Callable[..., Any], arguments: tuple[Any, ...]) -> FunctionCall:
-    """Return the request to call a function.
+    """Return the request to call ``function`` with ``arguments``.
 
     Raises:
-        ValueError: PEs cannot import the function.
+        ValueError: PEs cannot import the function: it is of ``__main__``, a lambda, or local to another function.
     """
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<>")
     if not module or module == "__main__" or "<" in name:

@@ -20,16 +20,16 @@ TELL = signal.SIGUSR2
 
 
 class Link:
-    """The connection; ``setup`` is the object that the starting process has sent first."""
+    """This PE's connection; ``setup`` is what the starting process has sent first, ``pe`` the number of this PE."""
 
     def __init__(self, connection: Connection, pe: int) -> None:
-        """Send the number of this PE, and receive the setup."""
+        """Send ``pe``, the number of this PE, through ``connection``, and receive the setup."""
         self._connection, self.pe = connection, pe
         connection.send(pe)
         self.setup: Any = connection.recv()
 
     def report(self, value: Any, failed: bool) -> None:
-        """Send a report, a part of the answer; ``failed`` is whether it reports a failure."""
+        """Send ``value``, a part of the answer, before the result; ``failed`` is whether it reports a failure."""
         self._connection.send(Reply(False, failed, value))
 
     def ready(self) -> None:
@@ -37,7 +37,7 @@ class Link:
         self._connection.send(Reply(True, False, None))
 
     def serve(self, answer: Callable[[Any], Any]) -> None:
-        """Send the result or error of ``answer`` for each request, until there are no more."""
+        """Send the result or error of ``answer`` for each request, until the starting process ends or sends None."""
         while (request := self._request()) is not None:
             try:
                 self._connection.send(Reply(True, False, answer(request)))
@@ -55,7 +55,7 @@ class Link:
 
 @contextlib.contextmanager
 def connected() -> Iterator[Link]:
-    """Yield the connection of this PE; on `TELL` its Python stack is written, in kernels too."""
+    """Yield the connection of this PE; on signal `TELL` the PE writes its Python stack to a file, in kernels too."""
     address, pe = Path(os.environ.pop(ADDRESS)), _number()
     with Client(str(address), "AF_UNIX") as connection, address.with_name(f"place{pe}").open("w") as place:
         faulthandler.register(TELL, file=place, all_threads=False)

@@ -34,7 +34,7 @@ class RunTest:
     Attributes:
         test: Its node id.
         file: Its file.
-        following: Node id and file of the test that these PEs probably run next.
+        following: Node id and file of the test that these PEs probably run next, or None.
     """
 
     test: str
@@ -43,7 +43,7 @@ class RunTest:
 
 
 class Reply(NamedTuple):
-    """A reply of a PE to a request: a report, or as the ``last`` one a result, or the reason that there is none."""
+    """A reply of a PE: ``value`` is a report, or in the ``last`` one a result, or if it has ``failed`` the reason."""
 
     last: bool
     failed: bool

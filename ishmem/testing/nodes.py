@@ -78,7 +78,7 @@ def launcher(
     Args:
         sizes: The number of PEs on each node.
         program: The program and its arguments.
-        faults: A pipe from which commands to break nodes are read.
+        faults: A pipe from which commands to break nodes are read; None for none.
         preloaded: Whether the PEs are forks of a process that has imported the stack, not new interpreters.
         prefix: Whether each line of output begins with the number of its PE.
     """
@@ -94,7 +94,7 @@ def login(count: int, command: Sequence[str]) -> list[str]:
 
 @functools.cache
 def has_namespaces() -> bool:
-    """Return whether this user may create namespaces and the required programs are installed."""
+    """Return whether this user may create namespaces, and the programs nsenter, ip, mount and hostname are there."""
     if not all(shutil.which(name) for name in ("nsenter", "ip", "mount", "hostname")):
         return False
     command = ["ip", "link", "add", "switch", "type", "bridge"]
@@ -110,7 +110,7 @@ def _become_login() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a program on emulated nodes and return its exit status; in a forked PE, run the program of the PE."""
+    """Run a program on emulated nodes and return its exit status; in a forked PE, run the PE's program and exit."""
     settle()
     try:
         return _start(_parse(arguments))
@@ -172,7 +172,7 @@ def _agents(ssh: Path) -> dict[str, str]:
 
 
 def _prefixed(command: list[str], no_prefix: bool) -> list[str]:
-    """Return a command of mpiexec that prefixes each line of output with the number of its PE."""
+    """Return a command of mpiexec whose lines of output begin with their PE's number, unless ``no_prefix``."""
     path, *words = command
     kind = "" if no_prefix else mpiexec.find(path).kind
     if kind in _PREFIX:  # the prefix precedes each write, and unbuffered Python writes a line in two
@@ -194,7 +194,7 @@ def _by_cliques(sizes: list[int], program: list[str]) -> list[str]:
 
 
 def _run(command: list[str]) -> int:
-    """Run a command and return its status; on SIGTERM, terminate it."""
+    """Run a command and return its status; on SIGTERM terminate it, and kill it 2 seconds later."""
     process = subprocess.Popen(command, preexec_fn=die_with(os.getpid()))
 
     def end(*_: object) -> None:

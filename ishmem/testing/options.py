@@ -22,7 +22,7 @@ _ALLOWED = (
 
 
 def check(mark: pytest.Mark) -> None:
-    """Fail the collection if the arguments of a mark are wrong."""
+    """Fail the collection if ``mark``, a mark ``ishmem``, has arguments that are not allowed."""
     unknown = set(mark.kwargs) - {"npes", "timeout", "init", "env", "exact"}
     env, numbers = mark.kwargs.get("env", {}), _named(mark)
     texts = isinstance(env, dict) and all(isinstance(text, str) for pair in env.items() for text in pair)
@@ -32,7 +32,7 @@ def check(mark: pytest.Mark) -> None:
 
 
 def counts(config: pytest.Config, mark: pytest.Mark | None) -> list[int]:
-    """Return the numbers of PEs on which a test runs: those of its mark or the setting, within the session's limits."""
+    """Return the numbers of PEs on which a test runs: of its mark, else the setting, within the session's limits."""
     named = _named(mark) if mark else None
     limit, nodes = limit_of(config), nodes_of(config)
     usual = named or _numbers(config.getini("ishmem_npes"), "ishmem_npes")
@@ -60,7 +60,7 @@ def _is_count(value: Any) -> bool:
 
 
 def device_of(config: pytest.Config) -> str:
-    """Return the value of ``ISHMEM_DEVICE`` for PEs: the option, the setting, that of this process, or a default."""
+    """Return ``ISHMEM_DEVICE`` for PEs: the option, the setting, that of this process; else sim, or gpu for a card."""
     chosen = config.getoption("ishmem_device") or config.getini("ishmem_device") or os.environ.get("ISHMEM_DEVICE")
     device = str(chosen or ("gpu" if card.requested() else "sim")).lower()
     if device not in DEVICES:

@@ -78,7 +78,7 @@ class Answers:
     output: str = ""
 
     def add(self, pe: int, reply: Reply) -> None:
-        """Add a reply of a PE."""
+        """Add a reply of a PE: to its reports, or if it is the last one to the results or the problems."""
         self.failed = self.failed or reply.failed
         if not reply.last:
             self.reports.setdefault(pe, []).append(reply.value)
@@ -92,7 +92,7 @@ class Answers:
         return self.problems.get(pe, "").partition("\n")[0] == _DIED
 
     def after(self, before: Answers) -> Answers:
-        """Return these answers with the reports of the answers to the previous request, ``before``."""
+        """Return these answers, to a request to free memory, with the reports of those to the request before it."""
         return dataclasses.replace(self, reports=before.reports)
 
 
@@ -126,11 +126,11 @@ class PeJob:
         return fork_server.start(command, environment, output, folder=spec.directory)
 
     def ask(self, request: Any, timeout: float) -> Answers:
-        """Send a request to every PE and collect the answers.
+        """Send a request to every PE and collect the answers; blocks.
 
         Args:
             request: The request, which is pickled.
-            timeout: Limit in seconds, from the time at which the PEs are ready.
+            timeout: Limit in seconds, from when the PEs are ready; once a PE has failed, the others have 3 s.
         """
         answers = Answers(self._spec.n)
         mark = self._log.seek(0, os.SEEK_END)
@@ -154,11 +154,11 @@ class PeJob:
         return {pe: answers.problems[pe] for pe in [*first, *sorted(answers.problems)]}
 
     def free(self, timeout: float) -> Answers:
-        """Free the symmetric memory left on the PEs by the last request, which has succeeded on all of them."""
+        """Free the symmetric memory left by the last request, which must have succeeded on all PEs; as `ask`."""
         return self.ask(FREE, timeout)
 
     def finish(self) -> str:
-        """Send the PEs the end of requests and wait for them; return a description of a failure, else an empty text."""
+        """Send the PEs the end of requests and wait up to 15 s for them; return why that failed, "" if it did not."""
         for link in self._links.values():
             with contextlib.suppress(OSError):
                 link.send(None)
@@ -226,7 +226,7 @@ class PeJob:
                 deadline = min(deadline, time.monotonic() + _AFTER_FAILURE)
 
     def _hanging(self, late: dict[int, Connection], timeout: float, failed: bool) -> dict[int, str]:
-        """Return the problems of the PEs that have not finished: where each one is."""
+        """Return for each PE in ``late``, which has not finished after ``timeout`` seconds, a text with where it is."""
         limit = f"{_AFTER_FAILURE:.0f} s after the failure" if failed else f"after {timeout:g} s"
         waits = self._waits(late)
         for pe in late:

@@ -13,11 +13,11 @@ from ishmem.testing.pe_job import Answers, PeJob, PeJobSpec
 
 
 class PesError(Exception):
-    """A function failed on at least one PE; the text has the error of each PE and the output of all."""
+    """A function failed on at least one PE; the text has the error of each such PE and the output of all."""
 
 
 class Pes:
-    """N PEs that run functions, with ishmem initialised; a PE takes a second to start, and a kernel to compile.
+    """N PEs, with ishmem initialised, that run functions; to start a PE, or to compile a kernel, takes about a second.
 
     A failure ends the PEs; the next `run` starts new ones. The end of the object's ``with`` block ends them, too.
 
@@ -33,7 +33,8 @@ class Pes:
         Args:
             n: Their number.
             env: Environment variables in addition to those of this process.
-            nodes: Number of PEs on each of several emulated nodes, connected by MPI: see `ishmem.testing.nodes`.
+            nodes: Number of PEs on each of several emulated nodes, connected by MPI (see `ishmem.testing.nodes`); None:
+                all PEs are on this node.
 
         Raises:
             ValueError: ``nodes`` does not add up to ``n``, or a number is below 1.
@@ -46,14 +47,14 @@ class Pes:
         self._job: PeJob | None = None
 
     def run(self, function: Callable[..., Any], *args: Any, timeout: float = 300) -> list[Any]:
-        """Run a function on every PE, and return the results in the order of the PEs.
+        """Run a function on every PE, and return the results in the order of the PEs; blocks.
 
-        Symmetric memory that the function leaves is freed.
+        Symmetric memory that the function leaves is freed. Arguments and results are pickled.
 
         Args:
             function: A function of a module, which the PEs import.
             args: Its arguments.
-            timeout: Limit in seconds.
+            timeout: Limit in seconds, from the time at which the PEs have started.
 
         Raises:
             PesError: The function has failed on a PE, a PE has died, or the timeout has passed.

@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark and check the settings."""
+    """Register the mark and check options and settings; ``pytest.UsageError`` if one is wrong."""
     config.addinivalue_line("markers", _MARK)
     device_of(config)
     limit_of(config), nodes_of(config)
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrise a marked test by its numbers of PEs."""
+    """Parametrise a test that is marked ``ishmem``, or uses ``ishmem_pes``, by its numbers of PEs."""
     mark = metafunc.definition.get_closest_marker("ishmem")
     if mark is None and "ishmem_pes" not in metafunc.fixturenames:
         return
@@ -63,7 +63,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def ishmem_npes(request: pytest.FixtureRequest) -> int:
-    """Number of PEs on which this test, marked ``ishmem``, runs."""
+    """Number of PEs on which this test runs; fails a test that neither is marked ``ishmem`` nor uses ``ishmem_pes``."""
     if not hasattr(request, "param"):
         pytest.fail("ishmem_npes is for tests marked @pytest.mark.ishmem(npes=...)", pytrace=False)
     return int(request.param)
@@ -77,7 +77,7 @@ def ishmem_pes(request: pytest.FixtureRequest, ishmem_npes: int) -> Pes:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Run a marked test on its PEs, unless its marks skip it or this process is a PE."""
+    """Run a marked test on its PEs, unless marks skip it, it uses ``ishmem_pes``, or this process is a PE."""
     if ON_PE in item.config.stash or item.get_closest_marker("ishmem") is None or runs_here(item):
         return None
     if evaluate_skip_marks(item):
@@ -96,6 +96,6 @@ def _of_session(session: pytest.Session) -> Controller:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """End the PEs."""
+    """End the PEs that tests have started."""
     if _controller in session.config.stash:
         session.config.stash[_controller].stop()

@@ -25,7 +25,7 @@ def can_continue(answers: Answers) -> bool:
 
 
 def merge(item: pytest.Item, answers: Answers) -> list[pytest.TestReport]:
-    """Return the reports of a test, one for each phase, merged from the answers of the PEs."""
+    """Return the reports of test ``item``, one for each phase, merged from the answers of the PEs."""
     read = item.config.hook.pytest_report_from_serializable
     of_phase: dict[str, dict[int, pytest.TestReport]] = {phase: {} for phase in _PHASES}
     for pe, found in sorted(answers.reports.items()):
@@ -53,7 +53,7 @@ def _report(item: pytest.Item, phase: Phase, outcome: Literal["passed", "failed"
 
 
 def merged(found: dict[int, pytest.TestReport], n: int) -> pytest.TestReport:
-    """Return one report of a phase from those of ``n`` PEs: failed if one has failed, skipped if all were skipped."""
+    """Return one report of a phase from those of ``n`` PEs: of a failed one, else xfailed, xpassed, passed, skipped."""
     xfailed = {pe: report for pe, report in found.items() if report.skipped and hasattr(report, "wasxfail")}
     strict = {pe: each for pe, each in found.items() if each.failed and str(each.longrepr).startswith(_STRICT)}
     failed = {pe: report for pe, report in found.items() if report.failed and pe not in strict}
@@ -78,7 +78,7 @@ def _sections(found: dict[int, pytest.TestReport], n: int) -> list[tuple[str, st
 
 
 def _unfinished(of_phase: dict[str, dict[int, pytest.TestReport]], answers: Answers) -> Phase:
-    """Return the phase in which the first PE with a problem did not finish."""
+    """Return the phase in which the first PE with a problem did not finish: the one after its last report."""
     pe = min(answers.problems)
     last = [phase for phase in _PHASES if pe in of_phase[phase]]
     return _PHASES[min(_PHASES.index(last[-1]) + 1, 2)] if last else "call"
@@ -117,7 +117,7 @@ def _title(pes: Sequence[int], n: int) -> str:
 
 
 def _links(title: str, longrepr: Any) -> list[Link]:
-    """Return the failure of a PE as links of a chain, the first of which begins with a title."""
+    """Return failure ``longrepr`` of a PE as links of a chain, the first of which begins with ``title``."""
     if isinstance(longrepr, ExceptionChainRepr):
         links = list(longrepr.chain)
     elif hasattr(longrepr, "reprtraceback"):

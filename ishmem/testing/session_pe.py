@@ -144,7 +144,7 @@ def _live() -> list[int]:
 
 
 def _capture_to(folder: Path, pe: int) -> None:
-    """Make pytest capture output in files in ``folder``, which the controller reads when this process has died."""
+    """Make pytest capture output in files in ``folder``, which the controller reads when PE ``pe`` has died."""
     streams = itertools.count(1)
 
     def named(buffering: int) -> IO[bytes]:

@@ -13,7 +13,7 @@ class PytestSession:
         n: Number of PEs.
         init: Whether they call ``ishmem.init`` before the first test.
         arguments: Arguments of the session of pytest.
-        basetemp: Prefix of the PEs' folders for temporary files.
+        basetemp: Prefix of the PEs' folders for temporary files; None for the default of pytest.
         path: ``sys.path`` of the process that has started the PEs.
     """
 
