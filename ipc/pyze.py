@@ -143,7 +143,7 @@ def _find(name: str) -> Any:
 
 def function_address(name: str) -> int:
     """Return the address of a function of the loader or driver, or 0 if there is none of this name."""
-    return ctypes.cast(_find(name), c_void_p).value or 0 if _find(name) else 0
+    return ctypes.cast(_find(name), c_void_p).value or 0  # of None: None
 
 
 @functools.cache
@@ -218,11 +218,6 @@ def native(kind: int, handle: int) -> int:
     if available("zelLoaderTranslateHandle"):
         _bind("zelLoaderTranslateHandle")(kind, handle, byref(out))
     return out.value or 0
-
-
-def address_of(name: str) -> int:
-    """Return the address of a Level Zero function, for compiled code; 0 if there is none."""
-    return ctypes.cast(_find(name), c_void_p).value or 0
 
 
 def available(name: str) -> bool:

@@ -90,6 +90,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     processes.settle()
     try:
         command.main(arguments, prog_name="ishmem")
-    except (IshmemError, ImportError, ValueError) as error:
+    except (IshmemError, ImportError, ValueError, OSError) as error:
         print(f"ishmem: {error}", file=sys.stderr)
     sys.exit(2)

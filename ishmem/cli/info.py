@@ -12,6 +12,7 @@ import click
 
 from ishmem.cli import info_devices, info_mpi
 from ishmem.common import constants, sizes
+from ishmem.common.errors import IshmemError
 from ishmem.environment import card, settings as settings_module, stack
 from ishmem.environment.mpi_variables import launched
 from ishmem.launch import run
@@ -107,7 +108,9 @@ def _about(pes: int | None) -> dict[str, Any]:
     kind = stack.load()
     from ishmem.ipc import pyze
 
-    driver = next(driver for driver in pyze.drivers() if pyze.devices(driver))
+    driver = next((driver for driver in pyze.drivers() if pyze.devices(driver)), None)
+    if driver is None:
+        raise IshmemError("no Level Zero driver has a device; `ishmem doctor` shows why")
     return {
         "versions": versions(),
         "driver": _driver(kind, driver),

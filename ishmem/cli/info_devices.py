@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ishmem.cli.device_place import place
 from ishmem.common.errors import IshmemError
-from ishmem.environment import settings as settings_module
+from ishmem.environment import profile, settings as settings_module
 
 if TYPE_CHECKING:
     from ishmem.runtime.peer_device import PeerDevice
@@ -106,13 +106,14 @@ def routes(own: list[PeerDevice]) -> list[list[str]]:
     except ValueError:
         return []
     reached = peer_device.routes(own, [], settings.p2p)
+    measured = [profile.find(settings, each.name.partition(" at ")[0], len(own)).get(profile.PUT) for each in own]
     left = left_to_hosts(reached, [device.coherent for device in own])
     return [
         [
-            describe_route(*host_routes(device.coherent, settings), route, by_host)
+            describe_route(*host_routes(device.coherent, settings, table), route, by_host)
             for route, by_host in zip(for_kernels(row, left), left)
         ]
-        for device, row in zip(own, reached)
+        for device, row, table in zip(own, reached, measured)
     ]
 
 

@@ -63,7 +63,7 @@ def _tables(trace: Trace) -> Iterator[tuple[str, Any]]:
     for kind, matrix in trace_traffic.between(trace).items():
         yield f"{kind}: bytes from PE (rows) to PE (columns)", _byte_table(matrix)
     if names := trace_traffic.left_out(trace):
-        yield f"Not in these bytes, since a trace does not have their counts: {', '.join(names)}", ""
+        yield f"Not in these bytes, since a trace does not have their counts or members: {', '.join(names)}", ""
 
 
 def _table(*columns: str) -> Any:

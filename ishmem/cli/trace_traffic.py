@@ -36,9 +36,9 @@ def between(trace: Trace) -> dict[str, Matrix]:
 
 
 def left_out(trace: Trace) -> list[str]:
-    """Return the names of called collectives that do not count, as a trace does not have their lists of counts."""
-    named = {call.name for call in _counted(trace) if {"team", "bytes"} <= set(call.arguments)}
-    return sorted(name for name in named if _routine_of(name) is None)
+    """Return the names of called collectives that do not count: a trace does not have their counts or members."""
+    calls = [call for call in _counted(trace) if {"team", "bytes"} <= set(call.arguments)]
+    return sorted({call.name for call in calls if _routine_of(call.name) is None or _members(call) is None})
 
 
 def _counted(trace: Trace) -> Iterator[RecordedCall]:
@@ -57,14 +57,18 @@ def _by_peer(call: RecordedCall) -> Moved:
 def _by_team(call: RecordedCall) -> Moved:
     """Yield the bytes of a collective that the call's PE sends to others, or receives from the root."""
     routine = _routine_of(call.name)
-    if routine is None or not {"team", "bytes"} <= set(call.arguments):  # without "team" if the team has no stride
+    if routine is None or "bytes" not in call.arguments or (members := _members(call)) is None:
         return
-    start, stride, size = map(int, call.arguments["team"].split(":"))
-    members = tuple(Shape(start, stride, size))
     parts = len(members) if routine.source_blocks and "whole" in call.arguments else 1
     for origin, target in _pairs(routine, call.pe, call.arguments.get("root", -1), members):
         if origin != target:
             yield origin, target, call.arguments["bytes"] // parts
+
+
+def _members(call: RecordedCall) -> tuple[int, ...] | None:
+    """Return the members of the team of a call; None without a team, or if the team has no stride."""
+    start, stride, size = map(int, call.arguments.get("team", "0:0:0").split(":"))
+    return tuple(Shape(start, stride, size)) if stride else None
 
 
 def _routine_of(name: str) -> Collective | None:

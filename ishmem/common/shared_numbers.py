@@ -152,7 +152,7 @@ class TracedCall(NamedTuple):
         offset: Offset in the heap of the flag, or else of the data; -1: none.
         value: The value to store, to add, or to wait for.
         pe: The peer, with `CallFlag.ROOTED` the root, by its number in the job; -1: none.
-        start, stride, size: The team; ``size`` 0: none.
+        start, stride, size: The team; ``size`` 0: none; ``stride`` 0: a team without stride, ``start`` is its handle.
         routine, label: The number of the routine, and that of the kernel's name, from 1.
     """
 

@@ -162,9 +162,10 @@ void note_team(const Arguments &arguments, Event &event) {
     if (!arguments.self.collective && !arguments.has(TeamOf)) return;
     PyObject *given = arguments.has(TeamOf) ? arguments.get(TeamOf) : arguments.get(Self);
     const Team *team = team_at(given && given != Py_None ? handle_of(given) : 0);
-    if (!team || !team->members.empty()) return;  // an event has room for a stride only
-    event.start = team->start;
-    event.stride = team->stride;
+    if (!team) return;
+    const bool has_stride = team->members.empty();
+    event.start = has_stride ? team->start : static_cast<int32_t>(team - heap().teams);
+    event.stride = has_stride ? team->stride : 0;
     event.size = team->size;
     Py_ssize_t root = -1;
     if (!arguments.number(Root, root) || root < 0 || root >= team->size) return;

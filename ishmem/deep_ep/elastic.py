@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from ishmem.runtime import job
 from ishmem.runtime.unfinished_work import puts_on_queues
-from ishmem.teams import TEAM_NODE, TEAM_WORLD
+from ishmem.teams import TEAM_WORLD
 
 from .callers import Caller
 from .events import EventHandle, EventOverlap
@@ -44,7 +46,7 @@ class ElasticBuffer(Experimental):
 
         Args:
             group: A group of ``torch.distributed`` or a team of ishmem.
-            num_bytes: Limit on the bytes for one size of calls: see ``get_buffer_size_hint``. By default no limit.
+            num_bytes: Limit on the bytes for one size of calls: see ``get_buffer_size_hint``. None or 0: no limit.
             num_max_tokens_per_rank, hidden, num_topk: Largest number of tokens of a rank, elements of a token, choices
                 of a token, in the calls to allocate memory for now; 0 if unknown.
             num_cpu_bytes, use_fp8_dispatch, deterministic, allow_hybrid_mode, allow_multiple_reduction,
@@ -103,12 +105,12 @@ class ElasticBuffer(Experimental):
         return job.current().heap.queue
 
     def get_physical_domain_size(self) -> tuple[int, int]:
-        """Return the number of nodes and the number of ranks on each, if all have as many as this rank's node.
+        """Return the number of nodes and the number of ranks on each, or 1 and all ranks if nodes differ in size.
 
-        It is 1 and all ranks if their number is no multiple of that, or the group is a team other than ``TEAM_WORLD``.
+        It is 1 and all ranks, too, if the group is a team other than ``TEAM_WORLD``.
         """
-        per_node = TEAM_NODE.n_pes() if self._team is TEAM_WORLD else self.num_ranks
-        return (self.num_ranks // per_node, per_node) if self.num_ranks % per_node == 0 else (1, self.num_ranks)
+        network = job.current().network if self._team is TEAM_WORLD else None
+        return domain_size(network.nodes if network else [0] * self.num_ranks)
 
     def get_logical_domain_size(self) -> tuple[int, int]:
         """Return 1 and the number of ranks: tokens are sent directly to their ranks, also between nodes."""
@@ -184,7 +186,7 @@ class ElasticBuffer(Experimental):
         caller.add(cumulative_local_expert_recv_stats, "cumulative_local_expert_recv_stats", handle.layout.counts)
         found = received(handle, arrival, do_zero_padding)
         recv_x, idx = caller.give_tokens(found.x, found.scales, x), caller.give(found.topk_idx, topk_idx)
-        shares = caller.give(found.topk_weights) if topk_weights is not None and weights.size else None
+        shares = caller.give(found.topk_weights) if topk_weights is not None else None
         return recv_x, idx, shares, handle, caller.finish()
 
     @puts_on_queues
@@ -232,7 +234,7 @@ class ElasticBuffer(Experimental):
         key = (max_tokens, hidden, topk, wide)
         if key not in self._exchanges:
             need = size_of_exchange(self.num_ranks, max_tokens, hidden, topk, 4 if wide else 2)
-            if self.num_bytes is not None and need > self.num_bytes:
+            if self.num_bytes and need > self.num_bytes:
                 raise ValueError(f"num_bytes is {self.num_bytes}; {max_tokens} tokens of a rank need {need}")
             self._exchanges[key] = TokenExchange(self._team, *key)
         return self._exchanges[key]
@@ -256,6 +258,13 @@ class ElasticBuffer(Experimental):
         wide = tokens.dtype.itemsize > 2
         exchange = self._exchange(options.num_max_tokens_per_rank, tokens.shape[1], idx.shape[1], wide)
         return SentRoute(exchange, idx, exchange.chosen(idx, options.num_experts // self.num_ranks))
+
+
+def domain_size(nodes: Sequence[int]) -> tuple[int, int]:
+    """Return the number of nodes and of ranks on each, given each rank's node; 1 and all if nodes differ in size."""
+    sizes = Counter(nodes)
+    same = len(set(sizes.values())) == 1
+    return (len(sizes), len(nodes) // len(sizes)) if same else (1, len(nodes))
 
 
 def _check_cached(handle: EPHandle, tokens: Any, topk_idx: Any, do_cpu_sync: Any, given: tuple[Any, ...]) -> None:

@@ -84,9 +84,7 @@ class TokenExchange(moe.Buffer):
 
     def give_back(self, x: Any, handle: moe.Handle, biases: Sequence[Any] = ()) -> Any:
         """Send rows ``x`` to their tokens' PEs; return for own tokens the sums of rows and ``biases``; not blocking."""
-        if str(x.dtype) not in KINDS:
-            raise ValueError(f"x has dtype {x.dtype}; allowed are float32, float16 and bfloat16")
-        return self._combine_round(KINDS[str(x.dtype)], device_array(x, "x"), handle, None, None, biases)[0]
+        return self._combine_round(kind_of(x), device_array(x, "x"), handle, None, None, biases)[0]
 
     def fold(self, x: Any, places: Any) -> Any:
         """Return an array whose row ``i`` is the sum of the rows ``places[i]`` (int64, -1 for none) of ``x``."""
@@ -94,7 +92,7 @@ class TokenExchange(moe.Buffer):
 
         from ishmem.kernels.moe import fold_kernel
 
-        kind, queue = KINDS[str(x.dtype)], x.sycl_queue
+        kind, queue = kind_of(x), x.sycl_queue
         out = self._results.empty((places.shape[0], x.shape[1]), str(x.dtype), queue)
         if places.shape[0]:
             ones = dpnp.ones(places.shape[1], dtype="float32", sycl_queue=queue)
@@ -102,6 +100,13 @@ class TokenExchange(moe.Buffer):
             numbers = [places.shape[1], x.shape[1] * x.dtype.itemsize]
             self._submit(fold_kernel(kind), places.shape[0], moe.LEAST_WORK_ITEMS, [*arrays, *numbers], [])
         return out
+
+
+def kind_of(x: Any) -> str:
+    """Return the dtype of the elements of ``x`` to sum, by `KINDS`; ``ValueError`` for another dtype."""
+    if str(x.dtype) not in KINDS:
+        raise ValueError(f"x has dtype {x.dtype}; allowed are float32, float16 and bfloat16")
+    return KINDS[str(x.dtype)]
 
 
 def rows_of(place: Any, rows: Any) -> Any:

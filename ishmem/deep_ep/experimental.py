@@ -171,8 +171,11 @@ class Experimental:
 
         Raises:
             ValueError: A number below 1.
+            StateError: A session has begun.
         """
         sizes = num_max_session_bytes, num_max_all_gathers_per_session
+        if GatherSessions in self._parts:
+            self._sessions().check_idle()
         _positive(num_max_session_bytes=sizes[0], num_max_all_gathers_per_session=sizes[1])
         self._replace(GatherSessions, lambda: GatherSessions(self._team, *sizes))
 

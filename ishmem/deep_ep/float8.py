@@ -17,7 +17,7 @@ def to_float8(x: Any, rounded: bool, as_exponents: bool) -> tuple[Any, Any]:
 
     multiple = 4 * GROUP if as_exponents else GROUP
     if not isinstance(x, torch.Tensor) or x.dtype != torch.bfloat16 or x.shape[-1] % multiple:
-        found = f"{type(x).__name__} of dtype {x.dtype} and shape {tuple(x.shape)}"
+        found = type(x).__name__ + (f" of dtype {x.dtype}, shape {tuple(x.shape)}" if hasattr(x, "dtype") else "")
         raise ValueError(f"x is {found}; allowed with use_fp8 are tensors [tokens, {multiple} n] of torch.bfloat16")
     groups = x.float().unflatten(-1, (-1, GROUP))
     scales = groups.abs().amax(dim=-1).clamp(1e-4) / LARGEST

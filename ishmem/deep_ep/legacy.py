@@ -380,11 +380,12 @@ class Buffer:
             raise IshmemError(f"rank {rank_to_mask} is lost and stays masked; it can come back in a new job only")
         if mask:
             left = teams.shrink(self._team)
-            self._masked = {rank for rank, pe in enumerate(self._team.shape) if pe not in tuple(left.shape)}
+            lost = {rank for rank, pe in enumerate(self._team.shape) if pe not in tuple(left.shape)}
+            if rank_to_mask not in lost:
+                raise IshmemError(f"rank {rank_to_mask} is not lost; lost are {sorted(lost)}")
+            self._masked = lost
             for each in self._buffers.values():
                 each.mask(left)
-            if rank_to_mask not in self._masked:
-                raise IshmemError(f"rank {rank_to_mask} is not lost; lost are {sorted(self._masked)}")
 
     def low_latency_query_mask_buffer(self, mask_status: Any) -> None:
         """Set the elements of ``mask_status``, int32 [ranks], to 1 for masked ranks and to 0 for others."""

@@ -169,8 +169,7 @@ class GatherSessions:
 
     def begin(self) -> None:
         """Begin a session; ``StateError`` if one has begun."""
-        if self._active:
-            raise StateError("a session has begun; destroy_agrs_session ends it")
+        self.check_idle()
         self._active, self._start, self._count = True, 0, 0
         self._session += 1
 
@@ -222,6 +221,11 @@ class GatherSessions:
             waiting.finish()
 
         return [each.all for each in places], wait
+
+    def check_idle(self) -> None:
+        """Raise ``StateError`` if a session has begun."""
+        if self._active:
+            raise StateError("a session has begun; destroy_agrs_session ends it")
 
     def _check_active(self) -> None:
         if not self._active:

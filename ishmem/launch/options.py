@@ -80,17 +80,16 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def count(text: str) -> int:
-    """Return the integer in a text; raise ``ArgumentTypeError`` if it is no whole number of at least 1."""
-    if not text.isascii() or not text.isdigit() or int(text[:9]) < 1:
-        raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least 1")
-    return int(text)
+    """Return the integer in a text; raise ``ArgumentTypeError`` if it is no whole number from 1 to 999999999."""
+    return number(text, 1)
 
 
-def number(text: str) -> int:
-    """Return the integer in a text; raise ``ArgumentTypeError`` if it is no whole number of at least 0."""
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least 0")
-    return int(text[:9])
+def number(text: str, least: int = 0) -> int:
+    """Return the integer in a text; raise ``ArgumentTypeError`` if it is not from ``least`` to 999999999."""
+    digits = text.lstrip("0") or "0"  # not too many for int()
+    if not text.isascii() or not text.isdigit() or len(digits) > 9 or int(digits) < least:
+        raise argparse.ArgumentTypeError(f"got {text!r}, allowed: a whole number, at least {least}, below 1000000000")
+    return int(digits)
 
 
 def seconds(text: str) -> float:

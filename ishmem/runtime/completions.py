@@ -51,9 +51,9 @@ class Completions:
             return
         with self._lock:
             self._open.setdefault(number, deque()).append((call, time.monotonic_ns(), event))
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, name="ishmem-trace", daemon=True)
-            self._thread.start()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="ishmem-trace", daemon=True)
+                self._thread.start()
         self._more.set()
 
     def _number(self, queue: Any) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ishmem.common.sizes import format_size
 from ishmem.environment import stack
-from ishmem.runtime.copy_engine import NEVER, host_routes
+from ishmem.runtime.copy_engine import NEVER
 
 if TYPE_CHECKING:
     from ishmem.runtime.job import Job
@@ -50,11 +50,12 @@ def _heap(this: Job) -> str:
 
 def _routes(this: Job) -> Iterator[str]:
     """Yield a description of each route, with the PEs that are accessed by it."""
-    by_host = host_routes(this.heap.own_device.coherent, this.settings)
-    kernels = dict(zip(this.node.pes, this.heap.kernel_routes()))
+    heap = this.heap
+    kernels = dict(zip(this.node.pes, heap.kernel_routes()))
     routes: dict[str, list[int]] = {}
     for pe in range(this.n_pes):
-        near = describe_route(*by_host, kernels[pe], this.heap.atomics_by_host[pe]) if pe in kernels else ""
+        facts = (*heap.host_routes, kernels[pe], heap.atomics_by_host[pe]) if pe in kernels else None
+        near = describe_route(*facts) if facts else ""
         routes.setdefault(near or "messages over MPI", []).append(pe)
     for route, pes in routes.items():
         yield f"route to PE {', '.join(map(str, pes))}: {route}"

@@ -110,6 +110,7 @@ class SymmetricHeap:
         late: Whether ``runtime.late_delivery`` holds operations on other PEs; kernels then use the proxy.
         atomics_by_host: For each PE, whether the hosts do all atomics on its memory, under a lock.
         locks: The mappings of these locks, one in host memory of each PE of this node.
+        host_routes: The bytes from which the copy engine copies, and whether host atomics use the mapping.
         is_card: Whether the copy engine copies for the host from some size on, because the host reads the heap slowly.
         user_size: Bytes of the heap for users.
         least_cores: The least number of Xe cores of the devices of all PEs.
@@ -164,7 +165,7 @@ class SymmetricHeap:
             IshmemError: The host mapping shows other memory than the heap, as with an unknown format of IPC handles.
         """
         told = os.urandom(peer_proof.LINE)
-        _core.watch_device(pyze.address_of("zeDeviceGetStatus"), self.device)
+        _core.watch_device(pyze.function_address("zeDeviceGetStatus"), self.device)
         _keep(self.queue)
         self.memory.copy_from_host(told)
         pyze.zeDeviceGetStatus(self.device)  # raises when the copy has failed
@@ -305,7 +306,7 @@ class SymmetricHeap:
 
     def host_adds(self, pe: int) -> bool:
         """Return whether all host atomics on a PE's memory use the mapping, or are sent to the PE's node."""
-        return self._host_atomics or self.late or self.atomics_by_host[pe] or self._maps[pe] is None
+        return self.host_routes[1] or self.late or self.atomics_by_host[pe] or self._maps[pe] is None
 
     @property
     def near(self) -> tuple[int, ...]:
@@ -369,10 +370,10 @@ class SymmetricHeap:
         addresses = [each.address if each else _core.far_address(pe, 0) for pe, each in enumerate(self._maps)]
         n_nodes = len(set(self._network.nodes)) if self._network else 1
         measured = profile.find(settings, self.queue.sycl_device.name, len(addresses), n_nodes)
-        cutover, mapped_atomics = host_routes(self.own_device.coherent, settings, measured.pop(profile.PUT, None))
+        by_put = measured.pop(profile.PUT, None)
+        self.host_routes = cutover, mapped_atomics = host_routes(self.own_device.coherent, settings, by_put)
         cutovers = private_cutovers(self.own_device.coherent, settings, measured)
         self.is_card = cutover < NEVER
-        self._host_atomics = mapped_atomics
         if settings.check:
             self.allocator.quarantine = self.allocator.size // QUARANTINED
             self.allocator.ended = self._warn_if_written

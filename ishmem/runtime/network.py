@@ -18,6 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ishmem import _core
@@ -45,7 +46,7 @@ _PINGS, _CLOCK = 20, 7  # of `clock_offset`: requests, and their tag
 _TREE = 8  # tag of `from_above`
 _DRAIN = 2.0  # seconds to send the remaining messages at the end
 _DRAIN_LOST = 0.2  # the same when a PE is lost or this PE has failed
-_CONNECT = 20.0  # seconds for the connections of the other PEs
+_CONNECT, _HELLO = 20.0, 1.0  # seconds for the next connection of another PE, and for the rest of its first message
 _NORESERVE = 0x4000  # of mmap(2): the mmap module has it since Python 3.13
 
 
@@ -314,15 +315,10 @@ class Network:
                 connection = wire.connect_tcp(*places[pe])
                 connection.sendall(token + me.to_bytes(4, "little"))
                 found[pe] = connection.detach()
-            listener.settimeout(_CONNECT)
-            while any(found[pe] < 0 for pe in filter(self.is_far, range(me, len(self.nodes)))):
-                connection, _address = listener.accept()
-                connection.settimeout(_CONNECT)
-                hello = connection.recv(_TOKEN + 4, socket.MSG_WAITALL)
-                pe = int.from_bytes(hello[_TOKEN:], "little")
-                if hello[:_TOKEN] == token and pe < len(found) and found[pe] < 0:
-                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                    found[pe] = connection.detach()
+            later = set(filter(self.is_far, range(me, len(found))))
+            for pe, connection in accept_peers(listener, token, later).items():
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                found[pe] = connection.detach()
         return found
 
     def leave(self, report_wait: Callable[[], None]) -> None:
@@ -359,6 +355,33 @@ class Network:
             for comm in self._comms:
                 with contextlib.suppress(Exception):
                     comm.Free()
+
+
+def accept_peers(listener: socket.socket, token: bytes, pes: set[int]) -> dict[int, socket.socket]:
+    """Return the connections by which each of ``pes`` has sent ``token`` and its number; drop connections of others.
+
+    Raises:
+        IshmemError: None of the missing PEs has connected for `_CONNECT` seconds.
+    """
+    found: dict[int, socket.socket] = {}
+    waiting, deadline = [listener], time.monotonic() + _CONNECT
+    while missing := pes - found.keys():
+        ready = wait(waiting, max(deadline - time.monotonic(), 0.0))
+        if not ready:
+            raise IshmemError(f"init: no connection from PE {min(missing)} for {_CONNECT:g} s")
+        for each in ready:
+            if each is listener:
+                waiting.append(listener.accept()[0])
+                continue
+            waiting.remove(each)
+            each.settimeout(_HELLO)
+            with contextlib.suppress(OSError):
+                hello = each.recv(len(token) + 4, socket.MSG_WAITALL)
+                pe = int.from_bytes(hello[len(token) :], "little")
+                if hello[: len(token)] == token and pe in missing - found.keys():
+                    each.settimeout(None)
+                    found[pe], deadline = each, time.monotonic() + _CONNECT
+    return found
 
 
 class SpanningLinks:

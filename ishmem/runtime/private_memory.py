@@ -44,7 +44,7 @@ class PrivateMemory:
         self._used_once: set[int] = set()
         self._refused: set[int] = set()
         self._lock = threading.RLock()  # a handler of a signal may call in between
-        _core.private_configure(pyze.address_of("zeMemGetAllocProperties"), context, *cutovers)
+        _core.private_configure(pyze.function_address("zeMemGetAllocProperties"), context, *cutovers)
 
     def register(self, address: int, nbytes: int, *, write: bool) -> bool:
         """Register the allocation that contains an address in the core; map it if the host needs a mapping.

@@ -42,7 +42,7 @@ class Proxy:
         handles.make_resident(heap.context, heap.device, ring, size)
         _core.write(heap.pe, heap.layout.proxy, struct.pack("<q", ring))
         _core.write(heap.pe, heap.layout.routes, struct.pack(f"<{len(heap.near)}q", *heap.kernel_routes()))
-        copy = pyze.address_of("zeCommandListAppendMemoryCopy")
+        copy = pyze.function_address("zeCommandListAppendMemoryCopy")
         setup = _core.ProxySetup(
             ring=ring, slots=PROXY_RING_SLOTS, tickets=heap.layout.tickets, append_copy=copy, list=self._list,
             staging=staging, room=STAGING,

@@ -28,9 +28,9 @@ class Staging:
         self._pool = pyze.create_event_pool(context, _core.STAGES)
         self._events = [pyze.create_event(self._pool, index) for index in range(_core.STAGES)]
         self.setup = _core.StagingSetup(
-            append_copy=pyze.address_of("zeCommandListAppendMemoryCopy"),
-            query=pyze.address_of("zeEventQueryStatus"),
-            reset=pyze.address_of("zeEventHostReset"),
+            append_copy=pyze.function_address("zeCommandListAppendMemoryCopy"),
+            query=pyze.function_address("zeEventQueryStatus"),
+            reset=pyze.function_address("zeEventHostReset"),
             list=self._list,
             buffers=self._buffers,
             events=self._events,

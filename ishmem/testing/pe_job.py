@@ -230,7 +230,7 @@ class PeJob:
         limit = f"{_AFTER_FAILURE:.0f} s after the failure" if failed else f"after {timeout:g} s"
         waits = self._waits(late)
         for pe in late:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, KeyError):  # no entry: the process is of another namespace
                 signal.pidfd_send_signal(self._processes[pe], TELL)
         time.sleep(0.3)  # for the PEs to write their stacks: PEs that hang do not confirm it
         return {pe: f"has not finished {limit}; it was here:\n{self._place(pe)}{waits.get(pe, '')}" for pe in late}

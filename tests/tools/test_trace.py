@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from subprocesses import program, run_program, succeeded
 
 from ishmem.cli import trace, trace_data, trace_summary, trace_traffic
+from ishmem.cli.command import main
 from ishmem.cli.trace_data import RecordedCall
 from ishmem.runtime import graph_recording, itt
 from ishmem.runtime.trace_file import QUEUE
@@ -182,7 +183,26 @@ def test_the_bytes_of_collectives_are_those_of_their_definition(tmp_path: Path) 
     assert trace_traffic.left_out(read) == ["alltoallv"]
     assert [call.arguments.get("root") for call in named(read, "broadcast")] == [2, 1, None]
     done = CliRunner().invoke(trace.command, [str(tmp_path)], env={"COLUMNS": "160"})
-    assert "Collectives: bytes" in done.output and "their counts: alltoallv" in done.output
+    assert "Collectives: bytes" in done.output and "their counts or members: alltoallv" in done.output
+
+
+def test_calls_of_a_team_without_a_stride_belong_together_and_are_named_as_left_out(tmp_path: Path) -> None:
+    options = ["--survive", "--trace", str(tmp_path)]
+    succeeded(run_program(program("traced_survivors"), 4, options=options))
+    read = trace_data.read(tmp_path)
+    teams = {pe: call.arguments["team"] for pe in (0, 2, 3) for call in named(read, "sum_reduce", pe)}
+    assert len(teams) == 3 and len(set(teams.values())) == 1 and teams[0].endswith(":0:3")
+    assert trace_traffic.between(read) == {} and trace_traffic.left_out(read) == ["sum_reduce"]
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_without_a_traceback(
+    job: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (job[0] / trace.MERGED).mkdir()
+    with pytest.raises(SystemExit, match="2"):
+        main(["trace", str(job[0])])
+    (job[0] / trace.MERGED).rmdir()
+    assert re.search(r"^ishmem: .*trace\.json", capsys.readouterr().err, re.MULTILINE)
 
 
 @pytest.mark.skipif(not graph_recording.HAS_GRAPHS, reason="this SYCL has no graphs")
