@@ -44,7 +44,7 @@ class ConstantArguments(CallRewrite):
         self._typing = state.typingctx
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
-        """Check the constants of a call; return its checks that depend on a dtype, then the call; None without such."""
+        """Return a call after checks that depend on the dtype of an array; None without such. Wrong constants raise."""
         checks = [self.call_of(check, statement.loc, array) for check, array in self._checks(statement, called)]
         return [*itertools.chain.from_iterable(checks), statement] if checks else None
 
@@ -120,7 +120,7 @@ class TupleIndices(CallRewrite):
     """Replaces an index that is a tuple by the number of the element."""
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
-        """Return the statements that compute the number of the element, then the call with it; None without a tuple."""
+        """Return the statements that compute the number of the element, and the call with it; None without a tuple."""
         call, given = statement.value, arguments_of(called, statement.value)
         index, array = given.get("index"), next((given[name] for name in INDEXED if name in given), None)
         if array is None or not self._is_tuple(index):

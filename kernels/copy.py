@@ -72,7 +72,7 @@ def is_wide(to, origin, nbytes):
 
 @compiled
 def copy_wide(to, origin, nbytes, group):
-    """Copy this work-item's share of ``nbytes`` bytes in wide units; without a group, all of them, in blocks."""
+    """Copy this work-item's share of ``nbytes`` bytes in units of 16 bytes, if `is_wide`; without a group, all."""
     if group is not None:
         _wide(to, origin, nbytes, rank_in(group), size_of(group))
     else:

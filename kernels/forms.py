@@ -72,13 +72,13 @@ def no_check(_routine: str) -> None:
 
 
 def integers(routine: str, **kinds: Any) -> None:
-    """Require that all arguments are integers."""
+    """Raise ``TypingError`` unless the types of all arguments of ``routine`` are integers."""
     for name, kind in kinds.items():
         type_checks.integer(routine, name, kind)
 
 
 def array_and_integers(routine: str, a: Any, **kinds: Any) -> None:
-    """Require an array ``a``, and that all other arguments are integers."""
+    """Raise ``TypingError`` unless argument ``a`` of ``routine`` is an array, and all others are integers."""
     type_checks.array(routine, "a", a)
     integers(routine, **kinds)
 

@@ -334,7 +334,7 @@ def store(address: Any, like: Any, value: Any) -> Any:
 
 @device_intrinsic
 def load_element(base: Any, index: Any, like: Any) -> Any:
-    """Return element ``index`` of the array that begins at address ``base``, in the dtype of ``like``.
+    """Return element ``index`` of the array that begins at address ``base``, in the dtype of array ``like``.
 
     The index is added by the load itself, so the compiler computes the base address once per loop, or once per hardware
     thread.
@@ -348,7 +348,7 @@ def load_element(base: Any, index: Any, like: Any) -> Any:
 
 @device_intrinsic
 def store_element(base: Any, index: Any, like: Any, value: Any) -> Any:
-    """Store ``value`` as element ``index`` of the array that begins at address ``base``; see `load_element`."""
+    """Store ``value`` as element ``index`` of the array of ``like``'s dtype at address ``base``; see `load_element`."""
 
     def emit(code: IntrinsicCode, *values):
         pointer = _indexed(code, values, like.dtype)
@@ -384,7 +384,7 @@ def move(word: Any, to: Any, origin: Any) -> Any:
 
 @device_intrinsic
 def move_block(count: Any, unit: Any, to: Any, origin: Any) -> Any:
-    """Copy ``count`` units as `move` does; they are all loaded before the first one is stored."""
+    """Copy ``count`` units of ``unit`` bytes, both literals, as `move` does; all are loaded before the first store."""
     number, size = literal_value(count), literal_value(unit)
     word = ir.VectorType(I32, size // 4)
 
@@ -414,7 +414,7 @@ def store_word(address: Any, value: Any) -> Any:
 
 
 class VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
-    """A volatile load: the compiler neither removes nor repeats it."""
+    """A volatile load in LLVM's IR: the compiler neither removes nor repeats it."""
 
     def descr(self, buf: list[str]) -> None:
         """Append the text of the instruction to ``buf``."""
@@ -423,7 +423,7 @@ class VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
 
 
 class VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
-    """A volatile store: the compiler neither removes nor repeats it."""
+    """A volatile store in LLVM's IR: the compiler neither removes nor repeats it."""
 
     def descr(self, buf: list[str]) -> None:
         """Append the text of the instruction to ``buf``."""
@@ -487,7 +487,10 @@ def opaque(value: Any) -> Any:
 
 
 def spirv_call(builder: Any, name: str, kinds: list[Any], result: Any, arguments: list[Any]) -> Any:
-    """Emit a call, not to be moved by compilers, of a synchronizing SPIR-V function; return the result."""
+    """Emit a call of SPIR-V function ``name`` that compilers may not move, as it synchronizes; return its result.
+
+    ``kinds`` are the types of the ``arguments`` in its mangled name, ``result`` is its LLVM type.
+    """
     function = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(result, [each.type for each in arguments]), mangle(f"__spirv_{name}", kinds)
     )

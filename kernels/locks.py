@@ -36,7 +36,7 @@ def _check(routine: str, lock: Any, index: Any) -> None:
 
 @compiled
 def home_of(lock, index):
-    """Return the PE that holds the lock word; see ``ishmem.locks.find``."""
+    """Return the PE that holds the word of element ``index`` of array ``lock``; see ``ishmem.locks.find``."""
     return ((address_of(lock) - base_of(address_of(lock))) // ITEM + index) % pe_count()
 
 

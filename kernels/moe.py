@@ -168,7 +168,7 @@ def call_of(words, number, lists_per_pe):
 
 @compiled
 def choice_of(topk_idx, token, topk, chosen):
-    """Return the index in ``topk_idx`` of the first choice of list ``chosen`` by a token; -1 if there is none."""
+    """Return the index in ``topk_idx`` of the first of a token's ``topk`` choices of list ``chosen``; -1 if none."""
     for i in range(token * topk, (token + 1) * topk):
         if topk_idx[i] == chosen:
             return i
@@ -193,7 +193,7 @@ def make_list(words, topk_idx, sizes, chosen, at, group):
 
 @compiled
 def put_part(to, origin, nbytes, pe, group):
-    """Put this work-item's share; ``to`` is the address on this PE. `set_flag_after_puts` completes it."""
+    """Put this work-item's share of ``nbytes`` bytes at ``origin`` to ``to``, an address of this PE, on PE ``pe``."""
     if not PROXIED or reachable(pe):
         copy_by_group(to + peer_delta(pe), origin, nbytes, group)
     elif rank_in(group) == 0 and nbytes:
@@ -208,7 +208,11 @@ def token_at(tokens, i):
 
 @compiled
 def copy_tokens(to, apart, tokens, length, origin, nbytes, group):
-    """Copy the rows at ``origin`` of the ``length`` tokens in the list at ``tokens`` to rows ``apart`` bytes apart."""
+    """Copy the rows of ``length`` tokens, of ``nbytes`` bytes each, in the list at address ``tokens`` to ``to``.
+
+    Row ``i`` of the source is at ``origin + i * nbytes``; rows at ``to`` start ``apart`` bytes apart. The work-items of
+    a group share each row.
+    """
     if not is_wide(to | apart, origin, nbytes):
         for i in range(length):
             copy_by_group(to + i * apart, origin + token_at(tokens, i) * nbytes, nbytes, group)
@@ -220,7 +224,7 @@ def copy_tokens(to, apart, tokens, length, origin, nbytes, group):
 
 @compiled
 def put_tokens(to, apart, tokens, length, origin, nbytes, pe, group):
-    """Put the rows of listed tokens to PE ``pe``, as `copy_tokens` copies them; ``to`` is the address on this PE."""
+    """Put rows of tokens to PE ``pe``; arguments as for `copy_tokens`, but ``to`` is the address on this PE."""
     if not PROXIED or reachable(pe):
         copy_tokens(to + peer_delta(pe), apart, tokens, length, origin, nbytes, group)
     else:
@@ -230,7 +234,7 @@ def put_tokens(to, apart, tokens, length, origin, nbytes, pe, group):
 
 @compiled
 def copy_rows(to, to_apart, origin, apart, length, nbytes, group):
-    """Copy ``length`` rows from ``origin``, ``apart`` bytes apart, to ``to``, ``to_apart`` bytes apart."""
+    """Copy ``length`` rows of ``nbytes`` bytes, which start ``apart`` bytes apart, to rows ``to_apart`` bytes apart."""
     if not is_wide(to | to_apart, origin | apart, nbytes):
         for i in range(length):
             copy_by_group(to + i * to_apart, origin + i * apart, nbytes, group)
@@ -317,7 +321,7 @@ def await_list(here, member, buffer, received, call, sizes, members):
 
 @compiled
 def receive_list(unit, buffer, received, call, sizes, members, group):
-    """Wait for list number ``unit``, and copy its rows behind those of the previous members."""
+    """Wait for list number ``unit``, and copy its rows behind those of the previous members, as a work-group."""
     here, member, first, packed = unit // members.size, unit % members.size, unit * call.max_tokens, 0
     if rank_in(group) == 0:
         packed = await_list(here, member, buffer, received, call, sizes, members)

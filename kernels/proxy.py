@@ -118,9 +118,10 @@ def has_atomics(pe):
 
 @compiled
 def copy_by_proxy(kind, pe, remote, local, nbytes):
-    """Request a put (``PUT``) or get (``GET``) of contiguous memory; return a ticket for `await_ticket`. Nonblocking.
+    """Request a put (``PUT``) or get (``GET``) of ``nbytes`` contiguous bytes; return the ticket. Nonblocking.
 
-    ``remote`` is a symmetric address, given as that in this PE's heap; ``local`` is any device address.
+    ``kind`` may include `HELD` and `NBI`. ``remote`` is a symmetric address, given as that in this PE's heap; ``local``
+    is any device address. In a job without proxy it does nothing.
     """
     return submit(kind, pe, remote - heap_base(), local, local, nbytes) if PROXIED else 0
 
@@ -173,13 +174,13 @@ def load_by_proxy(source, pe, remote):
 
 @compiled
 def update_by_proxy(rmw, dest, pe, remote, value):
-    """Request atomic ``rmw``, without result, on an element of the dtype of ``dest``; nonblocking."""
+    """Request atomic ``rmw`` with ``value``, without result, on an element of ``dest``'s dtype; nonblocking."""
     submit(UPDATE | HELD | item_bytes(dest) << 16 | rmw << 8, pe, remote - heap_base(), dest, value, None)
 
 
 @compiled
 def mark_held():
-    """Return the mark for `signal_by_proxy` that precedes the data of a signal; 0 if the proxy holds no puts."""
+    """Return the proxy's count of held puts, by which `signal_by_proxy` knows the later ones; 0 if it holds none."""
     zero = types.int64(0)
     return request_and_wait(MARK, zero, 0, heap_base(), zero, zero) if LATE else zero
 
@@ -209,17 +210,22 @@ def store_at(pe, address, like, value):
 
 @compiled
 def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
-    """Request atomic ``rmw`` on an element of the dtype of ``dest``, and wait; return the old value."""
+    """Request atomic ``rmw`` on the element of ``dest``'s dtype at ``remote`` of PE ``pe``; wait, return the old value.
+
+    ``remote`` is the address on this PE; ``cond`` is the operand with which a compare-and-swap compares.
+    """
     if reachable(pe):
         flush(peer_delta(pe))  # this work-item's earlier stores must arrive before the proxy's atomic
     return request_and_wait(ATOMIC | HELD | item_bytes(dest) << 16 | rmw << 8, dest, pe, remote, value, cond)
 
 
+# Model: tests/models/proxy_ring.pml.
 @compiled
 def request_and_wait(what, like, pe, remote, value, cond):
-    """Post a request and wait for its result, an element of the dtype of ``like``.
+    """Post a request and wait for its result, an element of the dtype of ``like``; 0 in a job without proxy.
 
-    Model: tests/models/proxy_ring.pml.
+    ``what`` is the word of its kind and options; ``remote`` is the address on this PE, ``value`` and ``cond`` are
+    operands.
     """
     result = zero_of(like)
     if PROXIED:
@@ -245,7 +251,7 @@ def request_and_wait(what, like, pe, remote, value, cond):
 
 @compiled
 def flush(distance):
-    """Wait for remote completion of this PE's stores to the PE at a ``distance``: a load cannot overtake them."""
+    """Wait for remote completion of this PE's stores to the PE ``distance`` bytes away: a load cannot overtake them."""
     before_flush()
     load_volatile(heap_base() + distance)
     before_flush()  # the load completes before later operations
@@ -300,23 +306,20 @@ def complete_locally():
         await_ticket(submit(FLUSH, 0, 0, 0, 0, None))
 
 
+# Model: tests/models/host_puts.pml.
 @compiled
 def complete_host_puts():
-    """Request completion of the puts of this PE's host to other nodes; nonblocking: `await_requests` waits.
-
-    Model: tests/models/host_puts.pml.
-    """
+    """Request completion of the puts of this PE's host to other nodes; nonblocking: `await_requests` waits."""
     if SPANS and host_has_put(ring_address()):
         submit(QUIET_HOST, 0, 0, 0, 0, None)
 
 
+# Model: tests/models/proxy_ring.pml.
 @compiled
 def await_requests():
     """Wait for remote completion of all operations of this PE's kernels, those posted to the proxy included.
 
     Without puts by proxy, each work-item waits for the requests that it posts.
-
-    Model: tests/models/proxy_ring.pml.
     """
     flush_all()
     if COPIES_BY_PROXY:

@@ -81,7 +81,7 @@ class CallRewrite(AssignmentRewrite):
 
 
 def constant_of(func_ir: Any, variable: Any) -> Any:
-    """Return the value of a variable that is a global or closure variable or an attribute of a module, else None."""
+    """Return the value of a variable that numba infers to be constant, such as a literal or a global; else None."""
     try:
         return func_ir.infer_constant(variable)
     except ConstantInferenceError:

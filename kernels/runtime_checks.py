@@ -84,7 +84,7 @@ _ITEM = Violation.at("item")
 
 @compiled
 def own_array_fits(routine, address, size, item, count):
-    """Return whether an array of this PE is symmetric and has ``count`` elements; report a violation if not."""
+    """Return whether an array of this PE is symmetric and has ``count`` of its ``size`` elements; report it if not."""
     problem = OUTSIDE if is_symmetric(address, size * item) else NOT_SYMMETRIC
     if problem == OUTSIDE and 0 <= count <= size:
         return True
@@ -94,7 +94,10 @@ def own_array_fits(routine, address, size, item, count):
 
 @compiled
 def allowed(routine, array, pe, first, count):
-    """Return whether PE ``pe`` exists and a symmetric array has ``count`` elements from ``first``; report it if not."""
+    """Return whether PE ``pe`` exists and a symmetric array has ``count`` elements from ``first``; report it if not.
+
+    Always True without ``ISHMEM_CHECK``. ``routine`` is the number of the routine in the report.
+    """
     if not CHECK:
         return True
     address = address_of(array)
@@ -212,7 +215,7 @@ is_cmp, is_sig_op, is_order = map(_option, OPTIONS)
 
 @compiled
 def report(routine, problem, pe, address, first, count, size):
-    """Record a violation with these fields, unless one is recorded already."""
+    """Record a violation with these fields (see `ishmem.common.violations`), unless one is recorded already."""
     record = violation_record()
     if atomic_exchange_word(record, 1) == 0:
         atomic_store_word(record + _ROUTINE, routine)

@@ -54,7 +54,7 @@ def is_update(sig_addr, signal, sig_op):
 
 @compiled
 def update(sig_addr, signal, sig_op, pe, index):
-    """Set the signal on PE ``pe`` to a value, or add the value to it."""
+    """Set the signal on PE ``pe`` to ``signal``, or add it, as ``sig_op`` states; report wrong arguments."""
     if not (is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1)):
         return  # here, so that the error names this routine and not the atomic one
     if sig_op == SignalOp.ADD:

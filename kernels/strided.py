@@ -42,9 +42,10 @@ def copy_blocks(like, move, workers):
 
 @compiled
 def move_blocks(put, like, move, pe, delta, workers):
-    """Put (``put`` is 1) or get (0) the blocks of a `Move` in elements; its addresses are those on this PE.
+    """Put (``put`` is 1) or get (0) the blocks of a `Move` in elements of the dtype of ``like``; blocking.
 
-    ``delta`` is the result of `delta_if_reachable`.
+    Its addresses are those on this PE; this work-item of ``workers`` moves its share. ``delta``: see
+    `delta_if_reachable`.
     """
     to, origin, to_step, from_step, length, count = move
     if reachable(pe):
@@ -137,7 +138,7 @@ def are_views(dest: Any, source: Any) -> bool:
 
 
 def check_views(routine: str, nelems: Any, **arrays: Any) -> None:
-    """Require arrays that `move_view` supports, and no ``nelems``."""
+    """Raise ``TypingError`` for arrays that `move_view` does not support, or if ``nelems`` is given."""
     for name, kind in arrays.items():
         type_checks.element_type(routine, name, kind)
         words = (

@@ -108,7 +108,7 @@ def hash_of(blocks, size):
 
 @compiled
 def list_allowed(routine, which, numbers, length, size):
-    """Return whether the list at ``numbers`` has ``size`` nonnegative numbers; report a violation if not."""
+    """Return whether the list at address ``numbers`` has ``size`` nonnegative numbers; report list ``which`` if not."""
     if length != size:
         report(routine, WRONG_LENGTH, which, 0, 0, length, size)
         return False
@@ -122,7 +122,7 @@ def list_allowed(routine, which, numbers, length, size):
 
 @compiled
 def lists_allowed(routine, which, blocks, size):
-    """Return whether the counts and displacements of ``size`` members are allowed; report a violation if not."""
+    """Return whether the counts (list ``which``) and displacements of ``size`` members are allowed; report if not."""
     if not list_allowed(routine, which, blocks.counts, blocks.n_counts, size):
         return False
     return blocks.n_displs == NO_LIST or list_allowed(routine, which + 1, blocks.displs, blocks.n_displs, size)
@@ -172,7 +172,7 @@ def alltoallv_arguments_allowed(call, to_blocks, from_blocks, size):
 
 @compiled
 def counts_match(routine, team, members, slots, to_blocks, from_blocks):
-    """Return whether the counts of this PE match those of every other member; report a violation if not."""
+    """Return whether this PE's counts match those that members published in ``slots``; report a violation if not."""
     start, stride, size, me = members
     this = start + me * stride
     for member in range(size):
