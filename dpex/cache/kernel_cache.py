@@ -33,7 +33,10 @@ Make = Callable[[tuple[Any, ...]], Code]
 
 
 def code_of(kernel: Any, kinds: tuple[Any, ...], make: Make, is_kept: bool = True) -> Code:
-    """Return the code of a kernel: from the cache, or else compiled by ``make``, and stored if ``is_kept``."""
+    """Return the code of a kernel for argument ``kinds``: from the cache if ``is_kept``, or else made by ``make``.
+
+    Code that is made is stored if ``is_kept``, if there is a cache, and if the kernel has a key in it.
+    """
     kept = store.kernels
     key = _key(kernel, kinds) if kept and is_kept else None
     if kept is None or key is None or not kept.has(key):

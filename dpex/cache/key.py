@@ -193,6 +193,7 @@ class KeyWalk:
     """A traversal of a kernel and everything it refers to; a description is a nested tuple of plain values.
 
     Attributes:
+        extension: The library whose objects it describes by `Extension.described`.
         uses_extension: Whether the kernel refers to an object of the extension.
         has_debug: Whether a function is compiled with the option ``debug``, so that its lines are in the code.
         lines: The file name, first line and line table of each function.

@@ -113,7 +113,10 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
         return made
 
     def unify_pairs(self, first: Any, second: Any) -> Any:
-        """Return the type of a variable that has values of two types; integer types are unified without loss."""
+        """Return the type of a variable that has values of two types; integer types are unified without loss.
+
+        Without such a type, it is int64 in functions of the extension; in others `NoTypeError` is raised.
+        """
         try:
             return integer_types.unified(first, second) or super().unify_pairs(first, second)
         except integer_types.NoTypeError:

@@ -17,7 +17,7 @@ def _linear(index: Sequence[int], extents: Sequence[int]) -> int:
 
 
 class Group:
-    """A work-group."""
+    """A work-group; ``leader`` is whether this work-item is the first one of it."""
 
     def __init__(self, global_range: Range, local_range: Range, group_range: Sequence[int], index: Sequence[int]):
         self._global_range, self._local_range = global_range, local_range

@@ -71,7 +71,11 @@ def _size(builder: Any, number: Any) -> Any:
 
 
 def copy_line(context: Any, builder: Any, kinds: Any, pointers: Any, dims: Any) -> None:
-    """Emit the copy in one dimension between parts with different strides and elements of equal size."""
+    """Emit the copy in one dimension between parts with different strides and elements of equal size.
+
+    ``kinds`` and ``pointers`` are the array types and first elements of target and source, ``dims`` as for
+    `may_overlap`.
+    """
     extent, stride, step = dims[0]
     lines = []
     for kind, data, distance in zip(kinds, pointers, (stride, step)):
