@@ -142,7 +142,7 @@ COLLECTIVES = {
 
 
 class Arrays:
-    """The sizes of source and destination of a routine at a point, the expected destination, and names for the plan."""
+    """The sizes of source and destination in bytes at a point, the expected destination, and names for the plan."""
 
     def __init__(self, routine: Collective, w: Any, size: int) -> None:
         n, self.w = w.n_pes, w

@@ -146,7 +146,7 @@ def measure(
 ) -> tuple[list[Row], int]:
     """Measure points, print each line at once, and write the files; return the rows and the exit status.
 
-    After Ctrl-C, the files contain the rows measured so far.
+    The status is 1 if a row is wrong or failed, else 0. After Ctrl-C it is 130, and the files contain the rows so far.
     """
     from ishmem.benchmarks import results
     from ishmem.benchmarks.runner import Runner

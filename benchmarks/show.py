@@ -61,12 +61,12 @@ class Screen:
 
 
 def header(peers: Sequence[str]) -> str:
-    """Return the header of the table, with columns for the peers."""
+    """Return the header of the table, with columns for the ``peers``, the libraries beside ishmem."""
     return _line([title for title, _width, _side in COLUMNS], peers)
 
 
 def line(rows: Rows, peers: Sequence[str]) -> str:
-    """Return the line of a point: ishmem's results, then each contender's time and the ratio of ishmem's to it."""
+    """Return the line of a point: ishmem's row, the first one, then times of the others and ishmem's ratio to them."""
     own, others = rows[0], {row.contender: row for row in rows[1:]}
     size = own.axes.get("size")
     cells = [name_of(own), "" if size is None else short_size(size), str(own.pes)]

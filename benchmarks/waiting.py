@@ -95,7 +95,7 @@ def _(w: Mpi, size: int) -> Plan:
 
 @functools.cache
 def flag_trip() -> Any:
-    """Return a compiled function for a ping-pong of two flags by the host: the machine's limit."""
+    """Return a compiled ``trip(own, theirs, start, count, first)``: ``count`` round trips of flags at two addresses."""
     from llvmlite import ir
     from numba import njit, types
     from numba.extending import intrinsic

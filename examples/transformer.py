@@ -60,7 +60,7 @@ class Serial:
         self.weights = weights
 
     def next_token(self, tokens: np.ndarray) -> int:
-        """Return the most likely token after these."""
+        """Return the most likely token after ``tokens``, those of one sequence."""
         residual = self.weights["embedding"][tokens]
         for layer, (first, second) in enumerate(self.weights["norms"]):
             residual = residual + self.attention(layer, norm(residual, first))
@@ -69,7 +69,7 @@ class Serial:
         return int((self.weights["head"] * last).sum(axis=1).argmax())
 
     def attention(self, layer: int, x: np.ndarray) -> np.ndarray:
-        """Return the sum of the outputs of all heads."""
+        """Return the sum of the outputs of all heads of a layer, for the normed rows ``x`` of a sequence."""
         query, key, value = (x @ self.weights[name][layer] for name in ("query", "key", "value"))
         scores = query @ key.transpose(0, 2, 1) * np.float32(SIZE**-0.5)
         later = np.triu(np.ones(scores.shape[1:], dtype=bool), k=1)
@@ -77,7 +77,7 @@ class Serial:
         return (shares @ value @ self.weights["output"][layer]).sum(axis=0)
 
     def experts(self, layer: int, x: np.ndarray) -> np.ndarray:
-        """Return the weighted sum of the outputs of each token's experts."""
+        """Return the weighted sum of the outputs of each token's experts in a layer; ``x`` has a row for each token."""
         scores = softmax(x @ self.weights["router"][layer])
         chosen = np.argsort(-scores, axis=1)[:, :CHOICES]
         shares = softmax(np.take_along_axis(scores, chosen, axis=1))
@@ -87,7 +87,7 @@ class Serial:
 
 
 def norm(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the RMS norm of each row."""
+    """Return the RMS norm of each row, multiplied by ``weight``."""
     return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + np.float32(EPS)) * weight
 
 
@@ -310,7 +310,7 @@ class Parallel:
         self.run(add, self.residual.shape, self.residual, self.everyone)
 
     def ask_experts(self, up: Any, down: Any) -> None:
-        """Get the weighted sums of the experts' outputs for the tokens of all PEs."""
+        """Get the weighted sums of the experts' outputs for the tokens of all PEs into `everyone`."""
         received, counts, handle, _event, _hook = self.experts.low_latency_dispatch(self.block, self.chosen)
         self.serve_experts(received, counts, up, down)
         mine, _event, _hook = self.experts.low_latency_combine(self.outputs, self.chosen, self.shares, handle)
@@ -327,7 +327,7 @@ class Parallel:
 
 
 def serial_tokens(weights: dict[str, np.ndarray], prompts: np.ndarray, count: int) -> np.ndarray:
-    """Return the tokens that numpy alone generates."""
+    """Return the ``count`` tokens that numpy alone generates after each prompt."""
     serial, tokens = Serial(weights), prompts
     for _ in range(count):
         tokens = np.column_stack([tokens, [serial.next_token(each) for each in tokens]])
@@ -335,7 +335,7 @@ def serial_tokens(weights: dict[str, np.ndarray], prompts: np.ndarray, count: in
 
 
 def generate(model: Parallel, count: int, direct: bool) -> None:
-    """Decode tokens, by replays of one recorded step or by calls, and print the time of a step."""
+    """Decode ``count`` tokens, by replays of a recorded step or (``direct``) by calls; print the time of a step."""
     queue, run = model.x.sycl_queue, model.step
     if not direct:
         graph = ishmem.graph.Graph()

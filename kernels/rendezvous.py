@@ -280,7 +280,7 @@ class BegunRendezvous(NamedTuple):
 # Model: tests/models/rendezvous_of_nodes.pml.
 @compiled
 def rendezvous_of_nodes(team, members, call_id, count, share, carried):
-    """Run `rendezvous` by node: the members of each node, then the leaders; return True if all calls are the same."""
+    """Run `rendezvous` on each node, then of the leaders; return whether all calls are the same; True if unchecked."""
     next_number(team)
     nodes, begun = nodes_of(team), begun_rendezvous(team, call_id, count)
     agreed = rendezvous_on_node(nodes, members, begun, share)

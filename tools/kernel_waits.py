@@ -54,7 +54,7 @@ def measure(launches: int, count: int) -> Times:
 
 
 def run(pes: int, launches: int, count: int) -> Times:
-    """Run a job and return the times of its PE 0.
+    """Run a job of ``pes`` PEs, each of which calls `measure`; return the times of its PE 0.
 
     Raises:
         click.ClickException: The job failed; the text contains its errors.

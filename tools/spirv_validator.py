@@ -13,7 +13,7 @@ FETCHED = Path("build/spirv-val")
 
 
 def find(folder: Path = FETCHED) -> str | None:
-    """Return the path of the validator in a folder, else of the one in the ``PATH``; None if there is none."""
+    """Return the path of ``spirv-val`` in a folder, else of the one in the ``PATH``; None if there is none."""
     return shutil.which("spirv-val", path=str(folder.absolute())) or shutil.which("spirv-val")
 
 

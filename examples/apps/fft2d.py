@@ -24,7 +24,7 @@ TOLERANCE = 1e-5  # of the largest value; single precision
 
 @dpex.kernel
 def turn_by_gets(item: kapi.Item, turned, rows, block, first):
-    """Get one element of the transposed matrix from its owner."""
+    """Get one element of the transposed matrix from its owner; PEs own ``block`` rows, this one from ``first`` on."""
     column, row = item.get_id(0), item.get_id(1)
     place = row % block * turned.shape[1] + first + column
     turned[column, row, 0] = ishmem.g(rows, row // block, place)
@@ -127,7 +127,7 @@ class Fft2d(App):
         return list(WAYS) if self.turn == "all" else [self.turn]
 
     def picture(self) -> np.ndarray[Any, Any]:
-        """Return a photograph, or noise if there is none."""
+        """Return a photograph of ``size`` rows and columns, from 0 to 255; noise if matplotlib is not installed."""
         try:
             import matplotlib.cbook
             import matplotlib.image
@@ -147,7 +147,7 @@ class Fft2d(App):
         matrix.rows[...] = dpnp.asarray(padded)
 
     def transform(self, run: Run, matrix: Matrix, turn: Any) -> float:
-        """Transform; return the median time of the turn on this PE."""
+        """Transform ``matrix`` by rows, ``turn(matrix)``, rows; return the median seconds of the turn on this PE."""
         matrix.transform_rows()
         seconds = []
         for _ in range(self.repeats):

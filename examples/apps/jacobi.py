@@ -32,7 +32,8 @@ def relax_row(now, new, row, item_id):
 def relax(item: kapi.NdItem, now, new, rows, above, below, arrived, iteration):
     """Do one iteration, a group per row. The groups of the edge rows wait for halos, and put their rows.
 
-    They come first, so that rows travel while the others are computed, and no halo is late in the next iteration.
+    ``above`` and ``below`` are the neighbours, or -1. These groups come first, so that rows travel while the others are
+    computed, and no halo is late in the next iteration.
     """
     group, number, item_id = item.get_group(), item.get_group().get_group_id(0), item.get_local_id(0)
     if number > 1:  # an inner row
@@ -73,7 +74,7 @@ def sum_of_squares(group, item_id, now, new, rows, sums):
 
 @dpex.kernel
 def measure(item: kapi.NdItem, now, new, rows, sums, together):
-    """Compute the residual, of all PEs or of this one."""
+    """Leave the sum of the squared changes in ``sums[0]``: of all PEs if ``together``, else of this one."""
     group = item.get_group()
     sum_of_squares(group, item.get_local_id(0), now, new, rows, sums)
     if together:
@@ -122,7 +123,7 @@ class Jacobi(App):
         return plate
 
     def iterate(self, run: Run, relax_once: Any, residual: Any) -> tuple[int, float]:
-        """Iterate to convergence; return the number of iterations and the residual."""
+        """Call ``relax_once(number)`` until ``residual(number)`` is small; return the iterations and the residual."""
         squared = 0.0
         for number in run.steps(range(1, self.iterations + 1), "heating"):
             relax_once(number - 1)

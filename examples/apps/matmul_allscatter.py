@@ -26,7 +26,7 @@ PRODUCER = 0  # the number of the work-group that multiplies
 
 @dpex.device_func
 def multiply_rows(item_id, a, b, c, first, end, inner):
-    """Multiply the rows from ``first`` to ``end`` of ``a`` by ``b``."""
+    """Write rows ``first`` to ``end``, excluded, of ``a``, flat with ``inner`` columns, times ``b`` to ``c``."""
     columns = b.shape[1]
     for place in range(first * columns + item_id, end * columns, GROUP):
         row, column, total = place // columns, place % columns, 0.0
@@ -45,7 +45,7 @@ def put_to_others(rows, group):
 
 @dpex.kernel
 def multiply_and_put(item: kapi.NdItem, a, b, mine, block, inner, tile, together):
-    """Multiply a tile of rows, and put it to all PEs."""
+    """Multiply tiles of ``tile`` of the ``block`` rows here; put each to all PEs, if ``together``, before the next."""
     group, item_id = item.get_group(), item.get_local_id(0)
     for first in range(0, block, tile):
         end = min(first + tile, block)

@@ -43,7 +43,7 @@ def describe(item: kapi.NdItem, counter, taken, pictures, pixels, colours, count
 
 @dpex.device_func
 def compare(item_id, query, features, distances):
-    """Write the distance of each picture of this PE to a query."""
+    """Write the distance of each picture of this PE to a query, by `GROUP` work-items."""
     for i in range(item_id, distances.size, GROUP):
         total = 0.0
         for k in range(FEATURES):
@@ -53,7 +53,7 @@ def compare(item_id, query, features, distances):
 
 @dpex.kernel
 def match(item: kapi.NdItem, features, wanted, distances, block, apart):
-    """Get the features of a query from its PE, a group per query, and compare those of this PE's pictures."""
+    """Get a query's features from its PE, or this one without ``apart``, a group per query; compare pictures here."""
     group, q = item.get_group(), item.get_group().get_group_id(0)
     owner = q // block if apart else ishmem.my_pe()
     ishmem.get_work_group(wanted[q], features[q % block], owner, group)
@@ -72,14 +72,14 @@ def nearest(distances: np.ndarray[Any, Any], first: int) -> np.ndarray[Any, Any]
 
 
 def merged(found: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the best of what all PEs have found; an array of queries x `BEST` x (distance, number)."""
+    """Return the `BEST` of what all PEs have found, by query, as pairs of distance and number of the picture."""
     pairs = np.concatenate(list(found), axis=1)
     order = np.argsort(pairs[..., 0], axis=1, kind="stable")[:, :BEST]
     return np.asarray(np.take_along_axis(pairs, order[..., None], axis=1))
 
 
 def several(groups: int) -> kapi.NdRange:
-    """Return the range of a kernel with some groups."""
+    """Return the range of a kernel with ``groups`` work-groups."""
     return kapi.NdRange((groups * GROUP,), (GROUP,))
 
 
@@ -114,7 +114,7 @@ class Retrieval(App):
         return cls(pictures=64 * n, size=64, queries=22)
 
     def made(self, run: Run) -> np.ndarray[Any, Any]:
-        """Return the pictures of a PE, as rows of bytes."""
+        """Return the pictures of a PE, each a row of bytes."""
         made = [photographs.make(i, self.size).reshape(-1) for i in range(self.pictures)[self.part(run)]]
         return np.stack(made) if made else np.empty((0, 3 * self.size**2), "u1")
 

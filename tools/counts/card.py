@@ -116,7 +116,7 @@ class Bench:
         return counts
 
     def least(self, launch: Launch, n: int) -> Counts:
-        """Return the counts of a kernel that waits for other PEs if no wait has to poll twice; collective."""
+        """Return, on PE 0, the counts of a kernel that waits for other PEs if no wait polls twice; collective."""
         seen: list[Counts] = []
         while int(self.again[0]):
             ishmem.barrier_all()
@@ -133,7 +133,7 @@ class Bench:
         return least if seen else Counts()
 
     def per_look(self, launch: Launch) -> dict[str, float]:
-        """Return the counts of one poll: the difference of two waits, divided by that of their numbers of polls."""
+        """Return, on PE 0, the counts of one poll: the difference of two waits, divided by that of their polls."""
         if self.me:
             return {}
         sooner = later = Counts()
@@ -152,7 +152,7 @@ class Bench:
         return counts
 
     def per_operation(self, launch: Launch, case: Case, waits: bool) -> dict[str, float]:
-        """Return the counts of one operation, on PE 0; collective if ``waits``."""
+        """Return, on PE 0, the counts of one operation of a case; collective if ``waits``, whether it waits for PEs."""
         if not waits and self.me:
             return {}
         counted = self.least if waits else self.count

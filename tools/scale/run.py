@@ -124,7 +124,7 @@ def costs(nodes: list[int]) -> dict[str, float]:
 
 
 def measured(routine: str, size: int) -> float:
-    """Return the seconds of a call of a routine on all PEs, on the slowest PE; collective."""
+    """Return the seconds of a call of a routine with blocks of ``size`` bytes, on the slowest PE; collective."""
     if routine == BARRIER:
         return seconds_of(ishmem.barrier_all)
     n, count = ishmem.n_pes(), size // 8
