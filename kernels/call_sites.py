@@ -46,7 +46,7 @@ class CallSites(CallRewrite):
         return bound is not None and bound[0].check and super().applies()
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any]:
-        """Return a call, followed by the store of its call site; if it has a group, one store also precedes it."""
+        """Return ``statement``, a call of ``called``, then the store of its call site; for groups also one before."""
         loc, before = statement.loc, []
         if _takes(called, "group"):
             before = self.call_of(store_group_call_site, loc, _words_of(self.func_ir, statement, called))
@@ -63,9 +63,9 @@ class WaitSites(CallRewrite):
         return kernel_constants.bound() is not None and super().applies()
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
-        """Return a waiting call with its call site as an argument, or stored before the call; None for other calls.
+        """Return ``statement`` with its call site as argument, or stored before; None if ``called`` does not wait.
 
-        A call that already passes an argument at that position is unchanged (None); its check raises the error.
+        A call that already passes an argument at that position is unchanged; its check raises the error.
         """
         call, loc = statement.value, statement.loc
         takes = _takes(called, "call_site")

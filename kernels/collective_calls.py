@@ -3,7 +3,8 @@
 A call is entered by a rendezvous. Peers write to the arrays of a PE only after it has entered the call, and, if the
 call ends with a barrier, do not access them after it has left.
 
-Arrays are passed as addresses and sizes in bytes, so this code is compiled once for all dtypes.
+Arrays are passed as addresses and sizes in bytes, so this code is compiled once for all dtypes. Parameter ``group`` is
+the calling work-group or sub-group, all of whose work-items call, or None for one work-item; ``team`` is a handle.
 """
 
 from __future__ import annotations
@@ -129,9 +130,9 @@ class EnteredCall(NamedTuple):
 
 @device_intrinsic
 def call_of(flow, routine, dest, source, nelems, root, steps, team):
-    """Return the `CollectiveCall` of the arguments of routine number ``routine``, with `Flow` ``flow``.
+    """Return the `CollectiveCall` of these arguments; ``dest`` and ``source`` are arrays, ``routine`` is a number.
 
-    ``steps`` is ``(dst, sst)``. ``nelems`` may be None, which becomes -1, and ``root`` may be None, which becomes 0.
+    ``steps`` is ``(dst, sst)``. ``nelems`` and ``root`` may be None, which become -1 and 0.
     """
 
     def emit(code: IntrinsicCode, *values):
@@ -262,7 +263,7 @@ def count_of(call, size):
 
 @compiled
 def id_of(call, count, size):
-    """Return the id of a call with ``count`` elements a block; if it is not allowed, report it and return `REFUSED`."""
+    """Return the id of a call by ``size`` members with ``count`` elements a block; `REFUSED`, and report, if wrong."""
     if CHECK and not arguments_allowed(call, count, size):
         return REFUSED
     return pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
@@ -270,7 +271,7 @@ def id_of(call, count, size):
 
 @compiled
 def enter(call, group):
-    """Check the arguments of a call and enter it by a rendezvous, which also sends small blocks.
+    """Check the arguments of a call and enter it, as ``group``, by a rendezvous, which also sends small blocks.
 
     Returns:
         A status and the number of elements of a block. The status is 1, or 0 if the PEs disagree and no data may be

@@ -1,6 +1,7 @@
 """Device implementations of ``ishmem.collectives``.
 
 Exactly one work-item of each PE calls a routine; all work-items of one work-group call the ``_work_group`` routine.
+Functions have the call (`CollectiveCall`), or the `EnteredCall`, and ``group`` as in `collective_calls`.
 
 In a team that spans nodes, data cross the network once per node: if all members on a node need a large block of another
 node, each of them gets one part of it and copies this part to the others.
@@ -261,14 +262,14 @@ def own_share(nodes, nbytes, turn):
 
 @compiled
 def fetch_share(nodes, pe, to, origin, nbytes, turn, group):
-    """Get this PE's share (`own_share`) of block ``turn``, at ``origin`` on PE ``pe``, into the block at ``to``."""
+    """Get this PE's share (`own_share`) of block ``turn``, ``nbytes`` bytes at ``origin`` on PE ``pe``, into ``to``."""
     first, end = own_share(nodes, nbytes, turn)
     get_bytes(pe, to + first, origin + first, end - first, group)
 
 
 @compiled
 def spread_share(nodes, to, nbytes, turn, group):
-    """Copy this PE's share of block ``turn`` at ``to``, which it has fetched, to the other members on its node."""
+    """Copy this PE's share of block ``turn``, of ``nbytes`` bytes at ``to``, to the other members on its node."""
     first, end = own_share(nodes, nbytes, turn)
     for step in range(1, nodes.n_near):
         there = on_peer(to + first, pe_in(nodes.near, place_after(nodes.index, step, nodes.n_near)))

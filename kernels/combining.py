@@ -231,13 +231,13 @@ def arrays(address, members):
 
 @compiled
 def own_array(address, members):
-    """Return the `MemberBlocks` of the array at ``address`` on this PE only."""
+    """Return the `MemberBlocks` of the array at ``address`` on this PE only, which is one of ``members``."""
     return MemberBlocks(address, 0, 1, members.me, members.me + 1)
 
 
 @compiled
 def chunks_at(address, apart, members):
-    """Return the `MemberBlocks` of chunks in this PE's memory, one for each member, ``apart`` bytes apart."""
+    """Return the `MemberBlocks` of chunks at ``address`` on this PE, one for each member, ``apart`` bytes apart."""
     return MemberBlocks(address, apart, 0, 0, members.size)
 
 

@@ -123,7 +123,7 @@ class NormArrays(NamedTuple):
 
 @compiled
 def begin(workspace, dest, source, nelems, group):
-    """Begin a call in this work-group; return its `Task`. ``nelems`` is as in `Task`."""
+    """Begin a call with these arrays in this work-group; return its `Task`, of which ``nelems`` is a field."""
     here, members = address_of(workspace), members_in(workspace)
     number, half = load_word(here + CALL), (workspace.size * 8 - SLOTS) // 2
     call = CommunicatorCall(number << 32, here + SLOTS + (number & 1) * half + 8 * TOLD * members.size, members)
@@ -133,7 +133,7 @@ def begin(workspace, dest, source, nelems, group):
 
 @compiled
 def end(task, group):
-    """End a call in this work-group; the last work-group of this PE to end prepares the next call."""
+    """End a call in this work-group, given its task; the last work-group of this PE to end prepares the next call."""
     end_launch(task.workspace + TICKET, task.workspace + FINISHED, task.workspace + CALL, 1, group)
 
 
@@ -225,7 +225,7 @@ def all_have_sent(group):
 
 @compiled
 def share_of(low, high, group):
-    """Return this work-item's share of the words from ``low`` to ``high``, as start, stop and step."""
+    """Return this work-item's share of the words from ``low`` to ``high``, as start, stop and step, in its group."""
     first, step, end = work_item_share(max(high - low, 0), rank_in(group), size_of(group))
     return low + first, low + end, step
 

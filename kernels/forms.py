@@ -62,7 +62,7 @@ def form(host: Function, check: Function, *bodies: Function, **changes: Any) -> 
 
 
 def forms(module: ModuleType, name: str, check: Function, *bodies: Function, **changes: Any) -> None:
-    """Register the forms of a routine of a module for a work-item and for a group; see `form`."""
+    """Register the forms of routine ``name`` of a module for a work-item and for a group; the rest is as for `form`."""
     for host in (name, f"{name}_work_group"):
         form(getattr(module, host), check, *bodies, **changes)
 

@@ -238,7 +238,7 @@ def item_bytes(array):
 
 
 def size_in(code: IntrinsicCode, kind: Any) -> int:
-    """Return the size in bytes of an element of a type in device memory."""
+    """Return the size in bytes of an element of numba type ``kind`` in device memory, when ``code`` is emitted."""
     return int(code.context.get_abi_sizeof(code.context.get_data_type(kind)))
 
 
@@ -371,7 +371,7 @@ def bytes_of(elements: Any) -> Any:
 
 @device_intrinsic
 def move(word: Any, to: Any, origin: Any) -> Any:
-    """Copy a word, a tuple of integers, by one load and one store; both addresses are aligned to its size."""
+    """Copy a word, a tuple of integers, from ``origin`` to ``to`` by one load and store; both aligned to its size."""
     size = word.count * word.dtype.bitwidth // 8
     moved = ir.VectorType(I32, size // 4) if size > 8 else ir.IntType(8 * size)
 
@@ -384,7 +384,7 @@ def move(word: Any, to: Any, origin: Any) -> Any:
 
 @device_intrinsic
 def move_block(count: Any, unit: Any, to: Any, origin: Any) -> Any:
-    """Copy ``count`` units of ``unit`` bytes, both literals, as `move` does; all are loaded before the first store."""
+    """Copy ``count`` units of ``unit`` bytes, literals, as `move` does; they are loaded before the first is stored."""
     number, size = literal_value(count), literal_value(unit)
     word = ir.VectorType(I32, size // 4)
 
@@ -405,7 +405,7 @@ def load_word(address: Any) -> Any:
 
 @device_intrinsic
 def store_word(address: Any, value: Any) -> Any:
-    """Store an int64 at an address by a plain store, which the next release publishes."""
+    """Store the int64 ``value`` at an address by a plain store, which the next release publishes."""
 
     def emit(code: IntrinsicCode, address, value):
         code.builder.store(value, code.pointer(address, I64))
@@ -432,7 +432,7 @@ class VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
 
 
 def emit_volatile_load(builder: Any, pointer: Any) -> Any:
-    """Emit a volatile load of an integer; return the integer."""
+    """Emit a volatile load of an integer from an LLVM pointer; return the integer."""
     loaded = VolatileLoad(builder.block, pointer)
     loaded.align = loaded.type.width // 8
     builder._insert(loaded)
@@ -440,7 +440,7 @@ def emit_volatile_load(builder: Any, pointer: Any) -> Any:
 
 
 def emit_volatile_store(builder: Any, value: Any, pointer: Any) -> None:
-    """Emit a volatile store of an int64."""
+    """Emit a volatile store of the int64 ``value`` to an LLVM pointer."""
     stored = VolatileStore(builder.block, value, pointer)
     stored.align = 8
     builder._insert(stored)
@@ -454,7 +454,7 @@ def load_volatile(address):
 
 @device_intrinsic
 def store_volatile(address, value):
-    """Store an int64 at an address by a volatile store."""
+    """Store the int64 ``value`` at an address by a volatile store."""
 
     def emit(code: IntrinsicCode, address, value):
         emit_volatile_store(code.builder, value, code.pointer(address, I64))
@@ -464,7 +464,7 @@ def store_volatile(address, value):
 
 @device_intrinsic
 def store_tuple_volatile(address, values):
-    """Store the int64 of a tuple one after another from an address on, each by a volatile store."""
+    """Store ``values``, a tuple of int64, one after another from an address on, each by a volatile store."""
 
     def emit(code: IntrinsicCode, address, words):
         for number, word in enumerate(cgutils.unpack_tuple(code.builder, words)):
@@ -622,7 +622,7 @@ def from_one(group, value):
 
 
 def literal_value(kind: Any) -> int:
-    """Return the value of a literal integer type. It raises for other types, with which numba also tries functions.
+    """Return the value of ``kind``, a literal integer type. It raises for other types, with which numba also tries.
 
     Raises:
         TypingError: The type has no value.
@@ -632,7 +632,7 @@ def literal_value(kind: Any) -> int:
 
 
 def require(condition: bool, message: str) -> None:
-    """Raise an error that ends the compilation of a kernel, with the host's text, unless a condition holds.
+    """Raise an error that ends the compilation of a kernel, with the text ``message``, unless a condition holds.
 
     Raises:
         TypingError: ``condition`` does not hold.

@@ -42,7 +42,7 @@ def home_of(lock, index):
 
 @compiled
 def is_lock(routine, lock, index, word):
-    """Return whether ``word`` is a possible state of a lock (see ``ishmem.locks.is_possible``); report it if not."""
+    """Return whether ``word`` is a state of a lock (``ishmem.locks.is_possible``) or unchecked; report it if not."""
     if not CHECK:
         return True
     holder = word & HOLDERS

@@ -64,13 +64,13 @@ def must_end_wait():
 
 @device_intrinsic
 def decremented(polls):
-    """Return an int32 minus 1, in 32 bits: numba computes with 64 bits, which takes a GPU several instructions."""
+    """Return ``polls``, an int32, minus 1 in 32 bits: numba computes with 64 bits, which takes a GPU longer."""
     return types.int32(polls), lambda code, number: code.builder.sub(number, I32(1))
 
 
 @device_intrinsic
 def is_zero(polls):
-    """Return whether an int32 is 0."""
+    """Return whether ``polls``, an int32, is 0."""
     return types.boolean(polls), lambda code, number: code.builder.icmp_signed("==", number, I32(0))
 
 
@@ -98,7 +98,7 @@ _KIND, _SEEN, _WANTED, _CMP, _ELEMENT, _PE, _UNSIGNED = map(KernelWait.at, Kerne
 
 @device_intrinsic
 def words_of(call_site):
-    """Return the words of a call site; zeros if it is unknown."""
+    """Return the words of a call site; zeros if ``call_site`` is None, as the call is not known."""
     known = not type_checks.absent(call_site)
     return types.UniTuple(types.int64, WORDS)(call_site), lambda code, words: words if known else code.zero()
 
@@ -124,7 +124,7 @@ def may_record_wait(recorded):
 
 @compiled
 def record_wait(kind, pe, element, seen, cmp, wanted, unsigned, words):
-    """Write a wait into this PE's `KernelWait`: its fields, and ``words`` of the call site. Return True."""
+    """Write a wait into this PE's `KernelWait`: its fields, by name, and ``words`` of the call site. Return True."""
     record = wait_record()
     store_volatile(record + _KIND, kind)
     store_volatile(record + _SEEN, seen)

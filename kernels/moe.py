@@ -1,12 +1,14 @@
 """The kernels of ``ishmem.moe``: each PE sends lists of tokens, and receives the outputs for its own tokens.
 
-A call is a launch whose work-groups take *units* of work in ascending order (`kernels.work_groups`): first units
-that send, without waiting, then units that receive. The flag of a list contains the number of the call and the length
-of the list, and each PE sends a flag for each list, also for an empty one.
+A call is a launch whose work-groups take *units* of work in ascending order (`kernels.work_groups`): first units that
+send, without waiting, then units that receive. The flag of a list contains the number of the call and the length of the
+list, and each PE sends a flag for each list, also for an empty one.
 
-Calls alternate between two halves of the workspace. A PE that begins call ``k + 2`` has received the flags of call
-``k + 1`` from every member, each of which had completed call ``k`` before, so the rows of call ``k`` are free.
-Dispatches and combines count separately, with rows of their own.
+Calls alternate between two halves of the workspace. A PE that begins call ``k + 2`` has received the flags of call ``k
++ 1`` from every member, each of which had completed call ``k`` before, so the rows of call ``k`` are free. Dispatches
+and combines count separately, with rows of their own.
+
+``buffer`` is a `BufferArrays`, ``call`` a `BufferCall`, ``received`` a `ReceivedArrays`; ``group`` is the work-group.
 
 Model: tests/models/moe.pml.
 """
@@ -348,7 +350,7 @@ def end(words, number, ends, group):
 def dispatch(
     item: kapi.NdItem, buffer: BufferArrays, tokens: Tokens, received: ReceivedArrays, launch: Launch, sizes: Sizes
 ):  # fmt: skip
-    """Process one unit of a dispatch as a work-group: send a list, or receive one."""
+    """Process one unit of a dispatch as a work-group: send a list of ``tokens``, or receive one into ``received``."""
     group, members = item.get_group(), members_of(launch.team)
     call, lists = call_of(buffer.words, buffer.words[DISPATCHES], sizes.lists_per_pe), sizes.lists_per_pe * members.size
     unit = launch.first + next_ticket(address_of(buffer.words) + 8 * TICKET, group)
@@ -367,7 +369,7 @@ def dispatch_kernel() -> Any:
 
 @compiled
 def send_back(unit, buffer, outputs, call, sizes, members, group):
-    """Put the outputs for the tokens of a list to the places of their choices on its PE, then set the flag."""
+    """Put the outputs for the tokens of list ``unit`` to the places of their choices on its PE, then set the flag."""
     here, member = unit // members.size, unit % members.size
     first, pe = here * members.size * call.max_tokens + outputs.layout[2 * unit], pe_of(members, member)
     for i in range(outputs.layout[2 * unit + 1]):
@@ -378,7 +380,7 @@ def send_back(unit, buffer, outputs, call, sizes, members, group):
 
 @compiled
 def await_outputs(buffer, topk_idx, token, topk, lists, call, group):
-    """Wait for the outputs of a token, and write the place of the output of each choice; -1 for a choice of no list.
+    """Wait for a token's outputs; write the place of that of each of its ``topk`` choices, -1 for a choice of no list.
 
     A list that a token has chosen more than once has one output, at its first choice.
     """

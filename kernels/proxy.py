@@ -2,7 +2,8 @@
 
 ``ishmem.runtime.proxy`` describes the proxy. A job in which every pair of PEs has direct loads, stores and atomics
 needs none: ``reachable`` and ``has_atomics`` are then the constant True, and the compiler removes the other branches.
-Functions for the proxy have no code where the job has none.
+Functions for the proxy have no code where the job has none. ``remote`` is an address on PE ``pe``, given as that on
+this PE; ``rmw`` is the number of an atomic operation (`Rmw`).
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def mark_held():
 
 @compiled
 def signal_by_proxy(rmw, sig_addr, pe, remote, value, since):
-    """Request the update of a signal after this PE's puts to PE ``pe`` since mark ``since``; nonblocking."""
+    """Request ``rmw`` of ``sig_addr`` by ``value`` after this PE's puts to PE ``pe`` since ``since``; nonblocking."""
     submit(SIGNAL | HELD | item_bytes(sig_addr) << 16 | rmw << 8, pe, remote - heap_base(), sig_addr, value, since)
 
 
@@ -201,7 +202,7 @@ def load_at(pe, address, like):
 
 @compiled
 def store_at(pe, address, like, value):
-    """Store an element of the dtype of ``like`` on PE ``pe``, nonblocking; ``address`` as for `load_at`."""
+    """Store ``value``, as the dtype of ``like``, on PE ``pe``, nonblocking; ``address`` as for `load_at`."""
     if PROXIED and not reachable(pe):
         submit(STORE | item_bytes(like) << 16, pe, address - heap_base(), like, value, None)
     else:
@@ -210,9 +211,9 @@ def store_at(pe, address, like, value):
 
 @compiled
 def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
-    """Request atomic ``rmw`` on the element of ``dest``'s dtype at ``remote`` of PE ``pe``; wait, return the old value.
+    """Request atomic ``rmw`` on the element of ``dest``'s dtype at ``remote``, and wait; return the old value.
 
-    ``remote`` is the address on this PE; ``cond`` is the operand with which a compare-and-swap compares.
+    ``cond`` is the value with which a compare-and-swap compares.
     """
     if reachable(pe):
         flush(peer_delta(pe))  # this work-item's earlier stores must arrive before the proxy's atomic
@@ -224,8 +225,7 @@ def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
 def request_and_wait(what, like, pe, remote, value, cond):
     """Post a request and wait for its result, an element of the dtype of ``like``; 0 in a job without proxy.
 
-    ``what`` is the word of its kind and options; ``remote`` is the address on this PE, ``value`` and ``cond`` are
-    operands.
+    ``what`` is the word of its kind and options; ``value`` and ``cond`` are operands.
     """
     result = zero_of(like)
     if PROXIED:
@@ -345,7 +345,7 @@ def order_before_flag():
 
 @compiled
 def store_flag(pe, address, value):
-    """Store an int64 flag on PE ``pe`` after this PE's direct stores there; ``address`` is that on this PE."""
+    """Store the int64 ``value`` on PE ``pe`` after this PE's direct stores there; ``address`` is that on this PE."""
     if PROXIED and not reachable(pe):
         submit(STORE | 8 << 16, pe, address - heap_base(), value, value, None)
     else:
@@ -354,7 +354,7 @@ def store_flag(pe, address, value):
 
 @compiled
 def store_flag_near(address, value):
-    """Store an int64 flag at an address after all earlier stores; by a plain store where there are no atomics.
+    """Store ``value``, an int64 flag, at an address after all earlier stores; plain where there are no atomics.
 
     A flag has one writer, and a link does not split a store of 8 bytes.
     """

@@ -1,7 +1,8 @@
 """The ring buffer through which kernels post requests to the proxy (``ishmem.runtime.proxy``).
 
 Each request takes a ticket, a number that determines its slot and its lap around the ring. The ring is in host memory,
-where a device may lack atomics, so kernels access it by plain volatile loads and stores with fences.
+where a device may lack atomics, so kernels access it by plain volatile loads and stores with fences. ``ring`` and
+``slot`` are addresses.
 
 Models: tests/models/proxy_ring.pml, and host_puts.pml for `host_has_put`.
 """
@@ -72,7 +73,7 @@ def post(slot, ticket, what, pe, offset):
 
 @device_func
 def release_slot(slot, ticket):
-    """Free the slot for the next lap; the caller has read the result."""
+    """Free the slot of the request with this ticket for the next lap; the caller has read the result."""
     before_word()
     store_volatile(slot + TURN, ticket // SLOTS + 1)
 

@@ -5,7 +5,7 @@ members as payload of the rendezvous, and each member combines all of them. Of l
 part and puts the result to all members, directly or by chunks. In teams that span nodes, reductions are those of
 ``ishmem.kernels.reductions_of_nodes``. Elements are combined in one order, so all PEs get the same bits. Floats of 16
 bits are combined in float32 and rounded once: in teams that span nodes all blocks go to the PE that combines them, as
-in scans.
+in scans. ``sample`` is a `Sample`, ``call`` a `CollectiveCall`, ``reduction`` a `Reduction`.
 """
 
 from __future__ import annotations

@@ -2,16 +2,17 @@
 
 Each member writes its call number, its arguments and, for small blocks, its data into its slot on every member, then
 waits until all members have done so. The rendezvous and barriers of a team share one sequence of numbers, and each
-completes only after all members have begun it. So when a member begins number ``s``, all members have completed
-``s - 2``, whose slots it may reuse.
+completes only after all members have begun it. So when a member begins number ``s``, all members have completed ``s -
+2``, whose slots it may reuse.
 
-In a team that spans nodes, it has two levels: on each node, then between the leaders of the nodes. The leaders
-follow a table of steps that the host writes, the same as in its own rendezvous (``ishmem/core/exchange.hpp``). In each
-step they exchange a digest of the calls, with ``ISHMEM_CHECK``, and the small blocks that the other nodes need
-(`Carried`). Members put their blocks to their leader only, and get those that they need from it. If calls differ, the
-leaders exchange the headers of all members, too, for the text of the error.
+In a team that spans nodes, it has two levels: on each node, then between the leaders of the nodes. The leaders follow a
+table of steps that the host writes, the same as in its own rendezvous (``ishmem/core/exchange.hpp``). In each step they
+exchange a digest of the calls, with ``ISHMEM_CHECK``, and the small blocks that the other nodes need (`Carried`).
+Members put their blocks to their leader only, and get those that they need from it. If calls differ, the leaders
+exchange the headers of all members, too, for the text of the error.
 
-``group`` is the calling work-group, or None if a single work-item calls.
+``group`` is the calling work-group, or None if a single work-item calls; ``begun`` is the `BegunRendezvous`. For
+``call_id``, ``count``, ``share`` and ``carried`` see `rendezvous`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Argument checks inside kernels.
 
-The sizes of the arrays of puts and gets are always checked; the other checks are compiled in only if ``ISHMEM_CHECK``
-is set. An operation that fails its check is skipped. The first failure is recorded in this PE's heap, where the host
-finds it: see ``ishmem.common.violations``.
+Sizes of the arrays of puts and gets of more than one element, strides, tiles and numbers of work-groups are always
+checked; other checks are compiled in only if ``ISHMEM_CHECK`` is set. An operation that fails its check is skipped. The
+first failure is recorded in this PE's heap, where the host finds it: see ``ishmem.common.violations``, which numbers
+routines and arguments, as in parameters ``routine`` and ``argument``.
 
 Errors outside ishmem's routines, with ``ISHMEM_CHECK``, are recorded in the same way: indices out of bounds, and
 exceptions. Only `ishmem.dpex` reports them.
@@ -59,7 +60,7 @@ def _is_signed(kind: Any) -> bool:
 
 @device_function
 def fits_dtype(array, value):
-    """Return whether an array's dtype can represent an integer; True for other numbers, which are converted."""
+    """Return whether an array's dtype can represent the integer ``value``; True for others, which are converted."""
     dtype = array.dtype
     if type_checks.holds(dtype, value):
         return lambda: True
@@ -160,13 +161,13 @@ def fits(routine, array, pe, count):
 
 @compiled
 def both_fit(dest, source, count):
-    """Return whether both arrays have ``count`` elements, without a branch."""
+    """Return whether both arrays, ``dest`` and ``source``, have ``count`` elements, without a branch."""
     return (count >= 0) & (count <= dest.size) & (count <= source.size)
 
 
 @compiled
 def have_room(routine, dest, source, pe, count, problem):
-    """Return whether both arrays have ``count`` elements; report ``problem`` if not, `SIZES` or `NELEMS`."""
+    """Return whether both arrays have ``count`` elements; report ``problem``, `SIZES` or `NELEMS`, if they have not."""
     if both_fit(dest, source, count):
         return True
     report(routine, problem, pe, address_of(dest), dest.size, count, source.size)
@@ -175,7 +176,7 @@ def have_room(routine, dest, source, pe, count, problem):
 
 @device_function
 def value_fits(routine, array, value):
-    """Return whether an array's dtype can represent a number to be stored; report a violation if not."""
+    """Return whether an array's dtype has ``value``, True without ``ISHMEM_CHECK``; report a violation if not."""
     if not CHECK or type_checks.holds(array.dtype, value):
         return lambda: True
     number, unsigned = RMA_TYPES.index(str(array.dtype)), int(not value.signed)

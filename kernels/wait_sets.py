@@ -2,7 +2,8 @@
 
 Each of all, any and some has one test and one wait. The ``_vector`` forms are the same code with an array of values to
 compare with. In the ``_work_group`` forms one work-item tests or waits and broadcasts the result to its group.
-Variables that ``status`` excludes are ignored. All functions have the same parameters, so some do not use all.
+``ivars`` are the variables, without those that ``status`` excludes; ``cmp`` compares each with ``wanted``, a value or
+an array of values. All operations have the same parameters, so some do not use all.
 
 Model: tests/models/signal.pml.
 """
@@ -54,7 +55,7 @@ def variable(ivars, i):
 
 @compiled
 def satisfied(ivars, i, cmp, wanted):
-    """Return whether variable ``i`` satisfies the comparison with ``wanted``, one value or an array of values."""
+    """Return whether comparison ``cmp`` of variable ``i`` with ``wanted``, one value or an array of values, holds."""
     return compare(variable(ivars, i), cmp, wanted_at(ivars, i, wanted))
 
 

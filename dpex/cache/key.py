@@ -97,7 +97,7 @@ language = Language()
 
 
 def use(other: Language) -> None:
-    """Make keys for another compiler from now on."""
+    """Make keys by ``other``, the `Language` of another compiler, from now on."""
     global language
     language = other
 
@@ -159,7 +159,7 @@ def _plain(kind: Any) -> Any:
 
 
 def described(kind: Any) -> tuple[Any, ...]:
-    """Return the numba type of an argument, or the value of a default, as plain values.
+    """Return ``kind``, the numba type of an argument or the value of a default, as plain values.
 
     Raises:
         NoKeyError: The type is not covered.
@@ -283,7 +283,7 @@ class KeyWalk:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a number type of numba, boolean included."""
+    """Return whether a value is a number type of numba, boolean included; False if numba is not imported."""
     types = sys.modules.get("numba.core.types")
     return types is not None and (isinstance(value, types.Number) or value is types.boolean)
 

@@ -88,7 +88,7 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
             self.install_registry(each)
 
     def resolve_value_type(self, value: Any) -> Any:
-        """Return the type of a global; a function decorated by ``njit`` is converted to one for the device.
+        """Return the type of ``value``, a global; a function decorated by ``njit`` is converted to one for the device.
 
         Raises:
             NumbaTypeError: It is a built-in function that kernels do not have.
@@ -212,7 +212,7 @@ class TargetContext(_Growing, BaseContext):  # type: ignore[misc]
         return self._codegen._create_empty_module(name)
 
     def declare_function(self, module: Any, fndesc: Any) -> Any:
-        """Declare a compiled function in a module; return the declaration."""
+        """Declare a compiled function, by its descriptor ``fndesc``, in a module; return the declaration."""
         function = super().declare_function(module, fndesc)
         function.calling_convention = SPIR_FUNC
         return function
