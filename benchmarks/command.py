@@ -20,7 +20,7 @@ _INTERRUPTED = 128 + signal.SIGINT
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Return the sizes, in order, of a list of sizes and ranges ``from:to`` or ``from:to:factor``, by default 2.
+    """Return the sizes in bytes, sorted, of a list of sizes and ranges ``from:to`` or ``from:to:factor``, by default 2.
 
     Raises:
         ValueError: A part is not a size or range; the message contains the allowed forms.

@@ -110,7 +110,7 @@ def table_of(times: Mapping[str, Times]) -> Table:
 
 
 def best(times: Times) -> list[tuple[int, str]]:
-    """Return the algorithms, each with the smallest size from which it is the fastest by the margin `WORTH`."""
+    """Return the algorithms by ``times``, each with the least size at which it is the fastest by margin `WORTH`."""
     sizes = sorted({size for of_one in times.values() for size in of_one})
     entries: list[tuple[int, str]] = [(0, next(iter(times)))]
     for before, size in zip([0, *sizes], sizes):

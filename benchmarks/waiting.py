@@ -31,7 +31,7 @@ def _game(w: World, send: str, wait: str) -> str:
 
 @case("ping_pong", "host", limit=TRIP)
 def ping_pong(w: Ishmem) -> Plan:
-    """Return the plan of p and wait_until in turn; the time is that of one direction."""
+    """Return the plan of p and wait_until in turn by PEs 0 and 1; the time is that of one direction."""
     other = _two(w)
     flag, spare = ishmem.zeros(1, dtype="int64"), ishmem.zeros(1, dtype="int64")
     names = {"ishmem": ishmem, "flag": flag, "pe": other, **_trip_names(w, spare, other)}

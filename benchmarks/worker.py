@@ -37,7 +37,7 @@ class Worker:
         return {**{name: getattr(plan, name) for name in sent}, "counted": counted}
 
     def run(self, which: str, number: int, batches: int) -> list[float]:
-        """Run ``"main"``, the statement, or ``"limit"`` ``number`` times per batch; return the seconds of each."""
+        """Run ``"main"``, the statement, or ``"limit"`` ``number`` times for each batch; return the seconds of each."""
         plan = self._given()
         statement = plan.statement if which == "main" else plan.limit or ""
         timer = timeit.Timer(statement, plan.setup, globals=plan.names)

@@ -92,7 +92,7 @@ def norm(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def softmax(x: np.ndarray) -> np.ndarray:
-    """Return the softmax of each row."""
+    """Return the softmax of each row of ``x``."""
     powers = np.exp(x - x.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
@@ -106,7 +106,7 @@ def embed(item: kapi.Item, tokens, position, embedding, residual):
 
 @dpex.kernel
 def norm_rows(item: kapi.Item, x, weight, out):
-    """Write the RMS norm of a row."""
+    """Write the RMS norm of a row of ``x``, multiplied by ``weight``, to ``out``."""
     row, total = item.get_id(0), np.float32(0)
     for i in range(HIDDEN):
         total += x[row, i] * x[row, i]
@@ -117,7 +117,7 @@ def norm_rows(item: kapi.Item, x, weight, out):
 
 @dpex.kernel
 def project(item: kapi.Item, x, query, key, value, position, queries, keys, values):
-    """Write one number of the query of a head, and of its key and value at the position."""
+    """Write one number of the query of a head for ``x``, and of its key and value at the position."""
     row, head, i = item.get_id(0), item.get_id(1) // SIZE, item.get_id(1) % SIZE
     q, k, v = np.float32(0), np.float32(0), np.float32(0)
     for j in range(HIDDEN):
@@ -160,7 +160,7 @@ def add_heads(item: kapi.Item, queries, output, part):
 
 @dpex.kernel
 def route(item: kapi.Item, x, first, router, block, chosen, shares):
-    """Choose the experts of a token of this PE's block, none behind the last sequence."""
+    """Choose the experts of a token of this PE's block of ``x``, -1 behind the last sequence, and their shares."""
     row, scores = item.get_id(0), kapi.PrivateArray(EXPERTS, np.float32)
     for k in range(CHOICES):
         chosen[row, k] = -1
@@ -213,7 +213,7 @@ def expert_down(item: kapi.Item, inner, counts, down, outputs):
 
 @dpex.kernel
 def add(item: kapi.Item, residual, x):
-    """Add the experts' outputs to the residual."""
+    """Add the experts' outputs ``x`` to the residual."""
     row, i = item.get_id(0), item.get_id(1)
     residual[row, i] += x[row, i]
 
@@ -317,12 +317,12 @@ class Parallel:
         self.heads.all_gather(mine, self.everyone)
 
     def serve_experts(self, received: Any, counts: Any, up: Any, down: Any) -> None:
-        """Compute the outputs of the experts here."""
+        """Compute the outputs of the experts here for the tokens received, ``counts`` for each expert."""
         self.run(expert_up, self.inner.shape, received, counts, up, self.inner)
         self.run(expert_down, self.outputs.shape, self.inner, counts, down, self.outputs)
 
     def run(self, kernel: Any, shape: tuple[int, ...], *arguments: Any) -> None:
-        """Call a kernel on its arrays, which also records it."""
+        """Call a kernel of ``shape`` work-items on its arrays, or record it while the queue is recorded."""
         dpex.call_kernel(kernel, kapi.Range(*shape), *arguments)
 
 

@@ -18,7 +18,7 @@ def find(folder: Path = FETCHED) -> str | None:
 
 
 def fault(validator: str, code: bytes) -> str:
-    """Return the validator's message for a SPIR-V module; empty if it is valid."""
+    """Return the validator's message for ``code``, a SPIR-V module; empty if it is valid."""
     done = subprocess.run([validator, "-"], input=code, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     said = done.stdout.decode(errors="replace").strip()
     return (said or f"spirv-val: exit status {done.returncode}") if done.returncode else ""

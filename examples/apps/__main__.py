@@ -47,7 +47,7 @@ def report(app: App, result: Any, run: Run, output: Path) -> None:
 
 
 def save(figure: Any, output: Path) -> None:
-    """Write a figure; as PNG with a small palette, to keep the file small."""
+    """Write a figure to the file ``output``; as PNG with a small palette, to keep the file small."""
     figure.savefig(output)
     if output.suffix == ".png":
         from PIL import Image

@@ -46,7 +46,7 @@ def count(item: kapi.Item, frontier, starts, ends_of, block, counts):
 
 @dpex.kernel
 def collect(item: kapi.Item, frontier, starts, ends_of, block, first, ends, pairs):
-    """Write the neighbours of a vertex into the blocks of their PEs, which end at ``ends`` so far."""
+    """Write the neighbours of a vertex into the blocks of their PEs in ``pairs``, which end at ``ends`` so far."""
     vertex = frontier[item.get_id(0)]
     for k in range(starts[vertex], starts[vertex + 1]):
         pe = ends_of[k] // block
@@ -95,7 +95,7 @@ class Bfs(App):
         return kronecker.make(self.scale, self.edges)
 
     def roots(self, graph: Any) -> list[int]:
-        """Return `searches` roots: vertices that have neighbours, the same on all PEs."""
+        """Return `searches` vertices that have neighbours in the graph, the same on all PEs."""
         found = np.flatnonzero(np.diff(graph.indptr))
         return [int(root) for root in np.random.default_rng(3).choice(found, self.searches, replace=False)]
 

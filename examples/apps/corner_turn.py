@@ -25,6 +25,7 @@ def stage_and_put(item: kapi.Item, x, turned, roots, radix, done, table, block, 
     """Do the last stage of an FFT and put each result, once it is computed, to the PE that owns it after the turn.
 
     A line of ``table`` has the PE of a member, strides of its array for the parts of an element's place, and an offset.
+    The widths divide the outer and the inner index into these parts.
     """
     outer, i, k = item.get_id(0), item.get_id(1), item.get_id(2)
     for s in range(radix):

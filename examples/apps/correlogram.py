@@ -36,7 +36,7 @@ def equal_at(colours, size, row, column, here):
 
 @dpex.device_func
 def correlate(group, item_id, colours, size, counts, features):
-    """Compute the auto-correlogram: how often a pixel at distance d from one of a colour has the same colour."""
+    """Compute the ``features`` of a picture: how often a pixel at distance d from one of a colour has this colour."""
     for i in range(item_id, LINES * COLOURS, GROUP):
         counts[i] = 0
     kapi.group_barrier(group)

@@ -98,7 +98,7 @@ def attend_all(item: kapi.Item, query, keys, values, parts, heads, count):
 
 @dpex.kernel
 def combine_all(item: kapi.Item, parts, out, heads, n):
-    """Combine the partial results of all PEs: one work-item for each head."""
+    """Combine the partial results of all ``n`` PEs: one work-item for each head."""
     combine(parts, out, item.get_id(0), heads, n)
 
 
@@ -162,7 +162,7 @@ class Decode(App):
         return self.shaped(out)
 
     def shaped(self, out: dpnp.ndarray) -> np.ndarray[Any, Any]:
-        """Return the output with a row for each head."""
+        """Return ``out`` as a numpy array with a row for each head."""
         rows: np.ndarray[Any, Any] = out.asnumpy().reshape(self.heads, SIZE)
         return rows
 

@@ -63,13 +63,13 @@ class Matrix:
 
 
 def by_fcollect(matrix: Matrix) -> None:
-    """Distribute the whole matrix to every PE, which takes its columns."""
+    """Distribute the whole matrix to every PE, which takes its columns. Collective."""
     ishmem.fcollect(matrix.everything, matrix.rows)
     matrix.take()
 
 
 def by_gather(matrix: Matrix) -> None:
-    """Gather the blocks at each PE in turn as root."""
+    """Gather the blocks of the matrix at each PE in turn as root. Collective."""
     matrix.pack()
     for root in range(matrix.n):
         ishmem.gather(matrix.parts, matrix.packed[root], root)
@@ -77,7 +77,7 @@ def by_gather(matrix: Matrix) -> None:
 
 
 def by_gets(matrix: Matrix) -> None:
-    """Get every element from inside a kernel."""
+    """Get every element of the turned matrix from inside a kernel. Collective."""
     ishmem.barrier_all()
     items = kapi.Range(*matrix.other.shape[:2])
     dpex.call_kernel(turn_by_gets, items, matrix.other, matrix.rows, matrix.block, matrix.pe * matrix.block)
@@ -85,7 +85,7 @@ def by_gets(matrix: Matrix) -> None:
 
 
 def by_alltoall(matrix: Matrix) -> None:
-    """Exchange one block between each pair of PEs."""
+    """Exchange one block of the matrix between each pair of PEs. Collective."""
     matrix.pack()
     ishmem.alltoall(matrix.parts, matrix.packed)
     matrix.unpack()

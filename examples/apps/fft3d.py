@@ -66,7 +66,7 @@ class Fft3d(App):
         return self.planes, self.rows, self.columns
 
     def grid(self, n: int) -> tuple[int, int]:
-        """Return the numbers of PEs among which the first and the second axis are divided."""
+        """Return the numbers of PEs, of ``n``, among which the first and the second axis are divided."""
         if self.layout == "slab":
             return n, 1
         wide = max(width for width in range(1, n + 1) if n % width == 0 and width * width <= n)
@@ -168,7 +168,7 @@ class Fft3d(App):
         return max(math.prod(map(Blocks.size_of, self.shape, each)) for each in divisors)
 
     def assembled(self, n: int, turned: bool, part: Any) -> np.ndarray[Any, Any]:
-        """Return the whole array, from the parts of all PEs."""
+        """Return the whole array from the parts (`parts`) of ``n`` PEs, each by ``part(pe, size)``."""
         whole = np.empty(self.shape, self.dtype)
         for pe in range(n):
             block = whole[self.parts(pe, n, turned)]

@@ -153,7 +153,7 @@ class Blocks:
 
     @staticmethod
     def size_of(total: int, n_pes: int) -> int:
-        """Return the things of a full block, at least 1."""
+        """Return how many of ``total`` things a full block has, at least 1."""
         return max(-(-total // n_pes), 1)
 
     def part(self, pe: int) -> slice:
@@ -162,7 +162,7 @@ class Blocks:
 
 
 def gathered(part: Any, counts: Sequence[int]) -> np.ndarray[Any, Any]:
-    """Return the first ``counts[j]`` rows of a symmetric array on each PE ``j``, one after another.
+    """Return the first ``counts[j]`` rows of symmetric array ``part`` on each PE ``j``, one after another.
 
     Not collective: a barrier comes before, when the rows are complete, and another one before they change.
     """
@@ -188,6 +188,6 @@ def launch(kernel: Any, items: int, *arguments: Any) -> None:
 
 
 def require(good: Any, words: str) -> None:
-    """Raise `Wrong` with these words unless a condition holds."""
+    """Raise `Wrong` with these words unless ``good`` is true."""
     if not good:
         raise Wrong(words)

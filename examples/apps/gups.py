@@ -22,7 +22,7 @@ IN_FLIGHT = 64  # updates that a PE does at the same time; HPCC allows 1024
 
 
 def times(a: int, b: int) -> int:
-    """Multiply two polynomials over GF(2), modulo that of the sequence."""
+    """Return the product of two polynomials over GF(2), modulo that of the sequence; bit ``i`` is a coefficient."""
     product = 0
     while b:
         product ^= a * (b & 1)

@@ -28,7 +28,7 @@ def tally(item: kapi.Item, keys, low, width, counts):
 
 @dpex.kernel
 def sort_into_buckets(item: kapi.Item, keys, width, ends, buckets):
-    """Copy each key into its bucket; ``ends`` are the elements that the next key of each bucket takes."""
+    """Copy each key into its bucket, of ``width`` numbers; ``ends`` are the elements that their next keys take."""
     key = keys[item.get_id(0)]
     place = kapi.AtomicRef(ends, key // width, memory_scope=kapi.MemoryScope.DEVICE).fetch_add(1)
     buckets[place] = key

@@ -22,7 +22,7 @@ ABOVE, BELOW = 0, 1  # indices into `arrived`: the iteration of the halo row tha
 
 @dpex.device_func
 def relax_row(now, new, row, item_id):
-    """Set the cells of a row to the means of their neighbours."""
+    """Set the cells of a row of ``new`` to the means of their neighbours in ``now``, by `GROUP` work-items."""
     for column in range(1 + item_id, now.shape[1] - 1, GROUP):
         total = now[row - 1, column] + now[row + 1, column] + now[row, column - 1] + now[row, column + 1]
         new[row, column] = 0.25 * total
@@ -59,7 +59,7 @@ def relax(item: kapi.NdItem, now, new, rows, above, below, arrived, iteration):
 
 @dpex.device_func
 def sum_of_squares(group, item_id, now, new, rows, sums):
-    """Leave the sum of the squared changes of this PE in ``sums[0]``."""
+    """Leave the sum of the squares of the changes from ``now`` to ``new`` on this PE in ``sums[0]``."""
     total = 0.0
     for row in range(1 + item_id, rows + 1, GROUP):
         for column in range(1, now.shape[1] - 1):

@@ -61,7 +61,10 @@ def match(item: kapi.NdItem, features, wanted, distances, block, apart):
 
 
 def nearest(distances: np.ndarray[Any, Any], first: int) -> np.ndarray[Any, Any]:
-    """Return the `BEST` pictures of this PE for each query, without itself: distance and number, inf if too few."""
+    """Return the `BEST` pictures of this PE for each query, without itself: distance and number, inf if too few.
+
+    ``first`` is the number of this PE's first picture; distances of queries to themselves are set to inf.
+    """
     found = np.full((len(distances), BEST, 2), np.inf)
     itself = range(first, min(first + distances.shape[1], len(distances)))
     distances[itself, np.arange(len(itself))] = np.inf
@@ -119,7 +122,7 @@ class Retrieval(App):
         return np.stack(made) if made else np.empty((0, 3 * self.size**2), "u1")
 
     def part(self, run: Run) -> slice:
-        """Return the pictures that a PE has."""
+        """Return the pictures that a PE has, as a slice."""
         return Blocks(self.pictures, run.n_pes).part(run.pe)
 
     def scratch(self) -> list[Any]:

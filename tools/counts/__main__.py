@@ -78,7 +78,7 @@ def messages(counts: Counts) -> str:
 
 
 def reaches_goal(found: Operation) -> bool:
-    """Return whether the counts of an operation reach the goal; see `MOST`."""
+    """Return whether the counts of an operation, ``own`` beside ``bare``, reach the goal; see `MOST`."""
     own, bare = found["own"], found["bare"]
     return own[INSTRUCTIONS] <= MOST * bare[INSTRUCTIONS] and not any(
         count > bare.get(what, 0) for what, count in own.items() if what != INSTRUCTIONS

@@ -97,7 +97,7 @@ class Bench:
         return launch
 
     def own(self, kernel: Any, *arguments: Any, items: int = 1) -> Launch:
-        """Return a function that launches a kernel of `counted_kernels`; its argument is the number of operations."""
+        """Return a function of the number of operations that launches ``kernel`` of `counted_kernels` by ``items``."""
         space = kapi.NdRange((items,), (items,))
         return lambda n: dpex.call_kernel_async(kernel, space, (), *arguments, n)[1]
 
@@ -143,7 +143,7 @@ class Bench:
         return {name: (later[name] - sooner[name]) / looks for name in later if later[name] != sooner[name]}
 
     def waited_for(self, launch: Launch, seconds: float) -> Counts:
-        """Return the counts of a wait that ends after ``seconds``."""
+        """Return the counts of the kernel of ``launch``, a wait, which ends after ``seconds``."""
         self.waited[0] = 0
         ended = threading.Timer(seconds, ishmem.p, (self.waited, 1, self.me))
         ended.start()
@@ -242,7 +242,7 @@ def tokens(bench: Bench) -> Iterator[tuple[str, Case]]:
 
 
 def measured(bench: Bench, name: str, case: Case) -> dict[str, Any]:
-    """Return the counts of an operation with ishmem and without it; collective."""
+    """Return the counts of a case, with ishmem and without it; empty on PEs other than 0. Collective."""
     if name == LOOK:
         return {"own": bench.per_look(case.own), "bare": bench.per_look(case.bare)}
     return {"own": bench.per_operation(case.own, case, case.waits), "bare": bench.per_operation(case.bare, case, False)}
