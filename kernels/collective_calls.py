@@ -253,7 +253,7 @@ def put_small_blocks(members, slots, call, count, by_leader):
 
 @compiled
 def count_of(call, size):
-    """Return the elements in a block of ``call``: its ``nelems``, or if negative its array's for ``size`` members."""
+    """Return the elements in a block of ``call``: its ``nelems``, or if negative its arrays' for ``size`` members."""
     if call.nelems >= 0:
         return call.nelems
     if call.flow.source_blocks:

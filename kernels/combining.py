@@ -131,7 +131,7 @@ def load_units(address: Any, step: Any, like: Any) -> Any:
 
 @device_intrinsic
 def store_units(address: Any, step: Any, like: Any, elements: Any) -> Any:
-    """Store ``elements``, combined ones, as the dtype of ``like`` to the places from which `load_units` loads them."""
+    """Store ``elements`` as the dtype of ``like`` to the places from which `load_units` loads them."""
 
     def emit(code: IntrinsicCode, *given):
         model, builder = code.context.data_model_manager[like.dtype], code.builder

@@ -170,7 +170,7 @@ def record_set_wait(size, call_site, recorded):
 
 @compiled
 def record_lock_wait(holder, index, call_site, recorded):
-    """Record a wait for lock ``index`` of PE ``holder`` (-1: of none); the rest as for `record_variable_wait`."""
+    """Record a wait for lock ``index``, held by PE ``holder`` (-1: none); the rest as for `record_variable_wait`."""
     return may_record_wait(recorded) and record_wait(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(call_site))
 
 

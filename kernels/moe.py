@@ -210,10 +210,10 @@ def token_at(tokens, i):
 
 @compiled
 def copy_tokens(to, apart, tokens, length, origin, nbytes, group):
-    """Copy the rows of ``length`` tokens, of ``nbytes`` bytes each, in the list at address ``tokens`` to ``to``.
+    """Copy the rows, of ``nbytes`` bytes, of the ``length`` tokens in the list at address ``tokens`` to ``to``.
 
-    Row ``i`` of the source is at ``origin + i * nbytes``; rows at ``to`` start ``apart`` bytes apart. The work-items of
-    a group share each row.
+    Token ``t`` has its row at ``origin + t * nbytes``; rows at ``to`` start ``apart`` bytes apart. The work-items of a
+    group share each row.
     """
     if not is_wide(to | apart, origin, nbytes):
         for i in range(length):
@@ -236,7 +236,7 @@ def put_tokens(to, apart, tokens, length, origin, nbytes, pe, group):
 
 @compiled
 def copy_rows(to, to_apart, origin, apart, length, nbytes, group):
-    """Copy ``length`` rows of ``nbytes`` bytes, which start ``apart`` bytes apart, to rows ``to_apart`` bytes apart."""
+    """Copy ``length`` rows of ``nbytes`` bytes from ``origin``, ``apart`` bytes apart, to ``to``, by ``to_apart``."""
     if not is_wide(to | to_apart, origin | apart, nbytes):
         for i in range(length):
             copy_by_group(to + i * to_apart, origin + i * apart, nbytes, group)

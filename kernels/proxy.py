@@ -188,7 +188,7 @@ def mark_held():
 
 @compiled
 def signal_by_proxy(rmw, sig_addr, pe, remote, value, since):
-    """Request ``rmw`` of ``sig_addr`` by ``value`` after this PE's puts to PE ``pe`` since ``since``; nonblocking."""
+    """Request ``rmw`` by ``value`` on a signal after this PE's puts to PE ``pe`` since mark ``since``; nonblocking."""
     submit(SIGNAL | HELD | item_bytes(sig_addr) << 16 | rmw << 8, pe, remote - heap_base(), sig_addr, value, since)
 
 

@@ -219,7 +219,7 @@ def write_header(pe, header, number, call_id, count, share):
 
 @compiled
 def calls_match(members, slots, call_id, count):
-    """Return whether all members have entered call ``call_id`` with ``count``, as in ``slots``; report it if not."""
+    """Return whether all members have entered call ``call_id``, not `REFUSED`, with ``count``; report a difference."""
     for member in range(members.size):
         header = header_at(slots, member)
         theirs, number = load_word(header + CALL), load_word(header + COUNT)

@@ -250,7 +250,7 @@ def emit_record(context: Any, builder: Any, failure: KernelFailure) -> None:
 
 
 def emit_note_of(builder: Any, place: SourceLine) -> None:
-    """Emit `emit_note` for a line of the program; nothing for a line of a library."""
+    """Emit the store of a line of the program as call site (`emit_note`), if in a job; nothing for a library's line."""
     if CallSite(place.file, place.line, place.function).is_users:
         exists = builder.icmp_unsigned("!=", spec_constants.emit(builder, "violation"), I64(0))
         with builder.if_then(exists):

@@ -262,7 +262,7 @@ def publish_and_meet(call, members, to_blocks, from_blocks):
 
 @compiled
 def published_at(team, slots, member):
-    """Return the address at which a member publishes its fields to this PE."""
+    """Return the address in ``slots`` of the fields (offset, elements expected, sent) that a member publishes here."""
     return blocks_at(team, slots) + member * block_step(SENT + 8)
 
 

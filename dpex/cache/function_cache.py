@@ -30,7 +30,7 @@ class FunctionCache(abc.ABC):
 
     @abc.abstractmethod
     def code(self, result: CompileResult, key: str) -> Any:
-        """Return the code of a compile result, whose cache key is ``key``, and of all its callees, to be pickled."""
+        """Return the code of a compile result and its callees, to be pickled; ``key`` is its key in the cache."""
 
     @abc.abstractmethod
     def library(self, target_context: Any, name: str, code: Any) -> Any:

@@ -92,8 +92,8 @@ class Jacobi(App):
     """Heat in a plate (Jacobi iteration): the PEs own blocks of rows.
 
     In the kernel that computes, the groups of a block's edge rows wait for the neighbours' rows and put their own with
-    a signal. Every 50 iterations a kernel computes the residual with ``sum_reduce``. The result is that of a serial
-    program, bit for bit.
+    a signal. From time to time (``--every``) a kernel computes the residual with ``sum_reduce``. The result is that of
+    a serial program, bit for bit.
     """
 
     rows: int = option(60, "rows of cells")

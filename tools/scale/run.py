@@ -46,7 +46,7 @@ def seconds_of(call: Callable[[], Any]) -> float:
 
 
 def slowest(seconds: float) -> float:
-    """Return the largest of the values of all PEs; collective."""
+    """Return the largest ``seconds`` that a PE has passed; collective."""
     own, most = ishmem.full(1, seconds, dtype="f8"), ishmem.zeros(1, dtype="f8")
     ishmem.max_reduce(most, own)
     result = float(most[0])
