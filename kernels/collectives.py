@@ -144,7 +144,7 @@ def move_large(entered, group):
 # Model: tests/models/rendezvous.pml.
 @compiled
 def copy_from_slots(entered, group):
-    """Copy the small blocks of a call from the slots into ``dest``; nothing if only the root receives, on others."""
+    """Copy the small blocks of a call from the slots into ``dest``; if only the root receives, nothing elsewhere."""
     call, members, slots, count = entered
     slots += distance_to_table(call.team) if sends_by_leader(call) else 0
     flow, root, step, item = call.flow, call.root, call.dst, call.itemsize

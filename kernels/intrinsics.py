@@ -622,7 +622,7 @@ def from_one(group, value):
 
 
 def literal_value(kind: Any) -> int:
-    """Return the value of ``kind``, a literal integer type. It raises for other types, with which numba also tries.
+    """Return the value of ``kind``, a literal integer type; numba also tries other types, for which it raises.
 
     Raises:
         TypingError: The type has no value.

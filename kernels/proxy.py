@@ -181,7 +181,7 @@ def update_by_proxy(rmw, dest, pe, remote, value):
 
 @compiled
 def mark_held():
-    """Return the proxy's count of held puts, by which `signal_by_proxy` knows the later ones; 0 if it holds none."""
+    """Return the mark for `signal_by_proxy`: how many operations the proxy has held so far; 0 if it never does."""
     zero = types.int64(0)
     return request_and_wait(MARK, zero, 0, heap_base(), zero, zero) if LATE else zero
 

@@ -95,5 +95,5 @@ def memory_barrier(builder: Any, scope: int, semantics: int) -> None:
 
 
 def built_in(builder: Any, name: str, dimension: Any) -> Any:
-    """Emit and return what OpenCL's function ``name``, such as ``get_global_id``, returns for a dimension, an i32."""
+    """Emit and return the int64 of OpenCL's function ``name``, such as ``get_global_id``, for a dimension, an i32."""
     return call(builder, name, I64, [types.uint32], [dimension], pure=True)

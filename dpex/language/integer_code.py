@@ -12,7 +12,7 @@ Emit = Callable[[Any, Any, Any, Any], Any]
 
 
 def shifted(builder: Any, is_left: bool, is_signed: bool, value: Any, count: Any) -> Any:
-    """Emit and return a shift; by a negative count, or the width or more, it is 0, or of a negative number right -1."""
+    """Emit and return a shift; a count that is not below the width gives 0, or -1 for a negative value to the right."""
     width = value.type.width
     fits = builder.icmp_unsigned("<", count, count.type(width))
     few = builder.select(fits, count, count.type(width - 1))

@@ -87,7 +87,7 @@ class Bench:
         return self._program
 
     def bare(self, name: str, there: int, here: Any, own: Any, items: int = 1) -> Launch:
-        """Return a function that launches a kernel of `bare_kernels.cl`; its argument is the number of operations."""
+        """Return a function of the number of operations that launches ``name`` of `bare_kernels.cl`."""
 
         def launch(n: int) -> Any:
             numbers = [ctypes.c_ulonglong(each) for each in (there, address(here), address(own))]
@@ -97,7 +97,7 @@ class Bench:
         return launch
 
     def own(self, kernel: Any, *arguments: Any, items: int = 1) -> Launch:
-        """Return a function of the number of operations that launches ``kernel`` of `counted_kernels` by ``items``."""
+        """Return a function of the number of operations that launches ``kernel`` with ``items`` work-items."""
         space = kapi.NdRange((items,), (items,))
         return lambda n: dpex.call_kernel_async(kernel, space, (), *arguments, n)[1]
 
