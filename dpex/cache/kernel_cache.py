@@ -33,10 +33,7 @@ Make = Callable[[tuple[Any, ...]], Code]
 
 
 def code_of(kernel: Any, kinds: tuple[Any, ...], make: Make, is_kept: bool = True) -> Code:
-    """Return the code of a kernel for argument ``kinds``: from the cache if ``is_kept``, or else made by ``make``.
-
-    Code that is made is stored if ``is_kept``, if there is a cache, and if the kernel has a key in it.
-    """
+    """Return the code of a kernel for ``kinds``, by ``make`` or, if ``is_kept``, from the cache, where it is stored."""
     kept = store.kernels
     key = _key(kernel, kinds) if kept and is_kept else None
     if kept is None or key is None or not kept.has(key):
