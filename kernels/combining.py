@@ -262,7 +262,7 @@ def combine_at(sample, like, at, step, sources, dests, members):
     """Combine as many elements as ``like`` has from each block of ``sources``, and store the results to ``dests``.
 
     The elements are ``at`` bytes into each block, in units ``step`` bytes apart. A reduction stores one result to all
-    ``dests``, a scan to each member that of the members up to it.
+    ``dests``; a scan stores to each member the result of the members before it, and for an inclusive scan also its own.
     """
     return _scan_at if sample.instance_class.__name__.endswith("scan") else _reduce_at
 

@@ -63,8 +63,8 @@ def _word_of(kind: Any) -> Any:
 def compare(routine, argument, value, group):
     """Report a violation if a work-item passes another ``value`` than work-item 0 of its group.
 
-    ``routine`` and ``argument`` are their numbers in the report. Values of types other than numbers, booleans, arrays
-    and tuples of them are not compared.
+    ``routine`` and ``argument`` are their numbers in the report. Only arrays in device memory, integers, floats,
+    booleans and tuples of them are compared.
     """
     if isinstance(value, types.BaseTuple) and value.count:
         return _compare_elements

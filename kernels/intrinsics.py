@@ -238,7 +238,7 @@ def item_bytes(array):
 
 
 def size_in(code: IntrinsicCode, kind: Any) -> int:
-    """Return the size in bytes of an element of numba type ``kind`` in device memory, when ``code`` is emitted."""
+    """Return the size in bytes of an element of numba type ``kind`` in device memory, by the target of ``code``."""
     return int(code.context.get_abi_sizeof(code.context.get_data_type(kind)))
 
 

@@ -42,7 +42,7 @@ def home_of(lock, index):
 
 @compiled
 def is_lock(routine, lock, index, word):
-    """Return whether ``word`` is a state of a lock (``ishmem.locks.is_possible``) or unchecked; report it if not."""
+    """Return whether ``word`` may be a lock's (``ishmem.locks.is_possible``), True if not checked; report it if not."""
     if not CHECK:
         return True
     holder = word & HOLDERS

@@ -195,7 +195,7 @@ def make_list(words, topk_idx, sizes, chosen, at, group):
 
 @compiled
 def put_part(to, origin, nbytes, pe, group):
-    """Put this work-item's share of ``nbytes`` bytes at ``origin`` to ``to``, an address of this PE, on PE ``pe``."""
+    """Put this work-item's share of ``nbytes`` bytes at ``origin`` to PE ``pe``; ``to`` is the address on this PE."""
     if not PROXIED or reachable(pe):
         copy_by_group(to + peer_delta(pe), origin, nbytes, group)
     elif rank_in(group) == 0 and nbytes:

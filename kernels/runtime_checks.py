@@ -176,7 +176,7 @@ def have_room(routine, dest, source, pe, count, problem):
 
 @device_function
 def value_fits(routine, array, value):
-    """Return whether an array's dtype has ``value``, True without ``ISHMEM_CHECK``; report a violation if not."""
+    """Return whether an array's dtype can hold ``value``, True without ``ISHMEM_CHECK``; report a violation if not."""
     if not CHECK or type_checks.holds(array.dtype, value):
         return lambda: True
     number, unsigned = RMA_TYPES.index(str(array.dtype)), int(not value.signed)

@@ -129,7 +129,7 @@ def test_some(ivars, indices, cmp, wanted, status, call_site):
 
 @compiled
 def wait_until_all(ivars, indices, cmp, wanted, status, call_site):
-    """Wait until all variables of a set satisfy the comparison or a PE is lost; return True. Wrong arguments end it."""
+    """Wait until all variables of a set satisfy the comparison or a PE is lost; return True, at once if not allowed."""
     if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
         return True
     recorded = False

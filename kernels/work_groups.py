@@ -69,7 +69,7 @@ poll_counter = make_word_poll(is_same_round)
 
 @compiled
 def await_groups(counter, groups, call_site):
-    """Arrive, as one work-item of a work-group, at the barrier of ``groups`` of them on a counter; wait for all."""
+    """Arrive, as one work-item of a work-group, at the barrier of ``groups`` work-groups, and wait for the others."""
     at, recorded = address_of(counter), False
     before = atomic_add_word(at, 1)
     if (before & LOW_HALF) == groups - 1:
