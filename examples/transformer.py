@@ -117,7 +117,7 @@ def norm_rows(item: kapi.Item, x, weight, out):
 
 @dpex.kernel
 def project(item: kapi.Item, x, query, key, value, position, queries, keys, values):
-    """Write one number of the query of a head for ``x``, and of its key and value at the position."""
+    """Write one number of a head's query for the token with row ``x``, and of its key and value at ``position[0]``."""
     row, head, i = item.get_id(0), item.get_id(1) // SIZE, item.get_id(1) % SIZE
     q, k, v = np.float32(0), np.float32(0), np.float32(0)
     for j in range(HIDDEN):
@@ -271,7 +271,7 @@ class Parallel:
         self.experts = ishmem.moe.Buffer(block, HIDDEN, EXPERTS, CHOICES)
 
     def free(self) -> None:
-        """Free what the collectives needed."""
+        """Free the communicator of the attention and the buffer of the experts. Collective."""
         self.experts.free()
         self.heads.free()
 

@@ -35,7 +35,7 @@ def take(tasks, locks, pe: int, share: int) -> range:
 
 
 def steal(tasks, locks) -> bool:
-    """Move half of the tasks of another PE to this PE's range; return whether any PE had tasks."""
+    """Move half of the tasks of the next PE that has any to this PE's range; return False if none has."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for distance in range(1, n):
         loot = take(tasks, locks, (me + distance) % n, share=2)

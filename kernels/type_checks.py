@@ -115,6 +115,6 @@ def _rank(kind: Any) -> int:
 
 
 def value(routine: str, name: str, kind: Any, dtype: Any) -> None:
-    """Raise ``TypingError`` unless ``kind`` converts to ``dtype`` without loss of kind, as float to integer has."""
+    """Raise ``TypingError`` unless ``kind`` is a number of the kind of ``dtype`` or a simpler one, as int for float."""
     fits = 0 <= _rank(kind) <= _rank(dtype)
     require(fits, f"{routine}: {error_texts.other_kind(name, kind, dtype)}")

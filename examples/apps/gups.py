@@ -42,7 +42,7 @@ def number_at(index: int) -> int:
 
 
 def starts(first: int, last: int, lanes: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Divide numbers ``first`` to ``last`` of the sequence among lanes; return the number before each, and lengths."""
+    """Divide numbers ``first`` to ``last``, excluded, among lanes; return the number before each lane, and lengths."""
     lengths = np.diff([first + (last - first) * lane // lanes for lane in range(lanes + 1)])
     numbers = [number_at(first)]
     for length in lengths[:-1].tolist():

@@ -53,7 +53,11 @@ def compare(item_id, query, features, distances):
 
 @dpex.kernel
 def match(item: kapi.NdItem, features, wanted, distances, block, apart):
-    """Get a query's features from its PE, or this one without ``apart``, a group per query; compare pictures here."""
+    """Compare this PE's pictures to a query, a group per query; get the query's features from the PE that owns it.
+
+    A PE owns ``block`` pictures, the first ones are the queries. Without ``apart`` it takes features of its own
+    instead.
+    """
     group, q = item.get_group(), item.get_group().get_group_id(0)
     owner = q // block if apart else ishmem.my_pe()
     ishmem.get_work_group(wanted[q], features[q % block], owner, group)
