@@ -92,7 +92,7 @@ class Case:
         return next(iter(self.bodies.values())).__module__.rpartition(".")[2]
 
     def peer(self, contender: str) -> Callable[[Body], Body]:
-        """Return a decorator that registers the body of a peer library for the same operation."""
+        """Return a decorator that registers a body for the same operation by another library, named ``contender``."""
 
         def register(body: Body) -> Body:
             self.bodies[contender] = body
@@ -101,7 +101,7 @@ class Case:
         return register
 
     def points(self, n_pes: int, sizes: tuple[int, ...], chosen: dict[str, tuple[str, ...]]) -> Iterator[Point]:
-        """Yield the points for the chosen sizes and axis values; none if the case does not have a chosen axis."""
+        """Yield the points for ``n_pes`` PEs and chosen sizes and axis values; none if the case lacks a chosen axis."""
         names = list(self.axes)
         if any(name not in names for name in chosen):
             return

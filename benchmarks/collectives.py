@@ -142,7 +142,7 @@ COLLECTIVES = {
 
 
 class Arrays:
-    """The sizes of source and destination of a routine at a point, the expected destination, and names for the plan."""
+    """The sizes of source and destination in bytes at a point, the expected destination, and names for the plan."""
 
     def __init__(self, routine: Collective, w: Any, size: int) -> None:
         n, self.w = w.n_pes, w
@@ -156,7 +156,7 @@ class Arrays:
 
 
 def plan_of_ishmem(w: Ishmem, name: str, size: int) -> Plan:
-    """Return the plan of a host collective with blocks of ``size`` bytes."""
+    """Return the plan of host collective ``name`` of `COLLECTIVES`, with blocks of ``size`` bytes, on PE ``w``."""
     routine = COLLECTIVES[name]
     arrays = Arrays(routine, w, size)
     source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
@@ -224,7 +224,7 @@ def _kernel(name: str, group: bool) -> Any:
 
 
 def plan_in_kernel(w: Ishmem, name: str, size: int, items: int = 0) -> Plan:
-    """Return the plan of a collective in a kernel; its limit is the host form.
+    """Return the plan of collective ``name`` in a kernel, with blocks of ``size`` bytes; its limit is the host form.
 
     ``items`` is the size of the work-group that calls it, or 0 for a single work-item.
     """

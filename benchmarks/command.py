@@ -20,7 +20,7 @@ _INTERRUPTED = 128 + signal.SIGINT
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Return the sizes, in order, of a list of sizes and ranges ``from:to`` or ``from:to:factor``, by default 2.
+    """Return the sizes in bytes, sorted, of a list of sizes and ranges ``from:to`` or ``from:to:factor``, by default 2.
 
     Raises:
         ValueError: A part is not a size or range; the message contains the allowed forms.
@@ -146,7 +146,7 @@ def measure(
 ) -> tuple[list[Row], int]:
     """Measure points, print each line at once, and write the files; return the rows and the exit status.
 
-    After Ctrl-C, the files contain the rows measured so far.
+    The status is 1 if a row is wrong or failed, else 0. After Ctrl-C it is 130, and the files contain the rows so far.
     """
     from ishmem.benchmarks import results
     from ishmem.benchmarks.runner import Runner

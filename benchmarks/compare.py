@@ -15,6 +15,7 @@ class Change:
     """A point that is in both results.
 
     Attributes:
+        old, new: Its rows.
         ratio: New time divided by old time; infinite if there is no new time.
         verdict: ``slower`` or ``faster`` if the ratio is beyond the threshold and the interquartile ranges of the
             batches do not overlap; ``broken`` if the new result has no time; else ``same``.
@@ -39,7 +40,7 @@ HEADER = f"{'operation':28} {'size':>5} {'PEs':>3} {'old':>9} {'new':>9} {'ratio
 
 
 def compare(old: Sequence[Row], new: Sequence[Row], threshold: float = 1.1) -> list[Change]:
-    """Return the change of each point of ishmem in both results, the largest ratio first."""
+    """Return the changes of ishmem's points in both results, beyond ratio ``threshold``; the largest ratio first."""
     before = {key_of(row): row for row in old if row.contender == "ishmem" and row.seconds}
     after = {key_of(row): row for row in new if row.contender == "ishmem"}
     changes = [_change(before[key], after[key], threshold) for key in before if key in after]

@@ -71,7 +71,7 @@ def at_target(w: Any, dest: Any, size: int, who: tuple[int, ...] | None) -> Any:
 
 
 def at_origin(w: Any, dest: Any, size: int, who: tuple[int, ...] | None) -> Any:
-    """Return the check of a get: ``dest`` contains the right neighbour's values on active PEs, else zeros."""
+    """Return the check of a get: ``dest`` has the right neighbour's values if this PE is one of ``who``, else zeros."""
     wanted = values(size, w.right) if w.sent(who) else np.zeros_like(values(size, 0))
     return lambda done: w.expect(dest, wanted)
 
@@ -81,7 +81,7 @@ def nothing(*_arguments: Any) -> None:
 
 
 def own_array(w: Ishmem, argument: str, contents: np.ndarray[Any, Any]) -> Any:
-    """Return an array of kind ``argument`` with these contents."""
+    """Return an array with these contents, of a kind in `ARGUMENTS`."""
     if argument == "numpy":
         return contents
     if argument == "dpctl":
@@ -98,7 +98,7 @@ def own_array(w: Ishmem, argument: str, contents: np.ndarray[Any, Any]) -> Any:
 
 
 def own_view(w: Ishmem, own: Any, argument: str) -> Any:
-    """Return a host view of an array's bytes; if only the copy engine can access them, of a symmetric array instead."""
+    """Return a host view of an array's bytes; if only the copy engine accesses them, of a symmetric array instead."""
     from ishmem import _core
 
     if argument == "numpy":
@@ -178,7 +178,7 @@ def elements(size: int) -> int:
 
 
 def in_steps(w: Any, dest: Any, size: int, put: bool) -> Any:
-    """Return the check of a copy of every 4th element by PE 0: a put if ``put``, else a get."""
+    """Return the check of a copy of every 4th element, ``size`` bytes, by PE 0: a put if ``put``, else a get."""
     wanted = np.zeros(STRIDE * size // 8, "i8")
     if w.received((0,)) if put else w.sent((0,)):
         wanted[::STRIDE] = values(STRIDE * size, w.left if put else w.right)[::STRIDE]

@@ -32,7 +32,7 @@ class GroupError(Exception):
 
 
 def missing(library: str, hosts: str = "") -> str | None:
-    """Return the reason if a library cannot be measured, or None."""
+    """Return the reason why a library cannot be measured on this node, or on ``hosts``; None if it can."""
     if importlib.util.find_spec(library) is None:
         return f"{library} is not installed"
     if library in PEERS and not hosts and not _mpiexec():
@@ -61,7 +61,7 @@ def _on_hosts(n: int, hosts: str, program: list[str]) -> list[str]:
 
 
 class Group:
-    """N PEs of a library, started at the first request, and again at the next one after a PE has died."""
+    """``n`` PEs of a library, started at the first request, and again at the next one after a PE has died."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Group:
         """Send a request to PEs (None: to all) and return their answers, each a pair of status and value.
 
         Raises:
-            GroupError: A PE died or did not answer in time; the group is ended.
+            GroupError: A PE died or did not answer in ``timeout`` seconds; the group is ended.
         """
         try:
             self._start()

@@ -16,7 +16,7 @@ BY_HOST = "sum_reduce of the host"
 
 @case("all_reduce", "queue", size=SIZES, pes=(2, 4), limit=BY_HOST)
 def all_reduce(w: Ishmem, size: int) -> Plan:
-    """Return the plan of an ``all_reduce`` of float32 with a wait on the host."""
+    """Return the plan of an ``all_reduce`` of ``size`` bytes of float32 with a wait on the host."""
     source = ishmem.full(size // 4, w.pe + 1, dtype="float32")
     dest, communicator = ishmem.zeros_like(source), ishmem.inference.Communicator(size)
     names = {"ishmem": ishmem, "communicator": communicator, "dest": dest, "source": source}
@@ -43,7 +43,7 @@ _TOKEN = 2 * CHOICES * HIDDEN * 2  # bytes of float16 that go to the experts of 
 
 @case("dispatch_combine", "queue", size=(8 * _TOKEN, 128 * _TOKEN), pes=(2, 4))
 def dispatch_combine(w: Ishmem, size: int) -> Plan:
-    """Return the plan of sending tokens of 7168 float16 to 8 of 64 experts and back, with a wait on the host."""
+    """Return the plan of sending ``size`` bytes of tokens of 7168 float16 to 8 of 64 experts and back, with a wait."""
     import dpnp
 
     tokens, chosen = _tokens(w, size)

@@ -37,7 +37,7 @@ class NothingToPlot(Exception):
 
 
 def draw(rows: Sequence[Row], picture: str, title: str = "") -> Figure:
-    """Return a figure of results; ``picture`` is one of `PICTURES`.
+    """Return a figure of results with a title; ``picture`` is one of `PICTURES`. Failed rows are left out.
 
     Raises:
         NothingToPlot: The results contain no data for the picture.

@@ -22,7 +22,7 @@ _CSV = ("op", "side", "axes", "pes", "contender", "status", "median", "q1", "q3"
 
 
 def environment(device: str = "") -> dict[str, Any]:
-    """Return the conditions of the measurement, by name: date, machine, device, commit, versions, settings."""
+    """Return the conditions of the measurement, by name: date, machine, ``device``, commit, versions, settings."""
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "host": platform.node(),
@@ -56,7 +56,7 @@ def _commit() -> str:
 
 
 def write(path: Path, rows: Iterable[Row], options: Options, device: str, complete: bool) -> None:
-    """Write results to a JSON file, one row per line."""
+    """Write results to a JSON file, one row per line; ``complete``: whether all points were measured."""
     head = {
         "format": FORMAT,
         "complete": complete,
@@ -86,7 +86,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], list[Row]]:
 
 
 def options_of(head: dict[str, Any]) -> Options:
-    """Return the options of a measurement from the header of its results."""
+    """Return the options of a measurement from the header of its results, which `read` returns."""
     given = dict(head["options"])
     given.update({name: tuple(value) for name, value in given.items() if isinstance(value, list)})
     given["axes"] = {name: tuple(values) for name, values in given["axes"].items()}

@@ -53,9 +53,12 @@ class Row:
     """The result of one contender at one point.
 
     Attributes:
+        op, side, pes, contender, axes: The operation, its side, the number of PEs, the library, and the point.
         status: ``ok``, ``skipped``, ``wrong`` or ``failed``; all but ``ok`` have a ``reason``.
+        statement, limit: The measured statement, and a description of the machine's limit.
         nbytes: Bytes that one operation moves.
         active: The number of PEs that ran it at the same time.
+        calls, batches: Calls in a batch, and number of batches.
         seconds: Time of one operation: ``median``, ``q1``, ``q3``, ``min`` over the batches, each of the slowest PE.
     """
 
@@ -184,7 +187,7 @@ def _value(one: Answer) -> Any:
 
 
 def points(cases: list[Case], options: Options) -> list[tuple[Case, int, Point]]:
-    """Return the points to measure: case, number of PEs, values of the axes."""
+    """Return the points to measure, in ascending number of PEs: case, number of PEs, values of the axes."""
     counts = sorted({n for one in cases for n in options.pes or one.pes})
     return [
         (one, n, point)
@@ -220,7 +223,7 @@ class Runner:
         self._groups.clear()
 
     def run(self, points: list[tuple[Case, int, Point]]) -> Iterator[Rows]:
-        """Measure points; yield the rows of each point."""
+        """Measure points; yield the rows of each: those of the contenders, ishmem first, then of the machine."""
         before = 0
         self._largest = max((point.get("size") or 0 for _case, _n, point in points), default=0)
         for one, n, point in points:

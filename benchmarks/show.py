@@ -43,7 +43,7 @@ class Screen:
         self._progress.stop()
 
     def show(self, rows: Rows, device: str = "") -> None:
-        """Print the line of a point and its errors; before the first, the header of the table with the device."""
+        """Print the line of a point, given its rows, and its errors; first the table's header with the ``device``."""
         if not self._has_header:
             self._has_header = True
             self._print(header(self._peers) + (f"   {device}" if device else ""), style="bold")
@@ -61,12 +61,12 @@ class Screen:
 
 
 def header(peers: Sequence[str]) -> str:
-    """Return the header of the table, with columns for the peers."""
+    """Return the header of the table, with columns for the ``peers``, the libraries beside ishmem."""
     return _line([title for title, _width, _side in COLUMNS], peers)
 
 
 def line(rows: Rows, peers: Sequence[str]) -> str:
-    """Return the line of a point: ishmem's results, then each contender's time and the ratio of ishmem's to it."""
+    """Return the line of a point: ishmem's row, the first one, then times of the others and ishmem's ratio to them."""
     own, others = rows[0], {row.contender: row for row in rows[1:]}
     size = own.axes.get("size")
     cells = [name_of(own), "" if size is None else short_size(size), str(own.pes)]
@@ -125,7 +125,7 @@ def short_size(size: Any) -> str:
 
 
 def short_time(seconds: float) -> str:
-    """Return a time as text with three digits and a unit, such as ``1.25 us``."""
+    """Return seconds as text with three digits and a unit, such as ``1.25 us``."""
     for unit, factor in (("ns", 1e9), ("us", 1e6), ("ms", 1e3)):
         if seconds * factor < 999.5:
             return f"{seconds * factor:.3g} {unit}"

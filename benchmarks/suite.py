@@ -15,7 +15,7 @@ ON_REQUEST = ("collectives", "inference", "nodes")
 
 
 def load(files: tuple[str, ...] = ()) -> dict[str, Case]:
-    """Import the modules with cases, and the user's own files; return all cases by key."""
+    """Import the modules with cases, and the user's ``files``; return all cases by key. Others are a ValueError."""
     for module in MODULES:
         importlib.import_module(f"ishmem.benchmarks.{module}")
     for file in files:

@@ -60,7 +60,7 @@ def command(pes: str, hosts: str, op: str, size: str, output: Path | None, plot:
 def measure(
     pes: tuple[int, ...], routines: tuple[str, ...], sizes: tuple[int, ...], hosts: str = ""
 ) -> tuple[dict[int, dict[str, Times]], str]:
-    """Measure every algorithm; return the times by number of PEs and routine, and the name of the device.
+    """Measure the algorithms of ``routines``, by default all; return times by number of PEs and routine, and device.
 
     Raises:
         ValueError: A routine is not one that is tuned.
@@ -96,7 +96,7 @@ def _note(found: dict[int, dict[str, Any]], row: Row, prefix: str) -> None:
 
 
 def table_of(times: Mapping[str, Times]) -> Table:
-    """Return the best algorithms of each routine, each with the smallest size from which it is used."""
+    """Return the best algorithms of measured routines, and of those in `SAME`, each with its smallest size in bytes."""
     from ishmem.benchmarks.tune_cases import SAME
     from ishmem.common.algorithms import allowed
 
@@ -110,7 +110,7 @@ def table_of(times: Mapping[str, Times]) -> Table:
 
 
 def best(times: Times) -> list[tuple[int, str]]:
-    """Return the algorithms, each with the smallest size from which it is the fastest by the margin `WORTH`."""
+    """Return the algorithms by ``times``, each with the least size at which it is the fastest by margin `WORTH`."""
     sizes = sorted({size for of_one in times.values() for size in of_one})
     entries: list[tuple[int, str]] = [(0, next(iter(times)))]
     for before, size in zip([0, *sizes], sizes):
@@ -132,7 +132,7 @@ def _crossing(one: Mapping[int, float], other: Mapping[int, float], before: int,
 
 
 def show(tables: Mapping[str, Table], measured: Mapping[int, Mapping[str, Times]]) -> None:
-    """Print the algorithms of each routine and the sizes from which they are used."""
+    """Print the algorithms of each measured routine, and the block sizes in bytes from which they are used."""
     from rich.console import Console
     from rich.table import Table as Grid
 

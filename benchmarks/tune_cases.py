@@ -50,7 +50,7 @@ def _register(name: str) -> None:
 
 @case(PREFIX + PUT, "host", size=True, algorithm=ROUTES)
 def put(w: Ishmem, size: int, algorithm: str) -> Plan:
-    """Return the plan of a put by stores of the host, or by the copy engine."""
+    """Return the plan of a put: with ``algorithm`` ``"mapped"`` by stores of the host, else by the copy engine."""
     from ishmem.runtime import job
 
     source, dest = w.filled(size), w.blank(size)
@@ -63,7 +63,7 @@ def put(w: Ishmem, size: int, algorithm: str) -> Plan:
 
 
 def mapped_private(array: Any) -> Any:
-    """Return a mapping of a private array for the host, a `HostMap`."""
+    """Return a mapping of a private array for the host, a `HostMap`, which the caller keeps while it uses it."""
     from ishmem.ipc import handles
     from ishmem.runtime import job
 

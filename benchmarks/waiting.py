@@ -31,7 +31,7 @@ def _game(w: World, send: str, wait: str) -> str:
 
 @case("ping_pong", "host", limit=TRIP)
 def ping_pong(w: Ishmem) -> Plan:
-    """Return the plan of p and wait_until in turn; the time is that of one direction."""
+    """Return the plan of p and wait_until in turn by PEs 0 and 1; the time is that of one direction."""
     other = _two(w)
     flag, spare = ishmem.zeros(1, dtype="int64"), ishmem.zeros(1, dtype="int64")
     names = {"ishmem": ishmem, "flag": flag, "pe": other, **_trip_names(w, spare, other)}
@@ -95,7 +95,7 @@ def _(w: Mpi, size: int) -> Plan:
 
 @functools.cache
 def flag_trip() -> Any:
-    """Return a compiled function for a ping-pong of two flags by the host: the machine's limit."""
+    """Return a compiled ``trip(own, theirs, start, count, first)``: ``count`` round trips of flags at two addresses."""
     from llvmlite import ir
     from numba import njit, types
     from numba.extending import intrinsic

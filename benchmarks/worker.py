@@ -27,7 +27,7 @@ class Worker:
         self._done = {"main": 0, "limit": 0}
 
     def prepare(self, key: str, point: Point) -> dict[str, Any]:
-        """Run the body of the case with a key at a point; return the attributes of its plan that the runner needs."""
+        """Run the body of the case with a key at a point; return what the runner needs of its plan, by name."""
         self._plan = CASES[key].bodies[self.world.library](self.world, **point)
         self._done = {"main": 0, "limit": 0}
         self.world.barrier()
@@ -37,7 +37,7 @@ class Worker:
         return {**{name: getattr(plan, name) for name in sent}, "counted": counted}
 
     def run(self, which: str, number: int, batches: int) -> list[float]:
-        """Run the statement, or the limit, ``number`` times per batch; return the seconds of each batch."""
+        """Run ``"main"``, the statement, or ``"limit"`` ``number`` times for each batch; return the seconds of each."""
         plan = self._given()
         statement = plan.statement if which == "main" else plan.limit or ""
         timer = timeit.Timer(statement, plan.setup, globals=plan.names)
@@ -60,9 +60,10 @@ class Worker:
     def application(
         self, name: str, options: dict[str, Any], communicates: bool, check: bool, beside: bool
     ) -> tuple[float, float]:
-        """Run an application; return the seconds of the whole run and of communication on this PE.
+        """Run application ``name``; return the seconds of the whole run and of communication on this PE.
 
-        ``check``: PE 0 checks the result; ``beside``: its host routines, `run_beside`, run instead.
+        ``communicates``: with False, it only computes; ``check``: PE 0 checks the result; ``beside``: its host
+        routines, `run_beside`, run instead.
         """
         from ishmem.examples.apps import Run, find
 

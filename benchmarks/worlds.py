@@ -56,7 +56,7 @@ class World:
         return active is None or self.pe in active
 
     def expect(self, seen: Any, wanted: np.ndarray[Any, Any]) -> None:
-        """Raise `Wrong` if the elements of an array differ from ``wanted``."""
+        """Raise `Wrong`, which names the first difference, if the elements of array ``seen`` are not ``wanted``."""
         array = np.asarray(to_host(seen)).reshape(-1)
         if not np.array_equal(array, wanted):
             bad = np.flatnonzero(array != wanted)
@@ -138,7 +138,7 @@ class Mpi(World):
         self.comm.Barrier()
 
     def window(self, nbytes: int, values: np.ndarray[Any, Any] | None = None) -> tuple[Any, np.ndarray[Any, Any]]:
-        """Return a window, locked on all ranks, and its memory: int64, or uint8 if not a multiple of 8 bytes."""
+        """Return a window, locked on all ranks, and its memory with ``values`` or zeros, as for `Ishmem.blank`."""
         window = self.MPI.Win.Allocate(max(nbytes, 8), comm=self.comm)
         memory = np.asarray(window.tomemory())[:nbytes].view("int64" if nbytes % 8 == 0 else "uint8")
         memory[:] = 0 if values is None else values

@@ -75,7 +75,7 @@ class DeviceFunction:
         return "dispatcher" in vars(self) and not self.dispatcher._can_compile
 
     def compile(self, sig: Any) -> Any:
-        """Compile for a signature, unless this was done before; return the key of the result in the target context.
+        """Compile for signature ``sig``, unless this was done; return the key of the result in the target context.
 
         Raises:
             NumbaError: The function does not compile.
@@ -120,7 +120,7 @@ class Kernel(DeviceFunction):
         raise TypeError(call_refused(self.__name__))
 
     def compile(self, sig: Any) -> Any:
-        """Compile for a signature passed to the decorator; return the key of the result in the target context.
+        """Compile for signature ``sig``, passed to the decorator; return the key of the result in the target context.
 
         Raises:
             NumbaError: The kernel does not compile.

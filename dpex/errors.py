@@ -65,7 +65,7 @@ COPY = "; dpnp.asarray(a) copies a numpy array to the device"
 
 
 def call_refused(kernel_name: str) -> str:
-    """Return the error message for a kernel that is called as a function."""
+    """Return the error message for the kernel ``kernel_name`` that is called as a function."""
     return f"a kernel is launched: dpex.call_kernel({kernel_name}, dpex.Range(n), ...)"
 
 

@@ -73,11 +73,11 @@ class Extension:
     device_lost: tuple[type[Exception], tuple[Any, ...]] = DeviceLostError, ()
 
     def transform(self, code: bytes) -> bytes:
-        """Return the SPIR-V to build in this process for a kernel's compiled or cached SPIR-V."""
+        """Return the SPIR-V to build in this process for ``code``, a kernel's compiled or cached SPIR-V."""
         return code
 
     def storable(self, code: bytes) -> bytes | None:
-        """Return the SPIR-V to store on disk, for `transform` in other processes; ``None`` if it must not be stored."""
+        """Return the SPIR-V to store on disk for ``code``, for `transform` in other processes; ``None``: store none."""
         return code
 
     def key_parts(self, lines: Sequence[Any]) -> Any:

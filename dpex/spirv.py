@@ -33,13 +33,13 @@ def patched(code: bytes, values: dict[int, int]) -> bytes:
 
 
 def has_constant(code: bytes, low: int, high: int) -> bool:
-    """Return whether a module has a 64-bit constant, not a specialisation one, from ``low`` to below ``high``."""
+    """Return whether module ``code`` has a 64-bit constant, no specialisation one, from ``low`` to below ``high``."""
     wide = (operands for _at, op, operands in _declarations(code) if op == CONSTANT and len(operands) == 4)
     return any(low <= operands[2] + (operands[3] << 32) < high for operands in wide)
 
 
 def bound_of(code: bytes) -> int:
-    """Return the id bound of a module; all its ids are below it."""
+    """Return the id bound of module ``code``; all its ids are below it."""
     return int(struct.unpack_from("<I", code, 12)[0])
 
 

@@ -1,4 +1,4 @@
-// Lines on stderr: what a user has to know, and the trace that ISHMEM_CARD_TRACE asks for.
+// Lines on stderr: messages for users, and the trace that ISHMEM_CARD_TRACE turns on.
 #pragma once
 
 #include <cstdarg>

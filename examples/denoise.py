@@ -56,7 +56,7 @@ def diffuse_pixel(now, new, row, column, north, south, threshold):
 
 @dpex.device_func
 def send(group, item_id, halo, edge, pe, arrived, side, number):
-    """Put an edge row into the halo of a neighbour, then the number that announces it."""
+    """Put an edge row into the halo of PE ``pe``, then ``number``, which announces it, to ``arrived[side]`` there."""
     ishmem.put_work_group(halo, edge, pe, group)
     if item_id == 0:
         ishmem.fence()
@@ -65,7 +65,7 @@ def send(group, item_id, halo, edge, pe, arrived, side, number):
 
 @dpex.kernel
 def diffuse(item: kapi.NdItem, now, new, rows, arrived, iteration, threshold):
-    """Do one iteration, a group per row. The groups of the edge rows receive, compute, and send."""
+    """Do one iteration of the ``rows`` rows, a group per row. Those of the edge rows receive, compute, and send."""
     group, item_id = item.get_group(), item.get_local_id(0)
     above, below, row = ishmem.my_pe() - 1, ishmem.my_pe() + 1, group.get_group_id(0) + 1
     is_top, is_bottom = row == 1, row == rows
@@ -91,7 +91,7 @@ def diffuse(item: kapi.NdItem, now, new, rows, arrived, iteration, threshold):
 
 
 def block_rows(height: int, n: int) -> int:
-    """Return how many rows a PE owns; the last one may own fewer."""
+    """Return how many of ``height`` rows one of ``n`` PEs owns; the last may own fewer. It exits if any has none."""
     size = -(-height // n)
     if size * (n - 1) >= height:
         raise SystemExit(f"denoise.py: a photograph of {height} rows is too small for {n} PEs")
@@ -128,7 +128,7 @@ def denoise(noisy: np.ndarray, iterations: int, kappa: float) -> tuple[np.ndarra
 
 
 def gather(block: Any, height: int) -> np.ndarray:
-    """Return the picture assembled from the blocks of all PEs."""
+    """Return the picture of ``height`` rows, assembled from the blocks of all PEs."""
     parts = np.empty((ishmem.n_pes(), *block.shape), dtype="f4")
     for pe, part in enumerate(parts):
         ishmem.get(part, block, pe)
@@ -136,7 +136,7 @@ def gather(block: Any, height: int) -> np.ndarray:
 
 
 def report(options: argparse.Namespace, pictures: list[np.ndarray], n: int, seconds: float) -> None:
-    """Print the result, check it against numpy, and draw it."""
+    """Print the result, check it against numpy, and draw it; ``pictures``: original, noisy and denoised."""
     original, noisy, denoised = pictures
     speed = original[..., 0].size * options.iterations / seconds / 1e6
     before, after = photograph.psnr(noisy, original), photograph.psnr(denoised, original)

@@ -21,7 +21,7 @@ STEPS = 30
 
 @dpex.kernel
 def exchange(item: kapi.Item, cells, row_team, column_team):
-    """Put the edges of this PE's block into the halos of its neighbours."""
+    """Put the edges of this PE's block into the halos of its neighbours; the teams are given by their handles."""
     x, y = ishmem.team_my_pe(row_team), ishmem.team_my_pe(column_team)
     west, east = ishmem.team_translate_pe(row_team, x - 1, 0), ishmem.team_translate_pe(row_team, x + 1, 0)
     north, south = ishmem.team_translate_pe(column_team, y - 1, 0), ishmem.team_translate_pe(column_team, y + 1, 0)
@@ -43,7 +43,7 @@ def spread(item: kapi.Item, cells, new):
 
 
 def serial(plane: np.ndarray) -> np.ndarray:
-    """Compute the same with numpy on the whole plane."""
+    """Return the plane after `STEPS` steps, computed by numpy alone."""
     for _ in range(STEPS):
         p = np.pad(plane, 1)
         plane = (p[:-2, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] + p[2:, 1:-1]) * np.float32(0.25)

@@ -17,7 +17,7 @@ import ishmem
 
 
 def rows_of(me: int, n: int, particles: int, cyclic: bool) -> range:
-    """Return the rows of a PE."""
+    """Return the rows of PE ``me`` of ``n``: every ``n``-th if ``cyclic``, else a block."""
     if cyclic:
         return range(me, particles, n)
     return range(me * particles // n, (me + 1) * particles // n)
@@ -30,7 +30,7 @@ def energies(positions: np.ndarray, rows: range) -> np.ndarray:
 
 
 def run(particles: int, steps: int, cyclic: bool) -> float:
-    """Run on all PEs; return the energy of the last step on PE 0."""
+    """Run ``steps`` steps on all PEs; return the energy of the last one on PE 0, 0 on others."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     rows = rows_of(me, n, particles, cyclic)
     positions = ishmem.array(np.random.default_rng(1).random((particles, 3)))

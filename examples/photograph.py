@@ -18,7 +18,7 @@ def sample() -> Path:
 
 
 def load(path: Path) -> np.ndarray:
-    """Load a photograph as rows x columns x channels of float32 from 0 to 1."""
+    """Load a photograph as rows x columns x channels of float32 from 0 to 1; another file ends the program."""
     try:
         picture = matplotlib.image.imread(path)
     except (OSError, SyntaxError, ValueError) as error:
@@ -32,13 +32,13 @@ def load(path: Path) -> np.ndarray:
 
 
 def add_noise(picture: np.ndarray, deviation: float) -> np.ndarray:
-    """Return the picture with Gaussian noise, the same in every call."""
+    """Return the picture with Gaussian noise of a standard deviation, the same in every call, cut to 0 to 1."""
     noise = np.random.default_rng(0).normal(0, deviation, picture.shape)
     return (picture + noise).clip(0, 1).astype("f4")
 
 
 def psnr(picture: np.ndarray, original: np.ndarray) -> float:
-    """Return the peak signal-to-noise ratio in dB."""
+    """Return the peak signal-to-noise ratio of a picture in dB; infinite if it equals the original."""
     with np.errstate(divide="ignore"):
         return float(-10 * np.log10(np.mean((picture - original) ** 2)))
 
@@ -62,7 +62,7 @@ def _flow(picture: np.ndarray, axis: int, threshold: np.float32) -> np.ndarray:
 
 
 def draw(path: Path, original: np.ndarray, noisy: np.ndarray, denoised: np.ndarray, block: int) -> None:
-    """Draw the pictures side by side, the denoised one with the boundaries of the PEs' blocks marked."""
+    """Draw the pictures to a file, the denoised one with the boundaries of the PEs' blocks of ``block`` rows."""
     height, width = original.shape[:2]
     figure = Figure(figsize=(15, 5 * height / width + 0.5), dpi=120, layout="constrained")
     left, middle, right = figure.subplots(1, 3)

@@ -27,7 +27,7 @@ POINT, VALUE = 0, 1  # the rows of a block
 
 @dpex.kernel
 def work(item: kapi.NdItem, ring, block, stream, arrived, done, coefficient):
-    """Consume each block, do one step of Horner's scheme, and put the block to the next PE."""
+    """Consume each block, from ``stream`` or ``ring``, do one step of Horner's scheme, and put it to the next PE."""
     group, rank = item.get_group(), item.get_local_id(0)
     me, last = ishmem.my_pe(), ishmem.n_pes() - 1
     for number in range(stream.shape[0]):

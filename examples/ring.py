@@ -20,7 +20,7 @@ LAPS = 10
 
 @dpex.kernel
 def pass_on(item: kapi.Item, token, arrived, laps):
-    """Pass the token on in every lap; PE 0 starts each lap and ends it when the token is back."""
+    """Pass the token on in each of ``laps`` laps; PE 0 starts each lap and ends it when the token is back."""
     me = ishmem.my_pe()
     following = (me + 1) % ishmem.n_pes()
     for lap in range(1, laps + 1):

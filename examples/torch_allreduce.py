@@ -10,7 +10,7 @@ import ishmem
 
 
 def main() -> None:
-    """Run on each process."""
+    """Sum and pass the tensors on each process, and check them; print the results on PE 0."""
     dist.init_process_group("gloo")
     with ishmem.init(process_group=dist.group.WORLD):
         me, n = ishmem.my_pe(), ishmem.n_pes()

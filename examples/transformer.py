@@ -60,7 +60,7 @@ class Serial:
         self.weights = weights
 
     def next_token(self, tokens: np.ndarray) -> int:
-        """Return the most likely token after these."""
+        """Return the most likely token after ``tokens``, those of one sequence."""
         residual = self.weights["embedding"][tokens]
         for layer, (first, second) in enumerate(self.weights["norms"]):
             residual = residual + self.attention(layer, norm(residual, first))
@@ -69,7 +69,7 @@ class Serial:
         return int((self.weights["head"] * last).sum(axis=1).argmax())
 
     def attention(self, layer: int, x: np.ndarray) -> np.ndarray:
-        """Return the sum of the outputs of all heads."""
+        """Return the sum of the outputs of all heads of a layer, for the normed rows ``x`` of a sequence."""
         query, key, value = (x @ self.weights[name][layer] for name in ("query", "key", "value"))
         scores = query @ key.transpose(0, 2, 1) * np.float32(SIZE**-0.5)
         later = np.triu(np.ones(scores.shape[1:], dtype=bool), k=1)
@@ -77,7 +77,7 @@ class Serial:
         return (shares @ value @ self.weights["output"][layer]).sum(axis=0)
 
     def experts(self, layer: int, x: np.ndarray) -> np.ndarray:
-        """Return the weighted sum of the outputs of each token's experts."""
+        """Return the weighted sum of the outputs of each token's experts in a layer; ``x`` has a row for each token."""
         scores = softmax(x @ self.weights["router"][layer])
         chosen = np.argsort(-scores, axis=1)[:, :CHOICES]
         shares = softmax(np.take_along_axis(scores, chosen, axis=1))
@@ -87,12 +87,12 @@ class Serial:
 
 
 def norm(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the RMS norm of each row."""
+    """Return the RMS norm of each row, multiplied by ``weight``."""
     return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + np.float32(EPS)) * weight
 
 
 def softmax(x: np.ndarray) -> np.ndarray:
-    """Return the softmax of each row."""
+    """Return the softmax of each row of ``x``."""
     powers = np.exp(x - x.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
@@ -106,7 +106,7 @@ def embed(item: kapi.Item, tokens, position, embedding, residual):
 
 @dpex.kernel
 def norm_rows(item: kapi.Item, x, weight, out):
-    """Write the RMS norm of a row."""
+    """Write the RMS norm of a row of ``x``, multiplied by ``weight``, to ``out``."""
     row, total = item.get_id(0), np.float32(0)
     for i in range(HIDDEN):
         total += x[row, i] * x[row, i]
@@ -117,7 +117,7 @@ def norm_rows(item: kapi.Item, x, weight, out):
 
 @dpex.kernel
 def project(item: kapi.Item, x, query, key, value, position, queries, keys, values):
-    """Write one number of the query of a head, and of its key and value at the position."""
+    """Write one number of a head's query for the token with row ``x``, and of its key and value at ``position[0]``."""
     row, head, i = item.get_id(0), item.get_id(1) // SIZE, item.get_id(1) % SIZE
     q, k, v = np.float32(0), np.float32(0), np.float32(0)
     for j in range(HIDDEN):
@@ -160,7 +160,7 @@ def add_heads(item: kapi.Item, queries, output, part):
 
 @dpex.kernel
 def route(item: kapi.Item, x, first, router, block, chosen, shares):
-    """Choose the experts of a token of this PE's block, none behind the last sequence."""
+    """Choose the experts of a token of this PE's block of ``x``, -1 behind the last sequence, and their shares."""
     row, scores = item.get_id(0), kapi.PrivateArray(EXPERTS, np.float32)
     for k in range(CHOICES):
         chosen[row, k] = -1
@@ -213,7 +213,7 @@ def expert_down(item: kapi.Item, inner, counts, down, outputs):
 
 @dpex.kernel
 def add(item: kapi.Item, residual, x):
-    """Add the experts' outputs to the residual."""
+    """Add the experts' outputs ``x`` to the residual."""
     row, i = item.get_id(0), item.get_id(1)
     residual[row, i] += x[row, i]
 
@@ -271,7 +271,7 @@ class Parallel:
         self.experts = ishmem.moe.Buffer(block, HIDDEN, EXPERTS, CHOICES)
 
     def free(self) -> None:
-        """Free what the collectives needed."""
+        """Free the communicator of the attention and the buffer of the experts. Collective."""
         self.experts.free()
         self.heads.free()
 
@@ -310,24 +310,24 @@ class Parallel:
         self.run(add, self.residual.shape, self.residual, self.everyone)
 
     def ask_experts(self, up: Any, down: Any) -> None:
-        """Get the weighted sums of the experts' outputs for the tokens of all PEs."""
+        """Get the weighted sums of the experts' outputs for the tokens of all PEs into `everyone`."""
         received, counts, handle, _event, _hook = self.experts.low_latency_dispatch(self.block, self.chosen)
         self.serve_experts(received, counts, up, down)
         mine, _event, _hook = self.experts.low_latency_combine(self.outputs, self.chosen, self.shares, handle)
         self.heads.all_gather(mine, self.everyone)
 
     def serve_experts(self, received: Any, counts: Any, up: Any, down: Any) -> None:
-        """Compute the outputs of the experts here."""
+        """Compute the outputs of the experts here for the tokens received, ``counts`` for each expert."""
         self.run(expert_up, self.inner.shape, received, counts, up, self.inner)
         self.run(expert_down, self.outputs.shape, self.inner, counts, down, self.outputs)
 
     def run(self, kernel: Any, shape: tuple[int, ...], *arguments: Any) -> None:
-        """Call a kernel on its arrays, which also records it."""
+        """Call a kernel of ``shape`` work-items on its arrays, or record it while the queue is recorded."""
         dpex.call_kernel(kernel, kapi.Range(*shape), *arguments)
 
 
 def serial_tokens(weights: dict[str, np.ndarray], prompts: np.ndarray, count: int) -> np.ndarray:
-    """Return the tokens that numpy alone generates."""
+    """Return the ``count`` tokens that numpy alone generates after each prompt."""
     serial, tokens = Serial(weights), prompts
     for _ in range(count):
         tokens = np.column_stack([tokens, [serial.next_token(each) for each in tokens]])
@@ -335,7 +335,7 @@ def serial_tokens(weights: dict[str, np.ndarray], prompts: np.ndarray, count: in
 
 
 def generate(model: Parallel, count: int, direct: bool) -> None:
-    """Decode tokens, by replays of one recorded step or by calls, and print the time of a step."""
+    """Decode ``count`` tokens, by replays of a recorded step or (``direct``) by calls; print the time of a step."""
     queue, run = model.x.sycl_queue, model.step
     if not direct:
         graph = ishmem.graph.Graph()

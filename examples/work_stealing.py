@@ -22,7 +22,7 @@ def collatz(number: int) -> int:
 
 
 def take(tasks, locks, pe: int, share: int) -> range:
-    """Take one task from the front of this PE's own range, or a part of the back of another's."""
+    """Take one task from the front of this PE's range, or one part in ``share`` of the back of PE ``pe``'s range."""
     with ishmem.lock(locks, pe):
         first, last = ishmem.g(tasks, pe, FIRST), ishmem.g(tasks, pe, LAST)
         if pe == ishmem.my_pe():
@@ -35,7 +35,7 @@ def take(tasks, locks, pe: int, share: int) -> range:
 
 
 def steal(tasks, locks) -> bool:
-    """Move tasks of another PE to this PE's range; return whether any PE had tasks."""
+    """Move half of the tasks of the next PE that has any to this PE's range; return False if none has."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for distance in range(1, n):
         loot = take(tasks, locks, (me + distance) % n, share=2)

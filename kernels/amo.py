@@ -45,7 +45,7 @@ acquire_fence = memory_fence(WAIT)
 
 @compiled
 def order_before(routine, order):
-    """Order earlier operations before an atomic, if its memory ``order`` is valid and includes a release."""
+    """Order earlier operations before an atomic if its ``order`` includes a release; report an invalid one."""
     if is_order(routine, order) and order & MemoryOrder.RELEASE:
         order_stores()
 

@@ -32,7 +32,11 @@ def _bits(code: IntrinsicCode, dtype: Any) -> Any:
 
 
 def spirv_atomic(context: Any, builder: Any, name: str, integer: Any, middle: list[Any], values: list[Any]) -> Any:
-    """Emit SPIR-V atomic ``name`` on ``values``, pointer and operands, with masks ``middle``; return the result."""
+    """Emit SPIR-V atomic instruction ``name`` on an element of numba type ``integer``; return its result.
+
+    ``values`` are the LLVM values of the pointer and the operands; ``middle`` has the memory semantics, one for each
+    order that the instruction takes. The scope is cross-device.
+    """
     result = ir.VoidType() if name == "AtomicStore" else context.get_value_type(integer)
     mangled = [types.CPointer(integer, addrspace=GLOBAL), SCOPE_AND_MASK[0]]
     mangled += [SCOPE_AND_MASK[1]] * len(middle) + [integer] * (len(values) - 1)
@@ -56,9 +60,10 @@ def _instruction(name: str, masks: tuple[int, ...], dtype: Any, operands: int) -
 
 
 def atomic(name: str, *masks: int, operands: int) -> Any:
-    """Make the intrinsic ``(address, like, value, cond)`` of SPIR-V atomic ``name``; it returns the result.
+    """Make the intrinsic ``(address, like, value, cond)`` of SPIR-V atomic instruction ``name``; it returns the result.
 
-    ``masks`` are the memory semantics; of ``value`` and ``cond``, the instruction has the first ``operands``.
+    It acts on the element at ``address``, of the dtype of the array ``like``. ``masks`` are the memory semantics. Of
+    ``value`` and ``cond``, the instruction takes the first ``operands``.
     """
 
     def typing(address: Any, like: Any, value: Any, cond: Any) -> Any:
@@ -89,10 +94,11 @@ _COMBINE = {"add": _sum, "min": _chosen("<"), "max": _chosen(">")}
 
 
 def atomic_float(operation: str, mask: int) -> Any:
-    """Make an intrinsic ``(address, like, value, cond)`` that combines a float with a value and returns the old value.
+    """Make an intrinsic ``(address, like, value, cond)`` that combines a float with ``value``; it returns the old one.
 
-    SPIR-V's own instructions are extensions that not every device has, so this is a loop of compare-and-swap on the
-    bits.
+    The float is at ``address``, of the dtype of ``like``; ``cond`` is unused. SPIR-V's own instructions are extensions
+    that not every device has, so this is a loop of compare-and-swap on the bits. With ``"min"`` and ``"max"``, a NaN
+    ``value`` is stored.
 
     Args:
         operation: ``"add"``, ``"min"`` or ``"max"``.

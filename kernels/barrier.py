@@ -1,4 +1,8 @@
-"""The barrier of a team inside kernels, by the same algorithms as ``barrier`` in ``ishmem/core/barrier.cpp``."""
+"""The barrier of a team inside kernels, by the same algorithms as ``barrier`` in ``ishmem/core/barrier.cpp``.
+
+``call_site`` has the words of the program's call, for reports of long waits, or is None. A *line* is memory of this
+PE's heap with a number that one other PE writes.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ poll_line = make_word_poll(is_before)
 
 @compiled
 def next_number(team):
-    """Increment the sequence number of a team, for a rendezvous or barrier of this PE; return the new number."""
+    """Increment the sequence number of a team's rendezvous and barriers of this PE; return the new number."""
     counter = team_records() + SEQUENCE + LINE * team
     number = load_word(counter) + 1
     store_word(counter, number)
@@ -38,7 +42,7 @@ def next_number(team):
 
 @compiled
 def team_barrier(team, members, call_site):
-    """Wait until all members of a team are in the barrier; ``call_site`` has the words of the call site, or is None."""
+    """Wait until all ``members`` of a team, given by its handle, are in the barrier."""
     if SPANS and spans_nodes(team):
         barrier_of_nodes(team, call_site)
     else:
@@ -47,10 +51,7 @@ def team_barrier(team, members, call_site):
 
 @compiled
 def flat_barrier(team, members, call_site):
-    """Run a dissemination barrier of the ``members`` of a team on one node.
-
-    Model: tests/models/barrier.pml.
-    """
+    """Run a dissemination barrier of the ``members`` of a team on one node."""
     start, stride, size, me = members
     number, line, distance = next_number(team), sync_lines() + sync_bytes() * team, 1
     while distance < size:
@@ -62,7 +63,7 @@ def flat_barrier(team, members, call_site):
 
 @compiled
 def await_line(line, number, pe, call_site):
-    """Wait until the line at address ``line``, which PE ``pe`` writes, contains at least ``number``."""
+    """Wait until the line at address ``line``, which PE ``pe`` writes, is at least ``number``, or a PE is lost."""
     recorded = False
     while is_before(poll_line(line, number), number):
         if must_end_wait():

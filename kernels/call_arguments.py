@@ -44,7 +44,10 @@ class ConstantArguments(CallRewrite):
         self._typing = state.typingctx
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
-        """Check the constants of a call; return its checks that depend on a dtype, then the call; None without such."""
+        """Return the call of ``called`` in ``statement`` after checks that need a dtype; None without such.
+
+        Raises ``TypingError`` for a wrong constant.
+        """
         checks = [self.call_of(check, statement.loc, array) for check, array in self._checks(statement, called)]
         return [*itertools.chain.from_iterable(checks), statement] if checks else None
 
@@ -120,7 +123,7 @@ class TupleIndices(CallRewrite):
     """Replaces an index that is a tuple by the number of the element."""
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
-        """Return the statements that compute the number of the element, then the call with it; None without a tuple."""
+        """Return statements that compute the element's number, then ``statement`` with it; None without a tuple."""
         call, given = statement.value, arguments_of(called, statement.value)
         index, array = given.get("index"), next((given[name] for name in INDEXED if name in given), None)
         if array is None or not self._is_tuple(index):

@@ -28,7 +28,7 @@ from .rewrites import CallRewrite, with_arguments
 
 @device_intrinsic
 def store_call_site(words):
-    """Write the ``words`` of a call site into the violation record, if this work-item owns it and it has none yet."""
+    """Write the ``words`` of a call site into the violation record, if this work-item made it and it has none yet."""
 
     def emit(code: IntrinsicCode, values):
         runtime_checks.emit_note(code.builder, cgutils.unpack_tuple(code.builder, values))
@@ -46,7 +46,7 @@ class CallSites(CallRewrite):
         return bound is not None and bound[0].check and super().applies()
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any]:
-        """Return the call, between the statements that store its call site."""
+        """Return ``statement``, a call of ``called``, then the store of its call site; for groups also one before."""
         loc, before = statement.loc, []
         if _takes(called, "group"):
             before = self.call_of(store_group_call_site, loc, _words_of(self.func_ir, statement, called))
@@ -63,7 +63,7 @@ class WaitSites(CallRewrite):
         return kernel_constants.bound() is not None and super().applies()
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
-        """Return a waiting call with its call site as an argument, or stored before the call; None for other calls.
+        """Return ``statement`` with its call site as argument, or stored before; None if ``called`` does not wait.
 
         A call that already passes an argument at that position is unchanged; its check raises the error.
         """

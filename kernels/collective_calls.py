@@ -3,7 +3,8 @@
 A call is entered by a rendezvous. Peers write to the arrays of a PE only after it has entered the call, and, if the
 call ends with a barrier, do not access them after it has left.
 
-Arrays are passed as addresses and sizes in bytes, so this code is compiled once for all dtypes.
+Arrays are passed as addresses and sizes in bytes, so this code is compiled once for all dtypes. Parameter ``group`` is
+the calling work-group or sub-group, all of whose work-items call, or None for one work-item; ``team`` is a handle.
 """
 
 from __future__ import annotations
@@ -129,7 +130,10 @@ class EnteredCall(NamedTuple):
 
 @device_intrinsic
 def call_of(flow, routine, dest, source, nelems, root, steps, team):
-    """Return the `CollectiveCall` of arguments; ``steps`` is ``(dst, sst)``; ``nelems`` and ``root`` may be None."""
+    """Return the `CollectiveCall` of these arguments; ``dest`` and ``source`` are arrays, ``routine`` is a number.
+
+    ``steps`` is ``(dst, sst)``. ``nelems`` and ``root`` may be None, which become -1 and 0.
+    """
 
     def emit(code: IntrinsicCode, *values):
         def number(place: int, default: int = 0) -> Any:
@@ -159,10 +163,10 @@ def with_count(call, nelems):
 
 @compiled
 def tile_call(flow, routine, dest, source, root, team):
-    """Return the `CollectiveCall` of two tiles, arrays of two dimensions.
+    """Return the `CollectiveCall` of two tiles, arrays of two dimensions; other arguments are its fields.
 
     A row is a block: ``nelems`` is its length, -1 for tiles that do not fit each other; ``dst`` and ``sst`` are the
-    distances between rows, and ``dest_size`` and ``source_size`` the numbers of rows.
+    distances between rows in elements, and ``dest_size`` and ``source_size`` the numbers of rows.
     """
     item, (rows, columns), (high, wide) = item_bytes(dest), source.shape, dest.shape
     fits = wide == columns and (columns < 2 or (source.strides[1] == item and dest.strides[1] == item))
@@ -192,7 +196,7 @@ def is_member(call):
 
 @compiled
 def arguments_allowed(call, count, size):
-    """Return whether the arguments are allowed, with ``count`` elements a block; report a violation if not."""
+    """Return whether a call by ``size`` members, with ``count`` elements a block, is allowed; report it if not."""
     flow = call.flow
     if (flow.from_root or flow.to_root) and not is_team_pe(call.routine, ROOT, call.root, size):
         return False
@@ -224,17 +228,14 @@ def carried_by(call, nbytes):
 
 @compiled
 def put_to_leader(call, to, nbytes):
-    """Put this PE's block of ``nbytes`` bytes to address ``to`` on the leader of its node."""
+    """Put this PE's block of ``nbytes`` bytes to the leader of its node; ``to`` is the address on this PE."""
     if LEVELS:
         copy_bytes(to + peer_delta(pe_in(nodes_of(call.team).near, 0)), call.source, nbytes, 0, 1)
 
 
 @compiled
 def put_small_blocks(members, slots, call, count, by_leader):
-    """Put this PE's small blocks into its slots on their receivers, or with ``by_leader`` on its node's leader.
-
-    Model: tests/models/rendezvous.pml.
-    """
+    """Put this PE's blocks of ``count`` elements into ``slots`` of their receivers, or (``by_leader``) its leader."""
     (start, stride, size, me), flow = members, call.flow
     if flow.from_root and me != call.root:
         return
@@ -252,7 +253,7 @@ def put_small_blocks(members, slots, call, count, by_leader):
 
 @compiled
 def count_of(call, size):
-    """Return the elements in a block of ``call``: its ``nelems``, or if negative the number from its arrays' sizes."""
+    """Return the elements in a block of ``call``: its ``nelems``, or if negative its arrays' for ``size`` members."""
     if call.nelems >= 0:
         return call.nelems
     if call.flow.source_blocks:
@@ -262,7 +263,7 @@ def count_of(call, size):
 
 @compiled
 def id_of(call, count, size):
-    """Return the id of a call; if its arguments are not allowed, report a violation and return `REFUSED`."""
+    """Return the id of a call by ``size`` members with ``count`` elements a block; `REFUSED`, and report, if wrong."""
     if CHECK and not arguments_allowed(call, count, size):
         return REFUSED
     return pack_call(call.routine, call.dtype, call.root, call.dst, call.sst)
@@ -270,7 +271,7 @@ def id_of(call, count, size):
 
 @compiled
 def enter(call, group):
-    """Check the arguments of a call and enter it by a rendezvous, which also sends small blocks.
+    """Check the arguments of a call and enter it, as ``group``, by a rendezvous, which also sends small blocks.
 
     Returns:
         A status and the number of elements of a block. The status is 1, or 0 if the PEs disagree and no data may be
@@ -307,10 +308,7 @@ def await_transfers(group):
 
 @compiled
 def end_phase(group, team):
-    """Complete this PE's accesses to the arrays of other members, and wait until all members have completed theirs.
-
-    Model: tests/models/rendezvous.pml.
-    """
+    """Complete this PE's accesses to the arrays of other members, and wait until all members have completed theirs."""
     group_sync(group)
     if rank_in(group) == 0:
         complete_before_flag()

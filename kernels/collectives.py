@@ -1,6 +1,7 @@
 """Device implementations of ``ishmem.collectives``.
 
 Exactly one work-item of each PE calls a routine; all work-items of one work-group call the ``_work_group`` routine.
+Functions have the call (`CollectiveCall`), or the `EnteredCall`, and ``group`` as in `collective_calls`.
 
 In a team that spans nodes, data cross the network once per node: if all members on a node need a large block of another
 node, each of them gets one part of it and copies this part to the others.
@@ -56,7 +57,7 @@ SYNC_ID = pack(routine_number("barrier_all, sync_all or team_sync"), NO_DTYPE, 0
 
 @compiled
 def synchronize(team, call_site):
-    """Wait until all members of a team have called a barrier or sync."""
+    """Wait until all members of a team have called a barrier or sync; with ``ISHMEM_CHECK``, compare their calls."""
     if CHECK:
         record_begun_call(call_site)
         rendezvous(team, members_of(team), SYNC_ID, 0, -1, Carried(NOTHING, 0, 0))
@@ -108,7 +109,7 @@ def exchange(call, group):
 
 @compiled
 def move_blocks(entered, group):
-    """Move the blocks of a call to ``dest``: small ones from the slots, large ones between the arrays."""
+    """Move the blocks of a call to ``dest``: those up to `max_payload` from the slots, larger ones between arrays."""
     call, nbytes = entered.call, entered.count * entered.call.itemsize
     if by_aggregators(call, nbytes):
         if rank_in(group) == 0:
@@ -140,12 +141,10 @@ def move_large(entered, group):
         transfer_blocks(entered, group)
 
 
+# Model: tests/models/rendezvous.pml.
 @compiled
 def copy_from_slots(entered, group):
-    """Copy the small blocks of a call from the slots into ``dest``.
-
-    Model: tests/models/rendezvous.pml.
-    """
+    """Copy the small blocks of a call from the slots into ``dest``; if only the root receives, nothing elsewhere."""
     call, members, slots, count = entered
     slots += distance_to_table(call.team) if sends_by_leader(call) else 0
     flow, root, step, item = call.flow, call.root, call.dst, call.itemsize
@@ -251,7 +250,11 @@ def put_own_block(entered, group):
 
 @compiled
 def own_share(nodes, nbytes, turn):
-    """Return begin and end, in bytes, of this PE's share of block number ``turn``, which it gets for its node."""
+    """Return begin and end, in bytes, of the part of a block of ``nbytes`` bytes that this PE gets for its node.
+
+    The members on the node divide a block above `PIECE`. Of smaller ones, member ``turn`` modulo their number gets the
+    whole block number ``turn``, and the others nothing.
+    """
     if nbytes > PIECE:
         return part_of(nbytes, nodes.n_near, nodes.index)
     return 0, nbytes if turn % nodes.n_near == nodes.index else 0
@@ -259,14 +262,14 @@ def own_share(nodes, nbytes, turn):
 
 @compiled
 def fetch_share(nodes, pe, to, origin, nbytes, turn, group):
-    """Get this PE's share (`own_share`) of a block at ``origin`` on PE ``pe`` into the block at ``to``."""
+    """Get this PE's share (`own_share`) of block ``turn``, ``nbytes`` bytes at ``origin`` on PE ``pe``, into ``to``."""
     first, end = own_share(nodes, nbytes, turn)
     get_bytes(pe, to + first, origin + first, end - first, group)
 
 
 @compiled
 def spread_share(nodes, to, nbytes, turn, group):
-    """Copy this PE's share of the block at ``to``, which it has fetched, to the other members on its node."""
+    """Copy this PE's share of block ``turn``, of ``nbytes`` bytes at ``to``, to the other members on its node."""
     first, end = own_share(nodes, nbytes, turn)
     for step in range(1, nodes.n_near):
         there = on_peer(to + first, pe_in(nodes.near, place_after(nodes.index, step, nodes.n_near)))
@@ -285,7 +288,7 @@ def broadcast_by_nodes(entered, group):
 
 @compiled
 def put_near(nodes, to, origin, nbytes, group):
-    """Put ``nbytes`` bytes at ``origin`` to address ``to`` on all members on this node."""
+    """Put ``nbytes`` bytes at ``origin`` to address ``to`` on all members on this node, this PE included."""
     for step in range(nodes.n_near):
         pe = pe_in(nodes.near, place_after(nodes.index, step, nodes.n_near))
         copy_by_group(on_peer(to, pe), origin, nbytes, group)

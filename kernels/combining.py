@@ -25,7 +25,7 @@ from .work_division import work_item_share
 
 
 class TypedOp(NamedTuple):
-    """The operation and dtype of a reduction or scan: each routine has a subclass; its field is a zero of the dtype."""
+    """A zero of a dtype, whose type tells kernels the routine and the dtype: each reduction and scan has a subclass."""
 
     zero: Any
 
@@ -36,7 +36,7 @@ TYPED_OPS = {routine_number(name): type(name, (TypedOp,), {}) for name in REDUCT
 
 @device_intrinsic
 def typed_op(dest: Any, routine: Any) -> Any:
-    """Return the `TypedOp` of a reduction or scan into an array; the integer 0 for other routines."""
+    """Return the `TypedOp` of routine number ``routine``, a literal, into an array; 0 if it is no reduction or scan."""
     made = TYPED_OPS.get(literal_value(routine))
     kind = types.NamedUniTuple(dest.dtype, 1, made) if made else types.int64
     return kind(dest, routine), lambda code, *_given: code.zero()
@@ -62,7 +62,7 @@ AT_ONCE = 4
 """Units of a block: the loads from each member that are in flight at the same time."""
 
 ELEMENT, UNIT, UNITS = 0, 1, AT_ONCE
-"""Arguments of `zero_units`, in units; 0 is one element, which may be less than a unit."""
+"""Arguments of `zero_units`, in units of 16 bytes; 0 is one element, which may be less than a unit."""
 
 
 def _lanes(dtype: Any) -> int:
@@ -131,7 +131,7 @@ def load_units(address: Any, step: Any, like: Any) -> Any:
 
 @device_intrinsic
 def store_units(address: Any, step: Any, like: Any, elements: Any) -> Any:
-    """Store combined elements at the places from which `load_units` loads them."""
+    """Store ``elements`` as the dtype of ``like`` to the places from which `load_units` loads them."""
 
     def emit(code: IntrinsicCode, *given):
         model, builder = code.context.data_model_manager[like.dtype], code.builder
@@ -195,7 +195,7 @@ class Reduction(NamedTuple):
         op: The operation and the dtype.
         dest, source: Addresses on this PE.
         nbytes: Bytes of an array.
-        team, members: The team.
+        team, members: The handle of the team, and its members.
     """
 
     op: TypedOp
@@ -231,13 +231,13 @@ def member_arrays(address, members):
 
 @compiled
 def own_block(address, members):
-    """Return the `MemberBlocks` of the array at ``address`` on this PE only."""
+    """Return the `MemberBlocks` of the array at ``address`` on this PE only, which is one of ``members``."""
     return MemberBlocks(address, 0, 1, members.me, members.me + 1)
 
 
 @compiled
 def chunks_at(address, apart, members):
-    """Return the `MemberBlocks` of chunks in this PE's memory, one for each member, ``apart`` bytes apart."""
+    """Return the `MemberBlocks` of chunks at ``address`` on this PE, one for each member, ``apart`` bytes apart."""
     return MemberBlocks(address, apart, 0, 0, members.size)
 
 
@@ -259,7 +259,11 @@ def result_of(blocks, member, members):
 
 @device_function
 def combine_at(op, like, at, step, sources, dests, members):
-    """Combine as many elements as ``like`` has, ``at`` bytes into each block, in units ``step`` bytes apart."""
+    """Combine as many elements as ``like`` has from each block of ``sources``, and store the results to ``dests``.
+
+    The elements are ``at`` bytes into each block, in units ``step`` bytes apart. A reduction stores one result to all
+    ``dests``; a scan stores to each member the result of the members before it, and for an inclusive scan also its own.
+    """
     return _scan_at if op.instance_class.__name__.endswith("scan") else _reduce_at
 
 
@@ -282,7 +286,7 @@ def _scan_at(op, like, at, step, sources, dests, members):
 
 @compiled
 def reduce_blocks(op, sources, dests, nbytes, workers, members):
-    """Combine this work-item's share of ``nbytes`` bytes of ``sources`` into ``dests``."""
+    """Combine this work-item's share, as one of ``workers``, of ``nbytes`` bytes of ``sources`` into ``dests``."""
     unit, item, done = bytes_of(zero_units(op, UNIT)), bytes_of(zero_units(op, ELEMENT)), 0
     if unit == item or not (sources.at | sources.apart | dests.at | dests.apart) & (unit - 1):
         done = nbytes & -unit

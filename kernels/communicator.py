@@ -123,7 +123,7 @@ class NormArrays(NamedTuple):
 
 @compiled
 def begin(workspace, dest, source, nelems, group):
-    """Begin a call in this work-group; return its `Task`."""
+    """Begin a call with these arrays in this work-group; return its `Task`, of which ``nelems`` is a field."""
     here, members = address_of(workspace), members_in(workspace)
     number, half = load_word(here + CALL), (workspace.size * 8 - SLOTS) // 2
     call = CommunicatorCall(number << 32, here + SLOTS + (number & 1) * half + 8 * TOLD * members.size, members)
@@ -133,7 +133,7 @@ def begin(workspace, dest, source, nelems, group):
 
 @compiled
 def end(task, group):
-    """End a call in this work-group; the last work-group of this PE to end prepares the next call."""
+    """End a call in this work-group, given its task; the last work-group of this PE to end prepares the next call."""
     end_launch(task.workspace + TICKET, task.workspace + FINISHED, task.workspace + CALL, 1, group)
 
 
@@ -161,7 +161,7 @@ poll_slot = make_word_poll(is_of_other_call)
 
 @compiled
 def receive(call, slot, member):
-    """Wait for the word that a member sends to slot number ``slot`` of this PE in this call; return the word."""
+    """Return the word that a member sends to slot ``slot`` of this PE in this call; any word once a PE is lost."""
     recorded, at = False, call.slots + slot * 8
     seen = poll_slot(at, call.number)
     while is_of_other_call(seen, call.number):
@@ -194,7 +194,10 @@ def call_id_of(routine: str, dtype: str) -> int:
 
 @compiled
 def calls_match(task, routine, group):
-    """Return whether all members call the same routine for the same number of elements; True without ISHMEM_CHECK."""
+    """Return whether all members call ``routine``, an id of `call_id_of`, for ``task.nelems`` elements; report if not.
+
+    Without ``ISHMEM_CHECK``, return True without a comparison.
+    """
     if not CHECK:
         return True
     call, members, count = task.call, task.call.members, task.nelems & LOW_HALF
@@ -216,16 +219,13 @@ def calls_match(task, routine, group):
 
 @compiled
 def all_have_sent(group):
-    """Wait until all work-items of a group have sent their words.
-
-    A device may run work-items in any order: one that polls may prevent others of its group from running.
-    """
+    """Wait until all work-items of a group have sent their words; order their memory operations."""
     return group_barrier(group)
 
 
 @compiled
 def share_of(low, high, group):
-    """Return this work-item's share of the words from ``low`` to ``high``, as start, stop and step."""
+    """Return this work-item's share of the words from ``low`` to ``high``, as start, stop and step, in its group."""
     first, step, end = work_item_share(max(high - low, 0), rank_in(group), size_of(group))
     return low + first, low + end, step
 
@@ -234,7 +234,8 @@ def share_of(low, high, group):
 def collective(name: str, dtype: str, routine: str) -> Any:
     """Return the device function of a collective for a dtype: ``run(workspace, dest, source, nelems, group)``.
 
-    All work-groups of a launch call it. Errors report ``routine`` as the called routine.
+    ``name`` is ``"all_reduce"``, ``"all_gather"`` or ``"reduce_scatter"``. All work-groups of a launch call the
+    function. Errors report ``routine`` as the called routine.
     """
     work, call_id = _WORKS[name](Forms.of(dtype)), call_id_of(routine, dtype)
 
@@ -250,11 +251,7 @@ def collective(name: str, dtype: str, routine: str) -> Any:
 
 @kernel_factory
 def kernel_of(name: str, dtype: str) -> Any:
-    """Return the kernel of a collective, ``kernel(item, workspace, dest, source, nelems)``, for a dtype.
-
-    A launch has any number of work-groups, equal on all PEs. ``nelems`` is the number of elements of ``source``, for
-    ``reduce_scatter`` of a block of it.
-    """
+    """Return the kernel of collective ``name``, ``kernel(item, workspace, dest, source, nelems)``, for a dtype."""
     run = collective(name, dtype, f"Communicator.{name}")
 
     def run_collective(item: kapi.NdItem, workspace, dest, source, nelems):

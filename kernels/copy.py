@@ -1,4 +1,7 @@
-"""Copies by one work-item or by a whole work-group, in the widest units that the alignment of both addresses allows."""
+"""Copies by one work-item or by a whole work-group, in the widest units that the alignment of both addresses allows.
+
+They copy from address ``origin`` to address ``to``; ``rank`` and ``size`` are a work-item's number and their number.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ def is_wide(to, origin, nbytes):
 
 @compiled
 def copy_wide(to, origin, nbytes, group):
-    """Copy this work-item's share of ``nbytes`` bytes in wide units; without a group, all of them, in blocks."""
+    """Copy this work-item's share of ``nbytes`` bytes in units of 16 bytes, if `is_wide`; without a group, all."""
     if group is not None:
         _wide(to, origin, nbytes, rank_in(group), size_of(group))
     else:
@@ -176,7 +179,7 @@ def _blocks(to, origin, to_step, from_step, item, count):
 
 @compiled
 def put_steps(pe, to, origin, to_step, from_step, item, count, workers):
-    """Put strided elements to PE ``pe``, shared as by `copy_steps`; ``to`` is the address on this PE.
+    """Put ``count`` strided elements at ``origin`` to ``to`` on PE ``pe``, as an address of this PE; see `copy_steps`.
 
     Puts and gets through the proxy are complete after the next `complete_before_flag`. With a `Move` as argument, small
     collectives executed two instructions more on a B580.
@@ -189,7 +192,7 @@ def put_steps(pe, to, origin, to_step, from_step, item, count, workers):
 
 @compiled
 def get_steps(pe, to, origin, to_step, from_step, item, count, workers):
-    """Get strided elements from PE ``pe``, shared as by `copy_steps`; ``origin`` is the address on this PE."""
+    """Get ``count`` strided elements at ``origin`` of PE ``pe``, as an address of this PE; see `copy_steps`."""
     if not PROXIED or reachable(pe):
         copy_steps(to, on_peer(origin, pe), to_step, from_step, item, count, workers)
     else:

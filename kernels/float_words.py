@@ -217,7 +217,7 @@ multiply = _elementwise(lambda a, b: a * b)
 
 @device_intrinsic
 def dot(a, b):
-    """Return the sum of the products of the elements of two tuples of float32."""
+    """Return the float32 sum of the products of the elements of two tuples of float32, ``a`` and ``b``."""
 
     def emit(code: IntrinsicCode, *tuples):
         pairs = zip(*(cgutils.unpack_tuple(code.builder, each) for each in tuples))
@@ -228,7 +228,7 @@ def dot(a, b):
 
 @device_intrinsic
 def scaled(numbers, factor):
-    """Return a tuple of float32 with each element multiplied by a float32."""
+    """Return the tuple ``numbers`` of float32 with each element multiplied by the float32 ``factor``."""
 
     def emit(code: IntrinsicCode, elements, number):
         return code.tuple_of([code.builder.fmul(each, number) for each in cgutils.unpack_tuple(code.builder, elements)])

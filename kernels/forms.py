@@ -62,7 +62,7 @@ def form(host: Function, check: Function, *bodies: Function, **changes: Any) -> 
 
 
 def forms(module: ModuleType, name: str, check: Function, *bodies: Function, **changes: Any) -> None:
-    """Register the forms of a routine of a module for a work-item and for a group; see `form`."""
+    """Register the forms of routine ``name`` of a module for a work-item and for a group; the rest is as for `form`."""
     for host in (name, f"{name}_work_group"):
         form(getattr(module, host), check, *bodies, **changes)
 
@@ -72,13 +72,13 @@ def no_check(_routine: str) -> None:
 
 
 def integers(routine: str, **kinds: Any) -> None:
-    """Require that all arguments are integers."""
+    """Raise ``TypingError`` unless the types of all arguments of ``routine`` are integers."""
     for name, kind in kinds.items():
         type_checks.integer(routine, name, kind)
 
 
 def array_and_integers(routine: str, a: Any, **kinds: Any) -> None:
-    """Require an array ``a``, and that all other arguments are integers."""
+    """Raise ``TypingError`` unless argument ``a`` of ``routine`` is an array, and all others are integers."""
     type_checks.array(routine, "a", a)
     integers(routine, **kinds)
 

@@ -61,7 +61,11 @@ def _word_of(kind: Any) -> Any:
 
 @device_function
 def compare(routine, argument, value, group):
-    """Report a violation if a work-item passes another ``value`` than work-item 0 of its group."""
+    """Report a violation if a work-item passes another ``value`` than work-item 0 of its group.
+
+    ``routine`` and ``argument`` are their numbers in the report. Only arrays in device memory, integers, floats,
+    booleans and tuples of them are compared.
+    """
     if isinstance(value, types.BaseTuple) and value.count:
         return _compare_elements
     word = _word_of(value)

@@ -29,7 +29,7 @@ def is_chosen(mask, i):
 
 @device_function
 def has_room(routine, mask, count):
-    """Return whether a mask has ``count`` elements; report a violation if not. True for None."""
+    """Return whether a mask has ``count`` elements, True for None; report a violation of ``routine`` if not."""
     if type_checks.absent(mask):
         return lambda: True
     return lambda routine, mask, count: fits(routine, mask, -1, count)

@@ -238,7 +238,7 @@ def item_bytes(array):
 
 
 def size_in(code: IntrinsicCode, kind: Any) -> int:
-    """Return the size in bytes of an element of a type in device memory."""
+    """Return the size in bytes of an element of numba type ``kind`` in device memory, by the target of ``code``."""
     return int(code.context.get_abi_sizeof(code.context.get_data_type(kind)))
 
 
@@ -334,7 +334,7 @@ def store(address: Any, like: Any, value: Any) -> Any:
 
 @device_intrinsic
 def load_element(base: Any, index: Any, like: Any) -> Any:
-    """Return element ``index`` of the array that begins at address ``base``, in the dtype of ``like``.
+    """Return element ``index`` of the array that begins at address ``base``, in the dtype of array ``like``.
 
     The index is added by the load itself, so the compiler computes the base address once per loop, or once per hardware
     thread.
@@ -348,7 +348,7 @@ def load_element(base: Any, index: Any, like: Any) -> Any:
 
 @device_intrinsic
 def store_element(base: Any, index: Any, like: Any, value: Any) -> Any:
-    """Store ``value`` as element ``index`` of the array that begins at address ``base``; see `load_element`."""
+    """Store ``value`` as element ``index`` of the array of ``like``'s dtype at address ``base``; see `load_element`."""
 
     def emit(code: IntrinsicCode, *values):
         pointer = _indexed(code, values, like.dtype)
@@ -371,7 +371,7 @@ def bytes_of(elements: Any) -> Any:
 
 @device_intrinsic
 def copy_word(word: Any, to: Any, origin: Any) -> Any:
-    """Copy a word, a tuple of integers, by one load and one store; both addresses are aligned to its size."""
+    """Copy a word, a tuple of integers, from ``origin`` to ``to`` by one load and store; both aligned to its size."""
     size = word.count * word.dtype.bitwidth // 8
     moved = ir.VectorType(I32, size // 4) if size > 8 else ir.IntType(8 * size)
 
@@ -384,7 +384,7 @@ def copy_word(word: Any, to: Any, origin: Any) -> Any:
 
 @device_intrinsic
 def copy_words(count: Any, unit: Any, to: Any, origin: Any) -> Any:
-    """Copy ``count`` units as `copy_word` does; they are all loaded before the first one is stored."""
+    """Copy ``count`` units of ``unit`` bytes (literals) as `copy_word` does; all are loaded before the first is stored."""
     number, size = literal_value(count), literal_value(unit)
     word = ir.VectorType(I32, size // 4)
 
@@ -405,7 +405,7 @@ def load_word(address: Any) -> Any:
 
 @device_intrinsic
 def store_word(address: Any, value: Any) -> Any:
-    """Store an int64 at an address by a plain store, which the next release publishes."""
+    """Store the int64 ``value`` at an address by a plain store, which the next release publishes."""
 
     def emit(code: IntrinsicCode, address, value):
         code.builder.store(value, code.pointer(address, I64))
@@ -414,7 +414,7 @@ def store_word(address: Any, value: Any) -> Any:
 
 
 class VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
-    """A volatile load: the compiler neither removes nor repeats it."""
+    """A volatile load in LLVM's IR: the compiler neither removes nor repeats it."""
 
     def descr(self, buf: list[str]) -> None:
         """Append the text of the instruction to ``buf``."""
@@ -423,7 +423,7 @@ class VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
 
 
 class VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
-    """A volatile store: the compiler neither removes nor repeats it."""
+    """A volatile store in LLVM's IR: the compiler neither removes nor repeats it."""
 
     def descr(self, buf: list[str]) -> None:
         """Append the text of the instruction to ``buf``."""
@@ -432,7 +432,7 @@ class VolatileStore(ir.instructions.StoreInstr):  # type: ignore[misc]
 
 
 def emit_volatile_load(builder: Any, pointer: Any) -> Any:
-    """Emit a volatile load of an integer; return the integer."""
+    """Emit a volatile load of an integer from an LLVM pointer; return the integer."""
     loaded = VolatileLoad(builder.block, pointer)
     loaded.align = loaded.type.width // 8
     builder._insert(loaded)
@@ -440,7 +440,7 @@ def emit_volatile_load(builder: Any, pointer: Any) -> Any:
 
 
 def emit_volatile_store(builder: Any, value: Any, pointer: Any) -> None:
-    """Emit a volatile store of an int64."""
+    """Emit a volatile store of the int64 ``value`` to an LLVM pointer."""
     stored = VolatileStore(builder.block, value, pointer)
     stored.align = 8
     builder._insert(stored)
@@ -454,7 +454,7 @@ def load_volatile(address):
 
 @device_intrinsic
 def store_volatile(address, value):
-    """Store an int64 at an address by a volatile store."""
+    """Store the int64 ``value`` at an address by a volatile store."""
 
     def emit(code: IntrinsicCode, address, value):
         emit_volatile_store(code.builder, value, code.pointer(address, I64))
@@ -464,7 +464,7 @@ def store_volatile(address, value):
 
 @device_intrinsic
 def store_tuple_volatile(address, values):
-    """Store the int64 of a tuple one after another from an address on, each by a volatile store."""
+    """Store ``values``, a tuple of int64, one after another from an address on, each by a volatile store."""
 
     def emit(code: IntrinsicCode, address, words):
         for number, word in enumerate(cgutils.unpack_tuple(code.builder, words)):
@@ -487,7 +487,10 @@ def opaque(value: Any) -> Any:
 
 
 def spirv_call(builder: Any, name: str, kinds: list[Any], result: Any, arguments: list[Any]) -> Any:
-    """Emit a call, not to be moved by compilers, of a synchronizing SPIR-V function; return the result."""
+    """Emit a call of SPIR-V function ``name`` that compilers may not move, as it synchronizes; return its result.
+
+    ``kinds`` are the types of the ``arguments`` in its mangled name, ``result`` is its LLVM type.
+    """
     function = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(result, [each.type for each in arguments]), mangle(f"__spirv_{name}", kinds)
     )
@@ -619,7 +622,7 @@ def from_one(group, value):
 
 
 def literal_value(kind: Any) -> int:
-    """Return the value of a literal integer type. It raises for other types, with which numba also tries functions.
+    """Return the value of ``kind``, a literal integer type; numba also tries other types, for which it raises.
 
     Raises:
         TypingError: The type has no value.
@@ -629,7 +632,7 @@ def literal_value(kind: Any) -> int:
 
 
 def require(condition: bool, message: str) -> None:
-    """Raise an error that ends the compilation of a kernel, with the host's text, unless a condition holds.
+    """Raise an error that ends the compilation of a kernel, with the text ``message``, unless a condition holds.
 
     Raises:
         TypingError: ``condition`` does not hold.

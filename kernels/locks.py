@@ -36,13 +36,13 @@ def _check(routine: str, lock: Any, index: Any) -> None:
 
 @compiled
 def home_of(lock, index):
-    """Return the PE that holds the lock word; see ``ishmem.locks.find``."""
+    """Return the PE that holds the word of element ``index`` of array ``lock``; see ``ishmem.locks.find``."""
     return ((address_of(lock) - base_of(address_of(lock))) // ITEM + index) % pe_count()
 
 
 @compiled
 def is_lock(routine, lock, index, word):
-    """Return whether ``word`` is a possible state of a lock (see ``ishmem.locks.is_possible``); report it if not."""
+    """Return whether ``word`` may be a lock's (``ishmem.locks.is_possible``), True if not checked; report it if not."""
     if not CHECK:
         return True
     holder = word & HOLDERS

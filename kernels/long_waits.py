@@ -1,6 +1,7 @@
 """Long waits in kernels: a work-item that waits long describes its wait in a `KernelWait` in its PE's heap.
 
-Once a PE is reported lost (`ishmem.runtime.losses`), waits end after their first polls, and the host raises the error.
+Once a PE is reported lost (`ishmem.runtime.losses`), waits for other PEs end after their first polls, and the host
+raises the error. Waits for the proxy or for work-groups do not end so.
 """
 
 from __future__ import annotations
@@ -63,18 +64,18 @@ def must_end_wait():
 
 @device_intrinsic
 def decremented(polls):
-    """Return an int32 minus 1, in 32 bits: numba computes with 64 bits, which takes a GPU several instructions."""
+    """Return ``polls``, an int32, minus 1 in 32 bits: numba computes with 64 bits, which takes a GPU longer."""
     return types.int32(polls), lambda code, number: code.builder.sub(number, I32(1))
 
 
 @device_intrinsic
 def is_zero(polls):
-    """Return whether an int32 is 0."""
+    """Return whether ``polls``, an int32, is 0."""
     return types.boolean(polls), lambda code, number: code.builder.icmp_signed("==", number, I32(0))
 
 
 def make_word_poll(lacks: Any) -> Any:
-    """Make the device function that polls an int64 while ``lacks(seen, wanted)`` is true, up to a limit."""
+    """Make the device function that polls an int64 while ``lacks(seen, wanted)`` is true, up to `poll_limit` times."""
 
     @compiled
     def poll_word(address, wanted):
@@ -97,7 +98,7 @@ _KIND, _SEEN, _WANTED, _CMP, _ELEMENT, _PE, _UNSIGNED = map(KernelWait.at, Kerne
 
 @device_intrinsic
 def words_of(call_site):
-    """Return the words of a call site; zeros if it is unknown."""
+    """Return the words of a call site; zeros if ``call_site`` is None, as the call is not known."""
     known = not type_checks.absent(call_site)
     return types.UniTuple(types.int64, WORDS)(call_site), lambda code, words: words if known else code.zero()
 
@@ -123,7 +124,7 @@ def may_record_wait(recorded):
 
 @compiled
 def record_wait(kind, pe, element, seen, cmp, wanted, unsigned, words):
-    """Write a wait into this PE's `KernelWait`; the arguments are its fields and the call site. Return True."""
+    """Write a wait into this PE's `KernelWait`: its fields, by name, and ``words`` of the call site. Return True."""
     record = wait_record()
     store_volatile(record + _KIND, kind)
     store_volatile(record + _SEEN, seen)
@@ -145,7 +146,11 @@ def clear_wait_record():
 
 @device_function
 def record_variable_wait(ivar, element, seen, cmp, wanted, call_site, recorded):
-    """Record a wait for element ``element`` of ``ivar``; return whether this work-item has the record."""
+    """Record a wait for element ``element`` of ``ivar``, last ``seen``, to compare as ``cmp`` with ``wanted``.
+
+    It does nothing while another work-item's wait is recorded. ``call_site`` has the words of the program's call or is
+    None; ``recorded`` is the previous result. Return whether this work-item has the record.
+    """
     unsigned = int(not ivar.dtype.signed)
 
     def record_if_free(ivar, element, seen, cmp, wanted, call_site, recorded):
@@ -159,19 +164,19 @@ def record_variable_wait(ivar, element, seen, cmp, wanted, call_site, recorded):
 
 @compiled
 def record_set_wait(size, call_site, recorded):
-    """Record a wait for any of ``size`` variables; return as `record_variable_wait`."""
+    """Record a wait for any of ``size`` variables; other arguments and result as for `record_variable_wait`."""
     return may_record_wait(recorded) and record_wait(NONE_OF, -1, 0, types.int64(size), 0, 0, 0, words_of(call_site))
 
 
 @compiled
 def record_lock_wait(holder, index, call_site, recorded):
-    """Record a wait for a lock that PE ``holder`` holds, or none if it is -1; return as `record_variable_wait`."""
+    """Record a wait for lock ``index``, held by PE ``holder`` (-1: none); the rest as for `record_variable_wait`."""
     return may_record_wait(recorded) and record_wait(LOCK, holder, types.int64(index), 0, 0, 0, 0, words_of(call_site))
 
 
 @compiled
 def record_member_wait(pe, number, place, call_site, recorded):
-    """Record a wait for PE ``pe`` to write ``number`` at offset ``place`` here; return as `record_variable_wait`."""
+    """Record a wait for PE ``pe`` to write ``number`` at heap offset ``place``; rest as for `record_variable_wait`."""
     return may_record_wait(recorded) and record_wait(MEMBER, pe, 0, place, 0, number, 0, words_of(call_site))
 
 
@@ -185,5 +190,5 @@ def record_begun_call(call_site):
 
 @compiled
 def record_proxy_wait(served, ticket, recorded):
-    """Record a wait for the proxy, after ``served`` requests, to serve ``ticket``; return as `record_variable_wait`."""
+    """Record a wait for the proxy, after ``served`` requests, for ``ticket``; return as `record_variable_wait`."""
     return may_record_wait(recorded) and record_wait(PROXY, -1, 0, served, 0, ticket, 0, words_of(None))

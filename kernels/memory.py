@@ -39,7 +39,7 @@ PTR, VIEW = routine_number("ptr"), routine_number("view")
 
 @compiled
 def is_aligned(a, size):
-    """Return whether the address of an array is a multiple of ``size`` bytes; report a violation if not."""
+    """Return whether an array's address is a multiple of ``size`` bytes, True if not checked; report it if not."""
     if not CHECK or address_of(a) % size == 0:
         return True
     report(VIEW, ALIGN, -1, address_of(a), 0, 0, size)

@@ -1,12 +1,14 @@
 """The kernels of ``ishmem.moe``: each PE sends lists of tokens, and receives the outputs for its own tokens.
 
-A call is a launch whose work-groups take *units* of work in ascending order (`kernels.work_groups`): first units
-that send, without waiting, then units that receive. The flag of a list contains the number of the call and the length
-of the list, and each PE sends a flag for each list, also for an empty one.
+A call is a launch whose work-groups take *units* of work in ascending order (`kernels.work_groups`): first units that
+send, without waiting, then units that receive. The flag of a list contains the number of the call and the length of the
+list, and each PE sends a flag for each list, also for an empty one.
 
-Calls alternate between two halves of the workspace. A PE that begins call ``k + 2`` has received the flags of call
-``k + 1`` from every member, each of which had completed call ``k`` before, so the rows of call ``k`` are free.
-Dispatches and combines count separately, with rows of their own.
+Calls alternate between two halves of the workspace. A PE that begins call ``k + 2`` has received the flags of call ``k
++ 1`` from every member, each of which had completed call ``k`` before, so the rows of call ``k`` are free. Dispatches
+and combines count separately, with rows of their own.
+
+``buffer`` is a `BufferArrays`, ``call`` a `BufferCall`, ``received`` a `ReceivedArrays`; ``group`` is the work-group.
 
 Model: tests/models/moe.pml.
 """
@@ -168,7 +170,7 @@ def call_of(words, number, lists_per_pe):
 
 @compiled
 def choice_of(topk_idx, token, topk, chosen):
-    """Return the index in ``topk_idx`` of the first choice of list ``chosen`` by a token; -1 if there is none."""
+    """Return the index in ``topk_idx`` of the first of a token's ``topk`` choices of list ``chosen``; -1 if none."""
     for i in range(token * topk, (token + 1) * topk):
         if topk_idx[i] == chosen:
             return i
@@ -193,7 +195,7 @@ def make_list(words, topk_idx, sizes, chosen, at, group):
 
 @compiled
 def put_part(to, origin, nbytes, pe, group):
-    """Put this work-item's share; ``to`` is the address on this PE. `set_flag_after_puts` completes it."""
+    """Put this work-item's share of ``nbytes`` bytes at ``origin`` to PE ``pe``; ``to`` is the address on this PE."""
     if not PROXIED or reachable(pe):
         copy_by_group(to + peer_delta(pe), origin, nbytes, group)
     elif rank_in(group) == 0 and nbytes:
@@ -208,7 +210,11 @@ def token_at(tokens, i):
 
 @compiled
 def copy_tokens(to, apart, tokens, length, origin, nbytes, group):
-    """Copy the rows at ``origin`` of the ``length`` tokens in the list at ``tokens`` to rows ``apart`` bytes apart."""
+    """Copy the rows, of ``nbytes`` bytes, of the ``length`` tokens in the list at address ``tokens`` to ``to``.
+
+    Token ``t`` has its row at ``origin + t * nbytes``; rows at ``to`` start ``apart`` bytes apart. The work-items of a
+    group share each row.
+    """
     if not is_wide(to | apart, origin, nbytes):
         for i in range(length):
             copy_by_group(to + i * apart, origin + token_at(tokens, i) * nbytes, nbytes, group)
@@ -220,7 +226,7 @@ def copy_tokens(to, apart, tokens, length, origin, nbytes, group):
 
 @compiled
 def put_tokens(to, apart, tokens, length, origin, nbytes, pe, group):
-    """Put the rows of listed tokens to PE ``pe``, as `copy_tokens` copies them; ``to`` is the address on this PE."""
+    """Put rows of tokens to PE ``pe``; arguments as for `copy_tokens`, but ``to`` is the address on this PE."""
     if not PROXIED or reachable(pe):
         copy_tokens(to + peer_delta(pe), apart, tokens, length, origin, nbytes, group)
     else:
@@ -230,7 +236,7 @@ def put_tokens(to, apart, tokens, length, origin, nbytes, pe, group):
 
 @compiled
 def copy_rows(to, to_apart, origin, apart, length, nbytes, group):
-    """Copy ``length`` rows from ``origin``, ``apart`` bytes apart, to ``to``, ``to_apart`` bytes apart."""
+    """Copy ``length`` rows of ``nbytes`` bytes from ``origin``, ``apart`` bytes apart, to ``to``, by ``to_apart``."""
     if not is_wide(to | to_apart, origin | apart, nbytes):
         for i in range(length):
             copy_by_group(to + i * to_apart, origin + i * apart, nbytes, group)
@@ -317,7 +323,7 @@ def await_list(here, member, buffer, received, call, sizes, members):
 
 @compiled
 def receive_list(unit, buffer, received, call, sizes, members, group):
-    """Wait for list number ``unit``, and copy its rows behind those of the previous members."""
+    """Wait for list number ``unit``, and copy its rows behind those of the previous members, as a work-group."""
     here, member, first, packed = unit // members.size, unit % members.size, unit * call.max_tokens, 0
     if rank_in(group) == 0:
         packed = await_list(here, member, buffer, received, call, sizes, members)
@@ -344,7 +350,7 @@ def end(words, number, ends, group):
 def dispatch(
     item: kapi.NdItem, buffer: BufferArrays, tokens: Tokens, received: ReceivedArrays, launch: Launch, sizes: Sizes
 ):  # fmt: skip
-    """Process one unit of a dispatch as a work-group: send a list, or receive one."""
+    """Process one unit of a dispatch as a work-group: send a list of ``tokens``, or receive one into ``received``."""
     group, members = item.get_group(), members_of(launch.team)
     call, lists = call_of(buffer.words, buffer.words[DISPATCHES], sizes.lists_per_pe), sizes.lists_per_pe * members.size
     unit = launch.first + next_ticket(address_of(buffer.words) + 8 * TICKET, group)
@@ -363,7 +369,7 @@ def dispatch_kernel() -> Any:
 
 @compiled
 def send_back(unit, buffer, outputs, call, sizes, members, group):
-    """Put the outputs for the tokens of a list to the places of their choices on its PE, then set the flag."""
+    """Put the outputs for the tokens of list ``unit`` to the places of their choices on its PE, then set the flag."""
     here, member = unit // members.size, unit % members.size
     first, pe = here * members.size * call.max_tokens + outputs.layout[2 * unit], pe_of(members, member)
     for i in range(outputs.layout[2 * unit + 1]):
@@ -374,7 +380,7 @@ def send_back(unit, buffer, outputs, call, sizes, members, group):
 
 @compiled
 def await_outputs(buffer, topk_idx, token, topk, lists, call, group):
-    """Wait for the outputs of a token, and write the place of the output of each choice; -1 for a choice of no list.
+    """Wait for a token's outputs; write the place of that of each of its ``topk`` choices, -1 for a choice of no list.
 
     A list that a token has chosen more than once has one output, at its first choice.
     """

@@ -79,7 +79,11 @@ def _collective_kernel(name: str, dtype: str | None, counted: bool) -> Any:
 def submit(
     name: str, queue: dpctl.SyclQueue, after: Sequence[dpctl.SyclEvent], arguments: Sequence[Any], dtype: str | None
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit a routine to a queue, after events, with its arguments in the order of the kernel; return its event."""
+    """Submit routine ``name`` to a queue, to run after events ``after``; return the event of its end.
+
+    ``arguments`` are in the order of the routine's kernel. With ``dtype`` ``"bfloat16"``, arrays of a collective are
+    integers with the bits of its elements; it is None for other arrays.
+    """
     given = [arrays.usm_array(each).to_device(queue) if arrays.on_device(each) else each for each in arguments]
     if name in COLLECTIVES:
         items = 16 if max(each.nbytes for each in given[:2]) <= SMALL else 256
@@ -93,7 +97,9 @@ def submit(
 
 
 def launch(name: str, team: int, anchor: Any, after: dpctl.SyclEvent) -> tuple[dpctl.SyclEvent, dpctl.SyclEvent]:
-    """Submit ``barrier_all``, ``sync_all`` or ``team_sync`` to the queue of ``anchor``, to run after ``after``.
+    """Submit ``name``, a barrier or sync, to the queue of the array ``anchor``, to run after event ``after``.
+
+    It is ``barrier_all``, ``sync_all`` or ``team_sync``; only the last one uses ``team``, a handle.
 
     Returns:
         The event of the release of the arguments on the host, and that of the kernel.

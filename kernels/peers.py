@@ -96,7 +96,7 @@ ENTRY, FIRST, SHIFTS, PES = Regions.ENTRY, Regions.FIRST, Regions.SHIFTS, TeamRe
 
 @compiled
 def is_symmetric(address, nbytes):
-    """Return whether a range of this PE's memory lies in the symmetric heap or in registered memory."""
+    """Return whether ``nbytes`` bytes at ``address`` of this PE are in the symmetric heap or in registered memory."""
     if user_start() <= address and address + nbytes <= heap_end():
         return True
     return region_table() != 0 and _slot_of(address, nbytes) >= 0

@@ -2,7 +2,8 @@
 
 ``ishmem.runtime.proxy`` describes the proxy. A job in which every pair of PEs has direct loads, stores and atomics
 needs none: ``reachable`` and ``has_atomics`` are then the constant True, and the compiler removes the other branches.
-Functions for the proxy have no code where the job has none.
+Functions for the proxy have no code where the job has none. ``remote`` is an address on PE ``pe``, given as that on
+this PE; ``rmw`` is the number of an atomic operation (`Rmw`).
 """
 
 from __future__ import annotations
@@ -120,9 +121,10 @@ def has_atomics(pe):
 
 @compiled
 def copy_by_proxy(kind, pe, remote, local, nbytes):
-    """Request a put (``PUT``) or get (``GET``) of contiguous memory; return a ticket for `await_ticket`. Nonblocking.
+    """Request a put (``PUT``) or get (``GET``) of ``nbytes`` contiguous bytes; return the ticket. Nonblocking.
 
-    ``remote`` is a symmetric address, given as that in this PE's heap; ``local`` is any device address.
+    ``kind`` may include `HELD` and `NBI`. ``remote`` is a symmetric address, given as that in this PE's heap; ``local``
+    is any device address. In a job without proxy it does nothing.
     """
     return submit(kind, pe, remote - heap_base(), local, local, nbytes) if PROXIED else 0
 
@@ -180,20 +182,20 @@ def load_by_proxy(source, pe, remote):
 
 @compiled
 def update_by_proxy(rmw, dest, pe, remote, value):
-    """Request atomic ``rmw``, without result, on an element of the dtype of ``dest``; nonblocking."""
+    """Request atomic ``rmw`` with ``value``, without result, on an element of ``dest``'s dtype; nonblocking."""
     submit(kind_of(UPDATE, dest, rmw), pe, remote - heap_base(), dest, value, None)
 
 
 @compiled
 def mark_held():
-    """Return the mark for `signal_by_proxy` that precedes the data of a signal; 0 if the proxy holds no puts."""
+    """Return the mark for `signal_by_proxy`: how many operations the proxy has held so far; 0 if it never does."""
     zero = types.int64(0)
     return request_and_wait(MARK_HELD, zero, 0, heap_base(), zero, zero) if LATE else zero
 
 
 @compiled
 def signal_by_proxy(rmw, sig_addr, pe, remote, value, since):
-    """Request the update of a signal after this PE's puts to PE ``pe`` since mark ``since``; nonblocking."""
+    """Request ``rmw`` by ``value`` on a signal after this PE's puts to PE ``pe`` since mark ``since``; nonblocking."""
     submit(kind_of(SIGNAL, sig_addr, rmw), pe, remote - heap_base(), sig_addr, value, since)
 
 
@@ -207,7 +209,7 @@ def load_at(pe, address, like):
 
 @compiled
 def store_at(pe, address, like, value):
-    """Store an element of the dtype of ``like`` on PE ``pe``, nonblocking; ``address`` as for `load_at`."""
+    """Store ``value``, as the dtype of ``like``, on PE ``pe``, nonblocking; ``address`` as for `load_at`."""
     if PROXIED and not reachable(pe):
         submit(STORE | item_bytes(like) << 16, pe, address - heap_base(), like, value, None)
     else:
@@ -216,17 +218,21 @@ def store_at(pe, address, like, value):
 
 @compiled
 def atomic_by_proxy(rmw, dest, pe, remote, value, cond):
-    """Request atomic ``rmw`` on an element of the dtype of ``dest``, and wait; return the old value."""
+    """Request atomic ``rmw`` on the element of ``dest``'s dtype at ``remote``, and wait; return the old value.
+
+    ``cond`` is the value with which a compare-and-swap compares.
+    """
     if reachable(pe):
         flush(peer_delta(pe))  # this work-item's earlier stores must arrive before the proxy's atomic
     return request_and_wait(kind_of(ATOMIC_RMW, dest, rmw), dest, pe, remote, value, cond)
 
 
+# Model: tests/models/proxy_ring.pml.
 @compiled
 def request_and_wait(what, like, pe, remote, value, cond):
-    """Post a request and wait for its result, an element of the dtype of ``like``.
+    """Post a request and wait for its result, an element of the dtype of ``like``; 0 in a job without proxy.
 
-    Model: tests/models/proxy_ring.pml.
+    ``what`` is the word of its kind and options; ``value`` and ``cond`` are operands.
     """
     result = zero_of(like)
     if PROXIED:
@@ -252,7 +258,7 @@ def request_and_wait(what, like, pe, remote, value, cond):
 
 @compiled
 def flush(delta):
-    """Complete this PE's stores remotely on the PE with `peer_delta` ``delta``: a load cannot overtake them."""
+    """Wait for remote completion of this PE's stores to the PE ``distance`` bytes away: a load cannot overtake them."""
     before_flush()
     load_volatile(heap_base() + delta)
     before_flush()  # the load completes before later operations
@@ -307,23 +313,20 @@ def complete_locally():
         await_ticket(submit(FLUSH, 0, 0, 0, 0, None))
 
 
+# Model: tests/models/host_puts.pml.
 @compiled
 def complete_host_puts():
-    """Request completion of the puts of this PE's host to other nodes; nonblocking: `await_requests` waits.
-
-    Model: tests/models/host_puts.pml.
-    """
+    """Request completion of the puts of this PE's host to other nodes; nonblocking: `await_requests` waits."""
     if SPANS and host_has_put(ring_address()):
         submit(QUIET, 0, 0, 0, 0, None)
 
 
+# Model: tests/models/proxy_ring.pml.
 @compiled
 def await_requests():
     """Wait for remote completion of all operations of this PE's kernels, those posted to the proxy included.
 
     Without puts by proxy, each work-item waits for the requests that it posts.
-
-    Model: tests/models/proxy_ring.pml.
     """
     flush_all()
     if COPIES_BY_PROXY:
@@ -349,7 +352,7 @@ def order_before_flag():
 
 @compiled
 def store_flag(pe, address, value):
-    """Store an int64 flag on PE ``pe`` after this PE's direct stores there; ``address`` is that on this PE."""
+    """Store the int64 ``value`` on PE ``pe`` after this PE's direct stores there; ``address`` is that on this PE."""
     if PROXIED and not reachable(pe):
         submit(STORE | 8 << 16, pe, address - heap_base(), value, value, None)
     else:
@@ -358,7 +361,7 @@ def store_flag(pe, address, value):
 
 @compiled
 def store_flag_near(address, value):
-    """Store an int64 flag at an address after all earlier stores; by a plain store where there are no atomics.
+    """Store ``value``, an int64 flag, at an address after all earlier stores; plain where there are no atomics.
 
     A flag has one writer, and a link does not split a store of 8 bytes.
     """

@@ -1,7 +1,10 @@
 """The ring buffer through which kernels post requests to the proxy (``ishmem.runtime.proxy``).
 
 Each request takes a ticket, a number that determines its slot and its lap around the ring. The ring is in host memory,
-where a device may lack atomics, so kernels access it by plain volatile loads and stores with fences.
+where a device may lack atomics, so kernels access it by plain volatile loads and stores with fences. ``ring`` and
+``slot`` are addresses.
+
+Models: tests/models/proxy_ring.pml, and host_puts.pml for `host_has_put`.
 """
 
 from __future__ import annotations
@@ -27,10 +30,7 @@ before_word, wait_fence = memory_fence(POST), memory_fence(RING_SEEN)
 
 @device_func
 def completed(ring):
-    """Return the number of requests that the proxy has served.
-
-    Model: tests/models/proxy_ring.pml.
-    """
+    """Return the number of requests that the proxy has served."""
     count = load_volatile(ring)
     wait_fence()
     return count
@@ -38,10 +38,7 @@ def completed(ring):
 
 @device_func
 def host_has_put(ring):
-    """Return whether the host has put to other nodes since the last request to complete its puts.
-
-    Model: tests/models/host_puts.pml.
-    """
+    """Return whether the host has put to other nodes since the last request to complete its puts."""
     put = load_volatile(ring + HOST_PUTS)
     wait_fence()
     return put != 0
@@ -55,10 +52,7 @@ def slot_of(ring, ticket):
 
 @device_func
 def is_free(slot, ticket):
-    """Return whether the slot is free for the request with this ticket.
-
-    Model: tests/models/proxy_ring.pml.
-    """
+    """Return whether the slot is free for the request with this ticket."""
     turn = load_volatile(slot + TURN)
     wait_fence()
     return turn == ticket // SLOTS
@@ -68,7 +62,7 @@ def is_free(slot, ticket):
 def post(slot, ticket, what, pe, offset):
     """Write the header of a request and publish it to the proxy; the caller has written the operands to the slot.
 
-    Model: tests/models/proxy_ring.pml.
+    ``what`` is the word of its kind and options, ``offset`` that of the memory in the heap of PE ``pe``, in bytes.
     """
     store_volatile(slot + WHAT, what)
     store_volatile(slot + PE, pe)
@@ -79,10 +73,7 @@ def post(slot, ticket, what, pe, offset):
 
 @device_func
 def release_slot(slot, ticket):
-    """Free the slot for the next lap; the caller has read the result.
-
-    Model: tests/models/proxy_ring.pml.
-    """
+    """Free the slot of the request with this ticket for the next lap; the caller has read the result."""
     before_word()
     store_volatile(slot + TURN, ticket // SLOTS + 1)
 
@@ -95,18 +86,13 @@ def ring_address():
 
 @compiled
 def take_ticket():
-    """Increment the ticket counter of this PE; return the ticket.
-
-    Model: tests/models/proxy_ring.pml.
-    """
+    """Increment the ticket counter of this PE; return the ticket."""
     return atomic_add_word(ticket_counter(), 1)
 
 
 @compiled
 def submit(what, pe, offset, like, value, other):
-    """Wait for a free slot, post a request and return its ticket.
-
-    Model: tests/models/proxy_ring.pml.
+    """Wait for a free slot, post a request and return its ticket. The other arguments are those of `post`.
 
     ``value`` is an operand of the dtype of ``like``, ``other`` an int64 or None.
     """
@@ -132,10 +118,7 @@ def submit(what, pe, offset, like, value, other):
 
 @compiled
 def await_ticket(ticket):
-    """Wait until the proxy has served the request with this ticket and all earlier ones.
-
-    Model: tests/models/proxy_ring.pml.
-    """
+    """Wait until the proxy has served the request with this ticket and all before; return at once if it is negative."""
     if PROXIED:
         ring = ring_address()
         spins, recorded, served = 0, False, completed(ring)
@@ -150,10 +133,7 @@ def await_ticket(ticket):
 
 @device_func
 def has_sent(ring, ticket):
-    """Return whether the proxy has read the source of the put with this ticket, and has freed its slot.
-
-    Model: tests/models/proxy_ring.pml.
-    """
+    """Return whether the proxy has read the source of the put with this ticket, and has freed its slot."""
     turn = load_volatile(slot_of(ring, ticket) + TURN)
     wait_fence()
     return turn > ticket // SLOTS

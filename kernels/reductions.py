@@ -5,7 +5,7 @@ members as payload of the rendezvous, and each member combines all of them. Of l
 part and puts the result to all members, directly or by chunks. In teams that span nodes, reductions are those of
 ``ishmem.kernels.reductions_of_nodes``. Elements are combined in one order, so all PEs get the same bits. Floats of 16
 bits are combined in float32 and rounded once: in teams that span nodes all blocks go to the PE that combines them, as
-in scans.
+in scans. ``sample`` is a `Sample`, ``call`` a `CollectiveCall`, ``reduction`` a `Reduction`.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def reduce_flat(reduction, group):
 
 @compiled
 def reduce_rows(op, call, rows, members, group):
-    """Combine ``rows`` rows of tiles: each member combines some rows, or with a proxy a part of each row."""
+    """Combine ``rows`` rows of tiles of ``members``: each combines some rows, or with a proxy a part of each row."""
     nbytes = call.nelems * call.itemsize
     if PROXIED:
         for row in range(rows):
@@ -182,7 +182,7 @@ def reduce_element(op, call, members, call_site):
 
 @compiled
 def reduce(op, call, group, call_site):
-    """Run a reduction or scan; return 0, or -1 when this PE is not in the team."""
+    """Run a reduction or scan, by ``group`` or one work-item; return 0, or -1 when this PE is not in the team."""
     if not CHECK and not COPIES_BY_PROXY and not is_scan(op) and is_team(call.team):
         members = members_of(call.team)
         count = count_of(call, members.size)

@@ -59,7 +59,10 @@ def combine_two(op, to, first, second, nbytes, members, group):
 
 @compiled
 def combine_leaders(op, nodes, members, nbytes, begun, agreed, group):
-    """Combine the results of all nodes, as the work-group of a leader; return whether all calls are the same."""
+    """Combine the results of all nodes, as the work-group of a leader; return whether all calls are the same.
+
+    ``agreed`` is whether those on this node are. ``begun`` is the `BegunRendezvous`, ``nbytes`` the size of a block.
+    """
     address, apart = nodes.steps, block_step(nbytes)
     own = begun.blocks + members.me * apart
     total = own
@@ -82,11 +85,7 @@ def combine_leaders(op, nodes, members, nbytes, begun, agreed, group):
 
 @compiled
 def combine_nodes(op, nodes, members, nbytes, begun, agreed, group):
-    """Combine the blocks of this node, then the results of all, as the work-group of a leader.
-
-    Returns:
-        Whether all calls are the same.
-    """
+    """Combine the blocks of this node, then the results of all; arguments and result as for `combine_leaders`."""
     apart = block_step(nbytes)
     own = begun.blocks + members.me * apart
     for i in range(1, nodes.n_near):
@@ -96,12 +95,10 @@ def combine_nodes(op, nodes, members, nbytes, begun, agreed, group):
     return combine_leaders(op, nodes, members, nbytes, begun, agreed, group)
 
 
+# Model: tests/models/small_reductions.pml.
 @compiled
 def reduce_small(op, call, count, group):
-    """Run a reduction of small blocks in a team of this PE that spans nodes; return 0.
-
-    Model: tests/models/small_reductions.pml.
-    """
+    """Run a reduction of blocks of ``count`` elements in a team of this PE that spans nodes; return 0."""
     nodes, members, nbytes, agreed = nodes_of(call.team), members_of(call.team), count * call.itemsize, True
     call_id = id_of(call, count, members.size)
     group_sync(group)
@@ -166,7 +163,7 @@ def combine_on_node(reduction, nodes, begin, count, workers):
 
 @compiled
 def add_nodes(op, first, last, own, at, chunks, nbytes, workers):
-    """Combine the chunks of nodes ``first`` to ``last`` into the result; that of node ``own`` is at ``at``."""
+    """Combine chunks of nodes ``first`` to ``last`` (excluded) into the result; that of node ``own`` is at ``at``."""
     like, result = zero_units(op, ELEMENT), chunks.result
     item = bytes_of(like)
     begin, step, end = work_item_share(nbytes // item, workers.rank, workers.width)
@@ -221,7 +218,9 @@ def reduce_large(reduction, group):
 
 @compiled
 def get_chunks(nodes, first, last, at, chunks, nbytes, workers):
-    """Request the chunks of nodes ``first`` to ``last`` from their leaders, divided among the work-items.
+    """Request ``nbytes`` bytes at ``at`` of the leaders of nodes ``first`` to ``last`` (excluded) into their chunks.
+
+    The work-items divide the nodes; nothing is requested from this node.
 
     Returns:
         The ticket of this work-item's last request; -1 without requests, with which `await_ticket` returns at once.
@@ -236,7 +235,7 @@ def get_chunks(nodes, first, last, at, chunks, nbytes, workers):
 
 @compiled
 def put_chunk(nodes, at, result, nbytes, workers):
-    """Request puts of ``result`` to symmetric address ``at`` on other nodes' leaders; return the last ticket or -1."""
+    """Request puts of ``nbytes`` bytes at ``result`` to ``at`` on other nodes' leaders; return a ticket or -1."""
     ticket = -1
     for node in range(workers.rank, nodes.count, workers.width):
         if node != nodes.node:

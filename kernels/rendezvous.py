@@ -2,16 +2,17 @@
 
 Each member writes its call number, its arguments and, for small blocks, its data into its slot on every member, then
 waits until all members have done so. The rendezvous and barriers of a team share one sequence of numbers, and each
-completes only after all members have begun it. So when a member begins number ``s``, all members have completed
-``s - 2``, whose slots it may reuse.
+completes only after all members have begun it. So when a member begins number ``s``, all members have completed ``s -
+2``, whose slots it may reuse.
 
-In a team that spans nodes, it has two levels: on each node, then between the leaders of the nodes. The leaders
-follow a table of steps that the host writes, the same as in its own rendezvous (``ishmem/core/exchange.hpp``). In each
-step they exchange a digest of the calls, with ``ISHMEM_CHECK``, and the small blocks that the other nodes need
-(`Carried`). Members put their blocks to their leader only, and get those that they need from it. If calls differ, the
-leaders exchange the headers of all members, too, for the text of the error.
+In a team that spans nodes, it has two levels: on each node, then between the leaders of the nodes. The leaders follow a
+table of steps that the host writes, the same as in its own rendezvous (``ishmem/core/exchange.hpp``). In each step they
+exchange a digest of the calls, with ``ISHMEM_CHECK``, and the small blocks that the other nodes need (`Carried`).
+Members put their blocks to their leader only, and get those that they need from it. If calls differ, the leaders
+exchange the headers of all members, too, for the text of the error.
 
-``group`` is the calling work-group, or None if a single work-item calls.
+``group`` is the calling work-group, or None if a single work-item calls; ``begun`` is the `BegunRendezvous`. For
+``call_id``, ``count``, ``share`` and ``carried`` see `rendezvous`.
 """
 
 from __future__ import annotations
@@ -124,12 +125,10 @@ routine_of = compiled(call_id.routine_of)
 # ---- the calling work-group
 
 
+# Model: tests/models/work_group.pml.
 @compiled
 def group_sync(group):
-    """Synchronize the group: order its work-items' earlier memory operations before their later ones.
-
-    Model: tests/models/work_group.pml.
-    """
+    """Synchronize the group: order its work-items' earlier memory operations before their later ones."""
     if group is not None:
         group_fence()
         group_barrier(group)
@@ -137,7 +136,7 @@ def group_sync(group):
 
 @compiled
 def group_broadcast(group, held):
-    """Return ``held`` of work-item 0 on every work-item of a group; True if arguments are not checked."""
+    """Return ``held`` of work-item 0 on all work-items of a group; True if calls are not checked (``ISHMEM_CHECK``)."""
     known = from_one(group, held and rank_in(group) == 0) if CHECK else True
     group_barrier(group)
     return known
@@ -146,6 +145,7 @@ def group_broadcast(group, held):
 # ---- rendezvous
 
 
+# Model: tests/models/rendezvous.pml.
 @compiled
 def rendezvous(team, members, call_id, count, share, carried):
     """Publish this PE's call and wait for all members to enter it; return whether all made the same call.
@@ -155,8 +155,6 @@ def rendezvous(team, members, call_id, count, share, carried):
         call_id, count: The fields ``call`` and ``count`` of the `RendezvousSlot`, which ``ISHMEM_CHECK`` compares.
         share: Its field ``share``; -1 if no member reads it.
         carried: The data to send between nodes, in a team that spans nodes.
-
-    Model: tests/models/rendezvous.pml.
     """
     if LEVELS and spans_nodes(team):
         agreed = rendezvous_of_nodes(team, members, call_id, count, share, carried)
@@ -168,7 +166,7 @@ def rendezvous(team, members, call_id, count, share, carried):
 
 @compiled
 def calls_agree(team, members, call_id, count, agreed):
-    """Return whether all members make the same call, with allowed arguments.
+    """Return whether all members make the same call, with allowed arguments; True if calls are not checked.
 
     ``agreed`` is whether their calls were the same in the rendezvous. If not, report a violation; for its text, every
     member receives the calls of all in a second rendezvous.
@@ -186,19 +184,17 @@ def calls_agree(team, members, call_id, count, agreed):
 
 @compiled
 def fetch_from_leader(team, address, nbytes, group):
-    """Copy ``nbytes`` bytes of the slots at ``address`` from this node's leader, in a team that spans nodes."""
+    """Copy ``nbytes`` bytes of the slots at ``address`` from this node's leader; nothing in a team on one node."""
     away = distance_to_table(team)
     if LEVELS and away:
         copy_by_group(address, address + away, nbytes, group)
         group_sync(group)
 
 
+# Model: tests/models/rendezvous.pml.
 @compiled
 def flat_rendezvous(members, slots, number, call_id, count, share):
-    """Publish this PE's call to all members and wait for theirs.
-
-    Model: tests/models/rendezvous.pml.
-    """
+    """Publish this PE's call, with rendezvous ``number``, in ``slots`` of all members, and wait for theirs."""
     start, stride, size, me = members
     header = header_at(slots, me)
     for member in range(size):
@@ -213,7 +209,7 @@ def flat_rendezvous(members, slots, number, call_id, count, share):
 
 @compiled
 def write_header(pe, header, number, call_id, count, share):
-    """Write this PE's header on PE ``pe``, except for fields that are not read there; ``share`` if not negative."""
+    """Write this PE's header on PE ``pe``: the call with ``ISHMEM_CHECK`` only, ``share`` unless it is negative."""
     if CHECK:
         store_at(pe, header + CALL, number, call_id)
         store_at(pe, header + COUNT, number, count)
@@ -223,7 +219,7 @@ def write_header(pe, header, number, call_id, count, share):
 
 @compiled
 def calls_match(members, slots, call_id, count):
-    """Return whether all members have entered the same call as this PE; report a violation if not."""
+    """Return whether all members have entered call ``call_id``, not `REFUSED`, with ``count``; report a difference."""
     for member in range(members.size):
         header = header_at(slots, member)
         theirs, number = load_word(header + CALL), load_word(header + COUNT)
@@ -282,14 +278,10 @@ class BegunRendezvous(NamedTuple):
     count: int  # type: ignore[assignment]  # hides a method of tuple
 
 
+# Model: tests/models/rendezvous_of_nodes.pml.
 @compiled
 def rendezvous_of_nodes(team, members, call_id, count, share, carried):
-    """Synchronize the members of each node, and the nodes by their leaders; return whether all calls are the same.
-
-    Without argument checks, return True.
-
-    Model: tests/models/rendezvous_of_nodes.pml.
-    """
+    """Run `rendezvous` on each node, then of the leaders; return whether all calls are the same; True if unchecked."""
     next_number(team)
     nodes, begun = nodes_of(team), begun_rendezvous(team, call_id, count)
     agreed = rendezvous_on_node(nodes, members, begun, share)
@@ -302,7 +294,7 @@ def rendezvous_of_nodes(team, members, call_id, count, share, carried):
 
 @compiled
 def begun_rendezvous(team, call_id, count):
-    """Return the `BegunRendezvous` with the current number of a team."""
+    """Return the `BegunRendezvous` of the current rendezvous of a team; ``call_id`` and ``count`` are its fields."""
     number = load_word(team_records() + SEQUENCE + LINE * team)
     slots, half = slots_of(team, 1), step_bytes() // 2
     lines = step_lines() + step_bytes() * team + (number & 1) * half
@@ -350,7 +342,7 @@ def is_own_call(line, begun):
 
 @compiled
 def release_on_node(nodes, begun, agreed):
-    """Release the members of this node; return the leader's ``agreed`` on all of them."""
+    """Release the members of this node; return the leader's ``agreed`` (whether all calls are the same) on each."""
     if CHECK and nodes.index == 0:
         for i in range(1, nodes.n_near):
             store_word(begun.release + AGREE + peer_delta(pe_in(nodes.near, i)), 1 if agreed else 0)
@@ -386,7 +378,7 @@ def exchange_carried(nodes, begun, carried, agreed):
 
 @compiled
 def put_carried_blocks(leader, begun, first, count, carried):
-    """Put the small blocks, or the slots, of ``count`` members from ``first`` on to a leader."""
+    """Put the small blocks, or the slots, of ``count`` members from ``first`` on to a leader, as ``carried`` states."""
     if carried.what == SLOTS:
         put_to_same_place(leader, header_at(begun.slots, first), PAYLOAD * count)
     if carried.what == FROM_ROOT:

@@ -35,7 +35,7 @@ class AssignmentRewrite(Rewrite):  # type: ignore[misc]
         raise NotImplementedError
 
     def match(self, func_ir: Any, block: Any, *_types: Any) -> bool:
-        """Find the assignments of a block that are replaced; return whether there are any."""
+        """Find the assignments of a block of function ``func_ir`` that are replaced; return whether there are any."""
         self.func_ir, self._block = func_ir, block
         self._made: dict[Any, list[Any]] = {}
         for statement in block.find_insts(ir.Assign) if self.applies() else ():
@@ -52,7 +52,10 @@ class AssignmentRewrite(Rewrite):  # type: ignore[misc]
         return block
 
     def call_of(self, function: Any, loc: Any, *arguments: Any) -> list[Any]:
-        """Return the statements of a call; tuples become constants, and the last statement assigns the result."""
+        """Return the statements of a call of ``function`` at ``loc``; the last one assigns the result.
+
+        Tuples among the arguments become constants.
+        """
         constants = {each: self.assigned(ir.Const(each, loc)) for each in arguments if isinstance(each, tuple)}
         callee = self.assigned(ir.Global(function.__name__, function, loc))
         given = [constants[each].target if each in constants else each for each in arguments]
@@ -76,12 +79,12 @@ class CallRewrite(AssignmentRewrite):
         return self.replaced_call(statement, called) if called else None
 
     def replaced_call(self, statement: Any, called: Any) -> list[Any] | None:
-        """Return the statements that replace a call of a function of ishmem; None to leave it as it is."""
+        """Return statements to replace ``statement``, which assigns a call of ``called``; None to leave it as it is."""
         raise NotImplementedError
 
 
 def constant_of(func_ir: Any, variable: Any) -> Any:
-    """Return the value of a variable that is a global or closure variable or an attribute of a module, else None."""
+    """Return the value of a variable that numba infers to be constant, such as a literal or a global; else None."""
     try:
         return func_ir.infer_constant(variable)
     except ConstantInferenceError:
@@ -89,7 +92,7 @@ def constant_of(func_ir: Any, variable: Any) -> Any:
 
 
 def called_in(func_ir: Any, value: Any) -> Any:
-    """Return the function of ishmem that an expression calls, else None."""
+    """Return the function of ishmem that an expression of function ``func_ir`` calls, else None."""
     if not isinstance(value, ir.Expr) or value.op != "call":
         return None
     called = constant_of(func_ir, value.func)
@@ -105,7 +108,7 @@ def arguments_of(called: Any, call: Any) -> dict[str, Any]:
 
 
 def with_arguments(statement: Any, args: Any, kws: Any) -> Any:
-    """Return the assignment of a call, with ``args`` and ``kws`` in place of its arguments."""
+    """Return the assignment of a call, ``statement``, with ``args`` and ``kws`` in place of the call's arguments."""
     call = statement.value
     placed = ir.Expr.call(call.func, args, kws, call.loc, call.vararg, call.varkwarg)
     return ir.Assign(placed, statement.target, statement.loc)

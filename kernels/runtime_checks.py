@@ -1,8 +1,9 @@
 """Argument checks inside kernels.
 
-The sizes of the arrays of puts and gets are always checked; the other checks are compiled in only if ``ISHMEM_CHECK``
-is set. An operation that fails its check is skipped. The first failure is recorded in this PE's heap, where the host
-finds it: see ``ishmem.common.violations``.
+Sizes of the arrays of puts and gets of more than one element, strides, tiles and numbers of work-groups are always
+checked; other checks are compiled in only if ``ISHMEM_CHECK`` is set. An operation that fails its check is skipped. The
+first failure is recorded in this PE's heap, where the host finds it: see ``ishmem.common.violations``, which numbers
+routines and arguments, as in parameters ``routine`` and ``argument``.
 
 Errors outside ishmem's routines, with ``ISHMEM_CHECK``, are recorded in the same way: indices out of bounds, and
 exceptions. Only `ishmem.dpex` reports them.
@@ -59,7 +60,7 @@ def _is_signed(kind: Any) -> bool:
 
 @device_function
 def fits_dtype(array, value):
-    """Return whether an array's dtype can represent an integer; True for other numbers, which are converted."""
+    """Return whether an array's dtype can represent the integer ``value``; True for others, which are converted."""
     dtype = array.dtype
     if type_checks.holds(dtype, value):
         return lambda: True
@@ -84,7 +85,7 @@ _ITEM = Violation.at("item")
 
 @compiled
 def own_array_fits(routine, address, size, item, count):
-    """Return whether an array of this PE is symmetric and has ``count`` elements; report a violation if not."""
+    """Return whether an array of this PE is symmetric and has ``count`` of its ``size`` elements; report it if not."""
     problem = OUTSIDE if is_symmetric(address, size * item) else NOT_SYMMETRIC
     if problem == OUTSIDE and 0 <= count <= size:
         return True
@@ -94,7 +95,10 @@ def own_array_fits(routine, address, size, item, count):
 
 @compiled
 def allowed(routine, array, pe, first, count):
-    """Return whether PE ``pe`` exists and a symmetric array has ``count`` elements from ``first``; report it if not."""
+    """Return whether PE ``pe`` exists and a symmetric array has ``count`` elements from ``first``; report it if not.
+
+    Always True without ``ISHMEM_CHECK``. ``routine`` is the number of the routine in the report.
+    """
     if not CHECK:
         return True
     address = address_of(array)
@@ -157,13 +161,13 @@ def fits(routine, array, pe, count):
 
 @compiled
 def both_fit(dest, source, count):
-    """Return whether both arrays have ``count`` elements, without a branch."""
+    """Return whether both arrays, ``dest`` and ``source``, have ``count`` elements, without a branch."""
     return (count >= 0) & (count <= dest.size) & (count <= source.size)
 
 
 @compiled
 def have_room(routine, dest, source, pe, count, problem):
-    """Return whether both arrays have ``count`` elements; report ``problem`` if not, `SIZES` or `NELEMS`."""
+    """Return whether both arrays have ``count`` elements; report ``problem``, `SIZES` or `NELEMS`, if they have not."""
     if both_fit(dest, source, count):
         return True
     report(routine, problem, pe, address_of(dest), dest.size, count, source.size)
@@ -172,7 +176,7 @@ def have_room(routine, dest, source, pe, count, problem):
 
 @device_function
 def value_fits(routine, array, value):
-    """Return whether an array's dtype can represent a number to be stored; report a violation if not."""
+    """Return whether an array's dtype can hold ``value``, True without ``ISHMEM_CHECK``; report a violation if not."""
     if not CHECK or type_checks.holds(array.dtype, value):
         return lambda: True
     number, unsigned = RMA_TYPES.index(str(array.dtype)), int(not value.signed)
@@ -212,7 +216,7 @@ is_cmp, is_sig_op, is_order = map(_option, OPTIONS)
 
 @compiled
 def report(routine, problem, pe, address, first, count, size):
-    """Record a violation with these fields, unless one is recorded already."""
+    """Record a violation with these fields (see `ishmem.common.violations`), unless one is recorded already."""
     record = violation_record()
     if atomic_exchange_word(record, 1) == 0:
         atomic_store_word(record + _ROUTINE, routine)
@@ -246,7 +250,7 @@ def emit_record(context: Any, builder: Any, failure: KernelFailure) -> None:
 
 
 def emit_note_of(builder: Any, place: SourceLine) -> None:
-    """Emit `emit_note` for a line of the program; nothing for a line of a library."""
+    """Emit the store of a line of the program as call site (`emit_note`), if in a job; nothing for a library's line."""
     if CallSite(place.file, place.line, place.function).is_users:
         exists = builder.icmp_unsigned("!=", spec_constants.emit(builder, "violation"), I64(0))
         with builder.if_then(exists):

@@ -48,13 +48,13 @@ def _check_wait(routine: str, sig_addr: Any, cmp: Any, cmp_value: Any, index: An
 
 @compiled
 def is_update(sig_addr, signal, sig_op):
-    """Return whether the arguments of a signal update are allowed; report a violation if not."""
+    """Return whether the dtype of ``sig_addr`` has the value ``signal`` and ``sig_op`` exists; report it if not."""
     return is_sig_op(PUT_SIGNAL, sig_op) and value_fits(PUT_SIGNAL, sig_addr, signal)
 
 
 @compiled
 def update(sig_addr, signal, sig_op, pe, index):
-    """Set the signal on PE ``pe`` to a value, or add the value to it."""
+    """Set ``sig_addr[index]`` on PE ``pe`` to ``signal``, or add it, as ``sig_op`` states; report wrong arguments."""
     if not (is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1)):
         return  # here, so that the error names this routine and not the atomic one
     if sig_op == SignalOp.ADD:
@@ -65,7 +65,7 @@ def update(sig_addr, signal, sig_op, pe, index):
 
 @compiled
 def update_after(sig_addr, signal, sig_op, pe, index, since):
-    """Update a put's signal after its data, which the proxy may hold; ``since`` is `mark_held` before the put."""
+    """Run `update` after the data of a put, which the proxy may hold; ``since`` is `mark_held` before the put."""
     if not LATE or has_atomics(pe):
         update(sig_addr, signal, sig_op, pe, index)
     elif is_update(sig_addr, signal, sig_op) and allowed(PUT_SIGNAL, sig_addr, pe, index, 1):

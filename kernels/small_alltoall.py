@@ -33,7 +33,7 @@ def by_aggregators(call, nbytes):
 
 @compiled
 def put_to_aggregators(call, slots, count, group):
-    """Put this PE's blocks to the aggregators of its node. The work-items divide the nodes among themselves."""
+    """Put this PE's blocks of ``count`` elements to the aggregators of its node. Work-items divide the nodes."""
     if not LEVELS:
         return
     nodes, nbytes, origin = nodes_of(call.team), count * call.itemsize, blocks_at(call.team, slots)
@@ -53,12 +53,10 @@ def to_aggregator(nodes, distance):
     return peer_delta(pe_in(nodes.near, distance % nodes.n_near))
 
 
+# Model: tests/models/small_alltoall.pml.
 @compiled
 def exchange_nodes(call, nbytes):
-    """Exchange the aggregators' blocks with the other nodes; wait until all those of this node have received theirs.
-
-    Model: tests/models/small_alltoall.pml.
-    """
+    """Exchange the aggregators' blocks, of ``nbytes`` bytes, with the other nodes; wait for those of this node's."""
     if not LEVELS:
         return
     nodes, begun, members = nodes_of(call.team), begun_rendezvous(call.team, 0, 0), members_of(call.team)
@@ -87,7 +85,7 @@ def put_to_partner(exchange, nodes, begun, members, nbytes):
 
 @compiled
 def copy_from_aggregators(call, slots, count, group):
-    """Copy the blocks for this PE from the aggregators of its node to ``dest``. Work-items divide the nodes."""
+    """Copy the blocks of ``count`` elements for this PE to ``dest`` from aggregators. Work-items divide the nodes."""
     if not LEVELS:
         return
     nodes, nbytes, origin = nodes_of(call.team), count * call.itemsize, blocks_at(call.team, slots)

@@ -28,7 +28,7 @@ PUT_ROUTINE, GET_ROUTINE = map(routine_number, ("iput or ibput", "iget or ibget"
 
 @compiled
 def copy_blocks(like, move, workers):
-    """Copy this work-item's share of the blocks of a `Move` in elements, of the dtype of ``like``."""
+    """Copy this work-item's share, as one of ``workers``, of a `Move` in elements of the dtype of ``like``."""
     to, origin, rank, size = move.to, move.origin, workers.rank, workers.width
     to_step, from_step = move.to_step * item_bytes(like), move.from_step * item_bytes(like)
     if move.length < size:  # each work-item copies whole blocks; otherwise all share each block
@@ -42,9 +42,10 @@ def copy_blocks(like, move, workers):
 
 @compiled
 def move_blocks(is_put, like, move, pe, delta, workers):
-    """Put or get the blocks of a `Move` in elements; its addresses are those on this PE.
+    """Put or get the blocks of a `Move` in elements of the dtype of ``like``; blocking.
 
-    ``delta`` is the result of `delta_if_reachable`.
+    Its addresses are those on this PE; this work-item of ``workers`` moves its share. ``delta``: see
+    `delta_if_reachable`.
     """
     to, origin, to_step, from_step, length, count = move
     if reachable(pe):
@@ -61,7 +62,10 @@ def move_blocks(is_put, like, move, pe, delta, workers):
 
 @device_func
 def extent(stride, bsize, nblocks):
-    """Return the number of elements from the first block to the end of the last, gaps included; at most 0 for none."""
+    """Return the elements from the first to the end of the last of ``nblocks`` blocks of ``bsize``, ``stride`` apart.
+
+    It is at most 0 if there is no block or element.
+    """
     if nblocks > 0 and bsize > 0:
         return (nblocks - 1) * stride + bsize
     return min(nblocks, bsize, 0)
@@ -131,13 +135,13 @@ def is_view(array: Any) -> bool:
 
 
 def are_views(dest: Any, source: Any) -> bool:
-    """Return whether to use `move_view`: for views, or for 2-D arrays in different memory orders."""
+    """Return whether to use `move_view` for two array types: for views, or 2-D arrays in different memory orders."""
     transposed = type_checks.orders_differ(dest, source) and dest.ndim == source.ndim == 2
     return is_view(dest) or is_view(source) or transposed
 
 
 def check_views(routine: str, nelems: Any, **arrays: Any) -> None:
-    """Require arrays that `move_view` supports, and no ``nelems``."""
+    """Raise ``TypingError`` for arrays that `move_view` does not support, or if ``nelems`` is given."""
     for name, kind in arrays.items():
         type_checks.element_type(routine, name, kind)
         words = (
@@ -172,7 +176,7 @@ def steps_of(array):
 
 @device_function
 def move_view(is_put, dest, source, pe, count, group):
-    """Put or get ``count`` elements of arrays of which at least one is not contiguous."""
+    """Put or get ``count`` elements of arrays of which one at least is not contiguous; blocking."""
     to_row, from_row = _is_row(dest), _is_row(source)
 
     def move_rows(is_put, dest, source, pe, count, group):

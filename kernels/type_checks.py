@@ -1,4 +1,7 @@
-"""Checks of the argument types of device functions, at compile time of a kernel."""
+"""Checks of the argument types of device functions when a kernel is compiled; they raise ``TypingError``.
+
+``routine`` and ``name`` are those of the routine and the argument in the text of the error; ``kind`` is its numba type.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +24,25 @@ def absent(argument: Any) -> bool:
 
 
 def may_wait(routine: str) -> None:
-    """Require a job whose PEs can run kernels concurrently, as ``routine`` waits for other PEs."""
+    """Raise ``TypingError`` in a job whose PEs cannot run kernels at once, as ``routine`` waits for other PEs."""
     require(not NO_WAITS, f"{routine} in a kernel: {NO_WAITS}")
 
 
 def call_site(routine: str, kind: Any) -> None:
-    """Require the argument that ``ishmem.kernels.call_sites`` adds to calls that wait, or none."""
+    """Raise ``TypingError`` unless ``kind`` is the words that ``ishmem.kernels.call_sites`` passes, or absent."""
     fine = absent(kind) or (isinstance(kind, types.UniTuple) and kind.count == WORDS)
     require(fine, f"{routine}: too many arguments, the last one is {kind}")
 
 
 def element_type(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:
-    """Require an array of one of the ``allowed`` dtypes."""
+    """Raise ``TypingError`` unless ``kind`` is an array of one of the ``allowed`` dtypes."""
     require(isinstance(kind, types.Array), f"{routine}: {name} is an array, got {kind}")
     dtype = str(kind.dtype)
     require(dtype in movable(allowed), error_texts.refusal(routine, name, dtype, allowed))
 
 
 def array(routine: str, name: str, kind: Any, allowed: tuple[str, ...] = RMA_TYPES) -> None:
-    """Require a contiguous or 1-D strided array of one of the ``allowed`` dtypes."""
+    """Raise ``TypingError`` unless ``kind`` is a contiguous or 1-D strided array of one of the ``allowed`` dtypes."""
     element_type(routine, name, kind, allowed)
     require(kind.layout in "CF" or (kind.ndim == 1 and kind.layout == "A"), f"{routine}: {name} is not contiguous")
 
@@ -50,7 +53,7 @@ def orders_differ(*arguments: Any) -> bool:
 
 
 def contiguous(routine: str, **arrays: Any) -> None:
-    """Require contiguous arrays, all in the same memory order."""
+    """Raise ``TypingError`` unless all arrays are contiguous, and in the same memory order."""
     for name, kind in arrays.items():
         element_type(routine, name, kind)
         text = f"{routine}: {name} is not contiguous; put and get take strided 1-D slices and 2-D tiles, iput and iget"
@@ -62,7 +65,7 @@ def contiguous(routine: str, **arrays: Any) -> None:
 
 
 def tiles(routine: str, nelems: Any, **arrays: Any) -> None:
-    """Require 2-D arrays in C order, or tiles of such, and no ``nelems``."""
+    """Raise ``TypingError`` unless arrays are 2-D, not in Fortran order, and ``nelems`` is absent."""
     for name, kind in arrays.items():
         text = f"{routine}: {name} is {kind}; if an array is not contiguous, both are tiles, of 2 dimensions"
         require(kind.ndim == 2 and kind.layout != "F", f"{text} with rows of consecutive elements")
@@ -70,12 +73,12 @@ def tiles(routine: str, nelems: Any, **arrays: Any) -> None:
 
 
 def same_dtype(dest: Any, source: Any) -> None:
-    """Require two arrays of the same dtype."""
+    """Raise ``TypingError`` unless two arrays have the same dtype."""
     require(dest.dtype == source.dtype, error_texts.unlike_dtypes("dest", dest.dtype, "source", source.dtype))
 
 
 def numbers(routine: str, name: str, kind: Any, optional: bool) -> None:
-    """Require a list of counts or displacements; if ``optional``, it may be omitted."""
+    """Raise ``TypingError`` unless ``kind`` is a list of counts or displacements, or absent if ``optional``."""
     if optional and absent(kind):
         return
     fine = isinstance(kind, types.Array) and kind.ndim == 1 and kind.layout in "CF" and kind.dtype == types.int64
@@ -84,7 +87,7 @@ def numbers(routine: str, name: str, kind: Any, optional: bool) -> None:
 
 
 def integer(routine: str, name: str, kind: Any) -> None:
-    """Require an integer, or an omitted argument with an integer default."""
+    """Raise ``TypingError`` unless ``kind`` is an integer, or an omitted argument with an integer default."""
     plain = isinstance(kind, (types.Integer, int)) or (isinstance(kind, types.Omitted) and isinstance(kind.value, int))
     require(plain, f"{routine}: {error_texts.no_integer(name, kind)}")
 
@@ -101,7 +104,7 @@ def holds(dtype: Any, kind: Any) -> bool:
 
 
 def member(routine: str, name: str, kind: Any) -> None:
-    """Require one of the constants of an argument, or an integer."""
+    """Raise ``TypingError`` unless ``kind`` is an integer or the type of the constants of argument ``name``."""
     constants = OPTIONS[name]
     fine = isinstance(kind, types.Integer) or getattr(kind, "instance_class", None) is constants
     require(fine, f"{routine}: {error_texts.no_member(name, constants, kind)}")
@@ -112,6 +115,6 @@ def _rank(kind: Any) -> int:
 
 
 def value(routine: str, name: str, kind: Any, dtype: Any) -> None:
-    """Require a number of a kind, such as integer or float, that converts to the dtype."""
+    """Raise ``TypingError`` unless ``kind`` is a number of the kind of ``dtype`` or a simpler one, as int for float."""
     fits = 0 <= _rank(kind) <= _rank(dtype)
     require(fits, f"{routine}: {error_texts.other_kind(name, kind, dtype)}")

@@ -2,7 +2,9 @@
 
 After the rendezvous each member copies its blocks directly between arrays, and a barrier ends the call. In ``gatherv``
 and ``scatterv`` every PE has the counts and displacements of all blocks. In ``alltoallv`` each member publishes to each
-other member the offset for its block, and the numbers of elements that it receives from it and sends to it.
+other member the offset for its block, and the numbers of elements that it receives from it and sends to it. ``blocks``
+are `CountedBlocks`, ``to_blocks`` those of ``dest``, ``from_blocks`` those of ``source``; ``call`` is a
+`CollectiveCall`.
 """
 
 from __future__ import annotations
@@ -94,7 +96,7 @@ def first_element_of(blocks, member):
 
 @compiled
 def hash_of(blocks, size):
-    """Return a hash of counts and displacements, by which members detect that their lists differ."""
+    """Return a hash of counts and displacements of ``size`` members, by which they detect that their lists differ."""
     mixed, offset = 0, 0
     for member in range(size):
         offset = offset_of(blocks, member, offset)
@@ -108,7 +110,7 @@ def hash_of(blocks, size):
 
 @compiled
 def list_allowed(routine, which, numbers, length, size):
-    """Return whether the list at ``numbers`` has ``size`` nonnegative numbers; report a violation if not."""
+    """Return whether a list at ``numbers`` has ``length == size``, and no negative number; report ``which`` if not."""
     if length != size:
         report(routine, WRONG_LENGTH, which, 0, 0, length, size)
         return False
@@ -122,7 +124,7 @@ def list_allowed(routine, which, numbers, length, size):
 
 @compiled
 def lists_allowed(routine, which, blocks, size):
-    """Return whether the counts and displacements of ``size`` members are allowed; report a violation if not."""
+    """Return whether the counts (list ``which``) and displacements of ``size`` members are allowed; report if not."""
     if not list_allowed(routine, which, blocks.counts, blocks.n_counts, size):
         return False
     return blocks.n_displs == NO_LIST or list_allowed(routine, which + 1, blocks.displs, blocks.n_displs, size)
@@ -130,7 +132,7 @@ def lists_allowed(routine, which, blocks, size):
 
 @compiled
 def blocks_fit(routine, blocks, size, array, array_size, itemsize):
-    """Return whether an array is symmetric and holds all its blocks; report a violation if not."""
+    """Return whether ``array`` is symmetric and its ``array_size`` elements hold all ``size`` blocks; report if not."""
     if not own_array_fits(routine, array, array_size, itemsize, 0):
         return False
     offset = 0
@@ -172,7 +174,7 @@ def alltoallv_arguments_allowed(call, to_blocks, from_blocks, size):
 
 @compiled
 def counts_match(routine, team, members, slots, to_blocks, from_blocks):
-    """Return whether the counts of this PE match those of every other member; report a violation if not."""
+    """Return whether this PE's counts match those that members published in ``slots``; report a violation if not."""
     start, stride, size, me = members
     this = start + me * stride
     for member in range(size):
@@ -260,7 +262,7 @@ def publish_and_meet(call, members, to_blocks, from_blocks):
 
 @compiled
 def published_at(team, slots, member):
-    """Return the address at which a member publishes its fields to this PE."""
+    """Return the address in ``slots`` of the fields (offset, elements expected, sent) that a member publishes here."""
     return blocks_at(team, slots) + member * block_step(SENT + 8)
 
 

@@ -44,7 +44,7 @@ def compare(seen, cmp, wanted):
 
 @compiled
 def poll_element(address, like, cmp, wanted):
-    """Return the element at an address once comparison ``cmp`` with ``wanted`` holds, or after `poll_limit` polls."""
+    """Return the element at an address, as in ``like``, once ``cmp`` with ``wanted`` holds, or after `poll_limit`."""
     seen = atomic_load(address, like)
     if not compare(seen, cmp, wanted):
         left = poll_limit()
@@ -64,11 +64,12 @@ def _check(routine: str, ivar: Any, cmp: Any, cmp_value: Any, index: Any) -> Non
     type_checks.value(routine, "cmp_value", cmp_value, ivar.dtype)
 
 
+# Model: tests/models/signal.pml.
 @compiled
 def await_element(routine, array, cmp, value, index, call_site):
-    """Wait until comparison ``cmp`` of an element with a value holds; return the element, 0 for wrong arguments.
+    """Wait until ``cmp`` of element ``index`` of ``array`` with ``value`` holds, or a PE is lost; return the element.
 
-    Model: tests/models/signal.pml.
+    Wrong arguments are reported as those of routine number ``routine``, and 0 is returned at once.
     """
     wanted, recorded = wanted_of(array, value), False
     if not (allowed(routine, array, 0, index, 1) and is_cmp(routine, cmp)):
@@ -94,12 +95,10 @@ def _wait_until(ivar, cmp, cmp_value, group, index=0, call_site=None):
     group_barrier(group)
 
 
+# Model: tests/models/signal.pml.
 @compiled
 def is_true(ivar, cmp, value, index):
-    """Return whether comparison ``cmp`` of an element with a value holds; False for wrong arguments.
-
-    Model: tests/models/signal.pml.
-    """
+    """Return whether ``cmp`` of ``ivar[index]`` with ``value`` holds; False for wrong arguments, which are reported."""
     if not (allowed(TEST, ivar, 0, index, 1) and is_cmp(TEST, cmp)):
         return False
     address = address_of(ivar) + index * item_bytes(ivar)

@@ -1,7 +1,11 @@
 """Waiting for and testing sets inside kernels: the device forms of ``ishmem.wait_sets``.
 
-Each of all, any and some has one test and one wait. The ``_vector`` forms are the same code with an array of values
-to compare with. In the ``_work_group`` forms one work-item tests or waits and broadcasts the result to its group.
+Each of all, any and some has one test and one wait. The ``_vector`` forms are the same code with an array of values to
+compare with. In the ``_work_group`` forms one work-item tests or waits and broadcasts the result to its group.
+``ivars`` are the variables, without those that ``status`` excludes; ``cmp`` compares each with ``wanted``, a value or
+an array of values. All operations have the same parameters, so some do not use all.
+
+Model: tests/models/signal.pml.
 """
 
 from __future__ import annotations
@@ -51,7 +55,7 @@ def variable(ivars, i):
 
 @compiled
 def satisfied(ivars, i, cmp, wanted):
-    """Return whether variable ``i`` satisfies the comparison with ``wanted``, one value or an array of values."""
+    """Return whether comparison ``cmp`` of variable ``i`` with ``wanted``, one value or an array of values, holds."""
     return compare(variable(ivars, i), cmp, wanted_at(ivars, i, wanted))
 
 
@@ -84,10 +88,7 @@ def random_index(size):
 
 @compiled
 def test_all(ivars, indices, cmp, wanted, status, call_site):
-    """Return whether all variables of a set satisfy the comparison.
-
-    Model: tests/models/signal.pml.
-    """
+    """Return whether all variables of a set satisfy the comparison; False for a wrong ``cmp``."""
     if not is_cmp(TEST, cmp):
         return False
     for i in range(ivars.size):
@@ -99,10 +100,7 @@ def test_all(ivars, indices, cmp, wanted, status, call_site):
 
 @compiled
 def test_any(ivars, indices, cmp, wanted, status, call_site):
-    """Return the index of a variable that satisfies the comparison, or -1; the search begins at a random index.
-
-    Model: tests/models/signal.pml.
-    """
+    """Return the index of a variable that satisfies the comparison, or -1; the search begins at a random index."""
     if not is_cmp(TEST, cmp):
         return -1
     i = random_index(ivars.size) if ivars.size > 1 else 0
@@ -116,10 +114,7 @@ def test_any(ivars, indices, cmp, wanted, status, call_site):
 
 @compiled
 def test_some(ivars, indices, cmp, wanted, status, call_site):
-    """Store the indices of all variables that satisfy the comparison in ``indices``; return their number.
-
-    Model: tests/models/signal.pml.
-    """
+    """Store the indices of all variables that satisfy the comparison in ``indices``; return their number."""
     count = 0
     if not is_cmp(TEST, cmp):
         return count
@@ -134,10 +129,7 @@ def test_some(ivars, indices, cmp, wanted, status, call_site):
 
 @compiled
 def wait_until_all(ivars, indices, cmp, wanted, status, call_site):
-    """Wait until all variables of a set satisfy the comparison; return True.
-
-    Model: tests/models/signal.pml.
-    """
+    """Wait until all variables of a set satisfy the comparison or a PE is lost; return True, at once if not allowed."""
     if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
         return True
     recorded = False

@@ -55,7 +55,7 @@ def turns_of(count, size):
 
 @compiled
 def work_item_share(count, rank, size):
-    """Return the elements that work-item ``rank`` of ``size`` processes, as start, step and stop."""
+    """Return the elements of ``count`` that work-item ``rank`` of ``size`` processes, as start, step and stop."""
     if size == 1:
         return 0, 1, count
     if count <= size or simd_width() != 1:

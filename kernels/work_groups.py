@@ -37,7 +37,7 @@ group_fence, publish_fence, seen_fence = map(memory_fence, (GROUP, FLAG, FLAG_SE
 
 @device_function
 def groups_of(group):
-    """Return the number of work-groups of the launch of a work-group."""
+    """Return the number of work-groups of the launch to which work-group ``group`` belongs."""
     require(isinstance(group, GroupType), f"sync_work_groups: group is a work-group, got {group}")
     if group.ndim == 1:
         return lambda group: group.get_group_range(0)
@@ -48,7 +48,7 @@ def groups_of(group):
 
 @compiled
 def groups_fit(counter, size, groups):
-    """Return whether ``groups`` work-groups can run at once and the counter has an element; report it if not."""
+    """Return whether ``groups`` work-groups can run at once and the counter's ``size`` is not 0; report it if not."""
     if groups > xe_cores():
         report(SYNC, GROUPS, -1, 0, groups, 0, xe_cores())
         return False
@@ -69,7 +69,7 @@ poll_counter = make_word_poll(is_same_round)
 
 @compiled
 def await_groups(counter, groups, call_site):
-    """Arrive at the barrier, as one work-item of a work-group, and wait for the other work-groups."""
+    """Arrive, as one work-item of a work-group, at the barrier of ``groups`` work-groups, and wait for the others."""
     at, recorded = address_of(counter), False
     before = atomic_add_word(at, 1)
     if (before & LOW_HALF) == groups - 1:

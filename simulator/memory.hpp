@@ -1,4 +1,4 @@
-// The allocation table and strict mode.
+// The table of allocations, and strict mode, in which device memory is accessible only while a kernel or copy runs.
 #pragma once
 
 #include <map>

@@ -159,7 +159,7 @@ def line(rows: list[Row]) -> str:
 
 
 def write(path: Path, rows: list[Row]) -> None:
-    """Write results to a file as JSON, one row per line."""
+    """Write results to a file as JSON, one row per line, after the environment in which they were measured."""
     device = next((row.device for row in rows if row.device), "")
     head = json.dumps({"environment": environment(device)}, indent=1)[:-2]
     lines = ",\n".join(json.dumps(asdict(row)) for row in rows)
@@ -167,7 +167,7 @@ def write(path: Path, rows: list[Row]) -> None:
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[Row]]:
-    """Return the header and the rows of a file of `write`."""
+    """Return the header, without the rows, and the rows of a file that `write` has written."""
     data = json.loads(path.read_text())
     return data, [Row(**row) for row in data.pop("rows")]
 

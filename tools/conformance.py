@@ -40,7 +40,7 @@ _HEADER = ("| OpenSHMEM 1.6 | in Python | in a kernel | test |", "|---|---|---|-
 
 
 def standard(c_name: str) -> bool:
-    """Return whether a routine of the map is one of OpenSHMEM 1.6."""
+    """Return whether a routine, by its name in C, is one of OpenSHMEM 1.6."""
     return not c_name.startswith("ishmem")
 
 
@@ -50,7 +50,7 @@ def routines(chapter: Chapter) -> Iterator[c_map.Row]:
 
 
 def uses(name: str, text: str) -> int:
-    """Return the number of occurrences of a routine, or of a table that contains it, in the text of a test."""
+    """Return how often the text of a test has the name of a routine, or of a table that contains it."""
     tables: dict[str, Collection[str]] = {"ATOMICS": ATOMICS, "REDUCTIONS": REDUCTIONS}
     loops = [table for table, names in tables.items() if name.removesuffix("_nbi") in names]
     return sum(len(re.findall(rf"\b{word}\b", text)) for word in (name, *loops))

@@ -77,7 +77,7 @@ class Compiler:
         return f"{found.name}-{found.stat().st_size}"
 
     def compile(self, code: bytes, device: str) -> Binary:
-        """Compile a kernel's SPIR-V for a device such as ``pvc``, and return the properties of the result.
+        """Compile SPIR-V ``code`` of a kernel for a device such as ``pvc``; return the properties of the result.
 
         Raises:
             Refused: The kernel does not compile.
@@ -120,7 +120,7 @@ def find_newer(folder: Path = NEWER) -> Compiler | None:
 
 
 def renamed(code: bytes) -> bytes:
-    """Return a module without debug names and with the kernel name `NAME`, which ``ocloc`` uses in file names."""
+    """Return module ``code`` without debug names and with kernel name `NAME`, which ``ocloc`` uses in file names."""
     module = []
     for op, operands in spirv.instructions(code):
         if op == ENTRY_POINT:

@@ -54,7 +54,7 @@ def measure(launches: int, count: int) -> Times:
 
 
 def run(pes: int, launches: int, count: int) -> Times:
-    """Run a job and return the times of its PE 0.
+    """Run a job of ``pes`` PEs, each of which calls `measure`; return the times of its PE 0.
 
     Raises:
         click.ClickException: The job failed; the text contains its errors.
@@ -81,7 +81,7 @@ def table(runs: dict[int, list[Times]]) -> str:
 
 
 def conditions(runs: int, launches: int, count: int, busy: float) -> str:
-    """Return the sentence above the table; ``busy`` is the load average before the first run."""
+    """Return the sentence above the table, with the options; ``busy`` is the load average before the first run."""
     return (
         f"Times in us of {runs} runs, each of {launches} launches of {count} round trips or barriers, on "
         f"{len(os.sched_getaffinity(0))} cores; load of the machine before the first run: {busy:.1f}."

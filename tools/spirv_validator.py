@@ -13,12 +13,12 @@ FETCHED = Path("build/spirv-val")
 
 
 def find(folder: Path = FETCHED) -> str | None:
-    """Return the path of the validator in a folder, else of the one in the ``PATH``; None if there is none."""
+    """Return the path of ``spirv-val`` in a folder, else of the one in the ``PATH``; None if there is none."""
     return shutil.which("spirv-val", path=str(folder.absolute())) or shutil.which("spirv-val")
 
 
 def fault(validator: str, code: bytes) -> str:
-    """Return the validator's message for a SPIR-V module; empty if it is valid."""
+    """Return the validator's message for ``code``, a SPIR-V module; empty if it is valid."""
     done = subprocess.run([validator, "-"], input=code, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     said = done.stdout.decode(errors="replace").strip()
     return (said or f"spirv-val: exit status {done.returncode}") if done.returncode else ""

@@ -74,7 +74,7 @@ class InertModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """An import hook that returns inert modules for all that are not found: other packages and the core."""
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec:
-        """Return the specification of an inert module."""
+        """Return the specification of an inert module ``name``: this hook is asked last."""
         return importlib.machinery.ModuleSpec(name, self)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> InertModule:

@@ -30,7 +30,7 @@ class FunctionCache(abc.ABC):
 
     @abc.abstractmethod
     def code(self, result: CompileResult, key: str) -> Any:
-        """Return the code of a compiled function and of all its callees, as an object that can be pickled."""
+        """Return the code of a compile result and its callees, to be pickled; ``key`` is its key in the cache."""
 
     @abc.abstractmethod
     def library(self, target_context: Any, name: str, code: Any) -> Any:
@@ -38,6 +38,8 @@ class FunctionCache(abc.ABC):
 
     def result(self, compiler: Any, arguments: tuple[Any, ...], compile: Callable[[], CompileResult]) -> CompileResult:
         """Return the compile result of a function: from the cache, or that of ``compile``, which is then stored.
+
+        It is not stored if there is no cache, or if the function has no key in it.
 
         Args:
             compiler: numba's compiler of the function.

@@ -33,7 +33,7 @@ Make = Callable[[tuple[Any, ...]], Code]
 
 
 def code_of(kernel: Any, kinds: tuple[Any, ...], make: Make, is_kept: bool = True) -> Code:
-    """Return the code of a kernel: from the cache, or else compiled by ``make``, and stored if ``is_kept``."""
+    """Return the code of a kernel for ``kinds``, by ``make`` or, if ``is_kept``, from the cache, where it is stored."""
     kept = store.kernels
     key = _key(kernel, kinds) if kept and is_kept else None
     if kept is None or key is None or not kept.has(key):

@@ -97,7 +97,7 @@ language = Language()
 
 
 def use(other: Language) -> None:
-    """Make keys for another compiler from now on."""
+    """Make keys by ``other``, the `Language` of another compiler, from now on."""
     global language
     language = other
 
@@ -159,7 +159,7 @@ def _plain(kind: Any) -> Any:
 
 
 def described(kind: Any) -> tuple[Any, ...]:
-    """Return the numba type of an argument, or the value of a default, as plain values.
+    """Return ``kind``, the numba type of an argument or the value of a default, as plain values.
 
     Raises:
         NoKeyError: The type is not covered.
@@ -193,6 +193,7 @@ class KeyWalk:
     """A traversal of a kernel and everything it refers to; a description is a nested tuple of plain values.
 
     Attributes:
+        extension: The library whose objects it describes by `Extension.described`.
         uses_extension: Whether the kernel refers to an object of the extension.
         has_debug: Whether a function is compiled with the option ``debug``, so that its lines are in the code.
         lines: The file name, first line and line table of each function.
@@ -282,7 +283,7 @@ class KeyWalk:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a number type of numba, boolean included."""
+    """Return whether a value is a number type of numba, boolean included; False if numba is not imported."""
     types = sys.modules.get("numba.core.types")
     return types is not None and (isinstance(value, types.Number) or value is types.boolean)
 

@@ -24,6 +24,7 @@ it compiles all kernels of a program, and reuses the device functions that they 
 class Store:
     """A map from keys of hexadecimal digits to bytes; a file that cannot be read or written counts as absent.
 
+    The file of a key in ``folder`` is named by the key and ``suffix``; together the files have at most ``limit`` bytes.
     A file is written under a temporary name and renamed when it is complete. It is ignored unless this user owns it and
     its checksum over key and value is correct. ``installed`` is a folder of the same form that came with a library; it
     is only read, and its files may have any owner: who can write there can change the library, too.
@@ -56,11 +57,11 @@ class Store:
         return data
 
     def has(self, key: str) -> bool:
-        """Return whether there is a file for a key; it may be damaged."""
+        """Return whether ``folder`` has a file for a key; it may be damaged."""
         return self._path(key).exists()
 
     def put(self, key: str, value: bytes) -> None:
-        """Store a value, then remove the least recently used values if they exceed the limit.
+        """Store a value, if it can be written, then remove the least recently used values if they exceed the limit.
 
         To list a folder of thousands of files takes as long as to compile some kernels. So a process lists it at its
         first write, and again when it has written an eighth of the free bytes: others write meanwhile.

@@ -134,7 +134,7 @@ class LlvmTextCache(FunctionCache):
         return [(each.symbol, each.get_llvm_str()) for each in library.whole()]
 
     def library(self, target_context: Any, name: str, code: Texts) -> DeviceLibrary:
-        """Return the library for code that `code` returned; its name is the function's symbol."""
+        """Return the library for code that `code` returned, named by its function's symbol; ``name`` is not used."""
         library, *callees = (DeviceLibrary.of_text(target_context.codegen(), *each) for each in code)
         library.callees = callees
         return library

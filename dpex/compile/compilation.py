@@ -48,7 +48,7 @@ def compiled(kernel: Any, kinds: tuple[Any, ...]) -> Code:
 
 
 def without_result(kernel: Any, sig: Any) -> Any:
-    """Return a signature passed to the decorator with the return type void, which it may leave out.
+    """Return ``sig``, a signature passed to a kernel's decorator, with the return type void, which it may leave out.
 
     Raises:
         KernelHasReturnValueError: The signature has a return type.

@@ -116,7 +116,7 @@ def of_opcode(name: str) -> str | None:
 
 
 def of_types(text: str) -> str | None:
-    """Return the message for the first collection type in a message of numba; ``None`` if there is none."""
+    """Return the message for the first list, set or dictionary type in numba's message ``text``; ``None`` without."""
     found = re.search(r"\b(DictType\[|set\(\w|(?:reflected )?list\(\w)", text)
     kinds = {"D": "Dict", "s": "Set", "r": "List", "l": "List"}
     return _words(kinds[found[1][0]]) if found and "in globals" not in text else None
@@ -128,7 +128,7 @@ def at_line(file: str, line: int) -> str | None:
 
 
 def around_line(file: str, line: int) -> tuple[int, str] | None:
-    """Return line and message of the innermost unsupported construct that includes a line; ``None`` if none."""
+    """Return line and message of the innermost unsupported construct around a line of a file; ``None`` if none."""
     around = [(node, found) for node in _nodes(file) if _is_around(node, line) and (found := of_node(node))]
     return (around[-1][0].lineno, around[-1][1]) if around else None
 
@@ -142,7 +142,7 @@ def _is_around(node: Any, line: int) -> bool:
 
 
 def in_function(file: str, line: int) -> tuple[int, str] | None:
-    """Return line and message of the first unsupported construct in the function at a line; ``None`` if none."""
+    """Return line and message of the first unsupported construct in a file's function at a line; ``None`` if none."""
     function = function_at(file, line)
     if function is None:
         return None

@@ -88,7 +88,7 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
         super().__init__(keyword_only.positional(py_func), targetoptions=targetoptions or {}, pipeline_class=_Compiler)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return the call template of numba for a call with arguments of these types; compile if necessary.
+        """Return numba's call template for arguments of types ``args`` and ``kws``; compile if necessary.
 
         Raises:
             NumbaError: The call does not fit the function, or the function does not compile.
@@ -99,7 +99,7 @@ class DeviceDispatcher(Dispatcher):  # type: ignore[misc]
 
     @global_compiler_lock  # type: ignore[untyped-decorator, unused-ignore]
     def compile(self, sig: Any) -> Any:
-        """Compile for a signature, unless this was done before; return the key of the result in the target context.
+        """Compile for signature ``sig``, unless this was done; return the key of the result in the target context.
 
         Raises:
             NumbaError: The function does not compile.

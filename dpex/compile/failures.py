@@ -14,7 +14,7 @@ from ..extension import KernelFailure, SourceLine, installed
 
 
 def set_place(builder: Any, place: SourceLine | None) -> None:
-    """Set the line of the program for which a builder emits code; ``None`` if failures are not reported."""
+    """Set ``place``, the line of the program for which a builder emits code; ``None``: failures are not reported."""
     builder.dpex_place = place
 
 
@@ -45,7 +45,7 @@ class CallConvention(MinimalCallConv):  # type: ignore[misc]
     def return_user_exc(
         self, builder: Any, exc: Any, exc_args: Any = None, loc: Any = None, func_name: Any = None
     ) -> None:
-        """Emit the return of a function by an exception, and the report of it if the builder has a line."""
+        """Emit the return of a function by exception ``exc``, and its report, with ``exc_args``, if the line is set."""
         place = place_of(builder)
         if place:
             text = ", ".join(map(str, exc_args or ()))
@@ -53,7 +53,7 @@ class CallConvention(MinimalCallConv):  # type: ignore[misc]
         super().return_user_exc(builder, exc, exc_args, loc, func_name)
 
     def return_status_propagate(self, builder: Any, status: Any) -> None:
-        """Emit the return of a function whose callee has ended by an exception, and the record of the call's line."""
+        """Emit the return of a function whose callee has ended by an exception; record the call's line if it is set."""
         place = place_of(builder)
         if place:
             installed().record_place(self.context, builder, place)
@@ -62,5 +62,5 @@ class CallConvention(MinimalCallConv):  # type: ignore[misc]
     def return_dynamic_user_exc(
         self, builder: Any, exc: Any, _exc_args: Any, _kinds: Any, loc: Any = None, func_name: Any = None
     ) -> None:
-        """Emit the return of a function by an exception with arguments computed at run time, which are dropped."""
+        """Emit the return of a function by exception ``exc``, whose arguments, computed at run time, are dropped."""
         self.return_user_exc(builder, exc, None, loc, func_name)

@@ -28,7 +28,7 @@ _LINKAGE = 41
 
 
 def marked(text: str) -> tuple[str, list[str]]:
-    """Return LLVM code with a marking call at each line of the program, and the files; marks count these from 1."""
+    """Return LLVM code ``text`` with a marking call at each line of the program, and the files, which marks count."""
     places = _places(text)
     if not places:
         return text, []
@@ -66,7 +66,7 @@ def _file(nodes: dict[str, tuple[str, str]], fields: str) -> str:
 
 
 def with_lines(code: bytes, files: list[str]) -> bytes:
-    """Return SPIR-V with ``OpLine`` in place of the marking calls, which count ``files`` from 1."""
+    """Return SPIR-V ``code`` with ``OpLine`` in place of the marking calls, which count ``files`` from 1."""
     module, bound = list(spirv.instructions(code)), spirv.bound_of(code)
     mark = next((its[0] for op, its in module if op == DECORATE and _imports(its, _MARK)), None)
     if mark is None:

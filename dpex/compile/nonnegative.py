@@ -37,7 +37,7 @@ class Naturals:
         self._asked: set[str] = set()
 
     def has(self, name: str) -> bool:
-        """Return whether a variable is an integer that is never negative."""
+        """Return whether variable ``name`` is an integer that is never negative, as far as its definitions show."""
         kind = self.inferer.typevars[name].type
         if kind is not None and not isinstance(kind, (types.Integer, types.Boolean)):
             return False
@@ -47,7 +47,7 @@ class Naturals:
         return self.defines(name)
 
     def defines(self, name: str) -> bool:
-        """Return whether all assignments to a variable are of integers that are never negative."""
+        """Return whether a variable has assignments, all of them of integers that are never negative."""
         self._asked.add(name)
         return bool(self._defined(name)) and all(map(self._is_natural, self._defined(name)))
 

@@ -50,7 +50,7 @@ _VERSION = re.compile(r"\.\d+\b")
 
 
 def named(kinds: str) -> str:
-    """Return a text in which the types in numba's notation are replaced by words."""
+    """Return the text ``kinds`` with words in place of types in numba's notation."""
     for pattern, words in _TYPES:
         kinds = pattern.sub(words, kinds)
     return kinds.strip().rstrip(",")

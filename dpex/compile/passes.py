@@ -57,7 +57,7 @@ class ConstantAttributes(FunctionPass):  # type: ignore[misc]
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        """Replace the calls in a function; return whether there were any."""
+        """Replace the calls in the function of ``state``, numba's compiler state; return whether there were any."""
         found = False
         for block in state.func_ir.blocks.values():
             for statement in block.find_insts(ir.Assign):

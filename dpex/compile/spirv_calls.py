@@ -84,7 +84,7 @@ def call(
 
 
 def control_barrier(builder: Any, execution: int, memory: int, semantics: int) -> None:
-    """Emit a barrier of the work-items of scope ``execution``, with a fence of scope ``memory``."""
+    """Emit a barrier of scope ``execution``, with a fence of scope ``memory`` and SPIR-V memory ``semantics``."""
     words = [I32(execution), I32(memory), I32(semantics)]
     call(builder, "__spirv_ControlBarrier", VOID, [types.int32] * 3, words, convergent=True)
 
@@ -95,5 +95,5 @@ def memory_barrier(builder: Any, scope: int, semantics: int) -> None:
 
 
 def built_in(builder: Any, name: str, dimension: Any) -> Any:
-    """Emit and return a component of a built-in vector, such as a work-item's global id, as an int64."""
+    """Emit and return the int64 of OpenCL's function ``name``, such as ``get_global_id``, for a dimension, an i32."""
     return call(builder, name, I64, [types.uint32], [dimension], pure=True)

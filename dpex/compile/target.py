@@ -88,7 +88,7 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
             self.install_registry(each)
 
     def resolve_value_type(self, value: Any) -> Any:
-        """Return the type of a global; a function decorated by ``njit`` is converted to one for the device.
+        """Return the type of ``value``, a global; a function decorated by ``njit`` is converted to one for the device.
 
         Raises:
             NumbaTypeError: It is a built-in function that kernels do not have.
@@ -113,7 +113,10 @@ class TypingContext(_Growing, typing.BaseContext):  # type: ignore[misc]
         return made
 
     def unify_pairs(self, first: Any, second: Any) -> Any:
-        """Return the type of a variable that has values of two types; integer types are unified without loss."""
+        """Return the type of a variable that has values of two types; integer types are unified without loss.
+
+        Without such a type, it is int64 in functions of the extension; in others `NoTypeError` is raised.
+        """
         try:
             return integer_types.unified(first, second) or super().unify_pairs(first, second)
         except integer_types.NoTypeError:
@@ -209,7 +212,7 @@ class TargetContext(_Growing, BaseContext):  # type: ignore[misc]
         return self._codegen._create_empty_module(name)
 
     def declare_function(self, module: Any, fndesc: Any) -> Any:
-        """Declare a compiled function in a module; return the declaration."""
+        """Declare a compiled function, by its descriptor ``fndesc``, in a module; return the declaration."""
         function = super().declare_function(module, fndesc)
         function.calling_convention = SPIR_FUNC
         return function

@@ -56,7 +56,7 @@ class USMNdArray(types.Array):  # type: ignore[misc]
         return self
 
     def unify(self, typingctx: Any, other: Any) -> Any:
-        """Return the common type of two array types, with layout ``A`` if theirs differ; None if there is none."""
+        """Return the common type of this and ``other``, with layout ``A`` if theirs differ; None if there is none."""
         same = isinstance(other, USMNdArray) and (other.ndim, other.dtype) == (self.ndim, self.dtype)
         if not same or other.addrspace != self.addrspace:
             return None

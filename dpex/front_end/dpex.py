@@ -49,7 +49,7 @@ def sub_group_place(builder: Any) -> tuple[Any, Any]:
 
 
 def mangle(name: str, kinds: Sequence[Any]) -> str:
-    """Return the symbol of a SPIR-V function for parameter types; a string is an enumeration of SPIR-V, an int32."""
+    """Return the symbol of function ``name`` for types ``kinds``; a string is an enumeration of SPIR-V, an int32."""
     return spirv_calls.mangle(name, [types.int32 if isinstance(kind, str) else kind for kind in kinds])
 
 

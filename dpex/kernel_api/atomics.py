@@ -8,7 +8,7 @@ from .enums import AddressSpace, MemoryOrder, MemoryScope
 
 
 def atomic_fence(memory_order: int, memory_scope: int) -> None:
-    """Order the memory accesses of this work-item before the fence against those after it.
+    """Order the memory accesses of this work-item before the fence against those after it; no effect in plain Python.
 
     Args:
         memory_order: The accesses that are ordered, a `MemoryOrder`; a literal in kernels.

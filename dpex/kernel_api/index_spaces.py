@@ -17,7 +17,7 @@ def _linear(index: Sequence[int], extents: Sequence[int]) -> int:
 
 
 class Group:
-    """A work-group."""
+    """A work-group; ``leader`` is whether this work-item is the first one of it."""
 
     def __init__(self, global_range: Range, local_range: Range, group_range: Sequence[int], index: Sequence[int]):
         self._global_range, self._local_range = global_range, local_range
@@ -28,19 +28,19 @@ class Group:
         return self._index[dim]
 
     def get_group_linear_id(self) -> int:
-        """Return the linear id of the group; the last dimension varies fastest."""
+        """Return the linear id of the group, from 0; the last dimension varies fastest."""
         return _linear(self._index, self._group_range)
 
     def get_group_range(self, dim: int) -> int:
-        """Return the number of groups in a dimension."""
+        """Return the number of groups in dimension ``dim``, from 0."""
         return self._group_range[dim]
 
     def get_group_linear_range(self) -> int:
-        """Return the number of groups."""
+        """Return the number of groups of the launch."""
         return prod(self._group_range)
 
     def get_local_range(self, dim: int) -> int:
-        """Return the number of work-items of a group in a dimension."""
+        """Return the number of work-items of a group in dimension ``dim``, from 0."""
         return self._local_range.get(dim)
 
     def get_local_linear_range(self) -> int:
@@ -63,7 +63,7 @@ class SubGroup:
         raise NotImplementedError("sub-groups exist in kernels on a device only, not in plain Python")
 
     def get_local_id(self) -> int:
-        """Return the index of the work-item in its sub-group."""
+        """Return the index of the work-item in its sub-group, from 0."""
         return int(self._of_device())
 
     def get_local_range(self) -> int:
@@ -71,7 +71,7 @@ class SubGroup:
         return int(self._of_device())
 
     def get_group_id(self) -> int:
-        """Return the index of the sub-group in its work-group."""
+        """Return the index of the sub-group in its work-group, from 0."""
         return int(self._of_device())
 
     def get_group_range(self) -> int:
@@ -104,15 +104,15 @@ class SubGroup:
         return self._of_device()
 
     def reduce_add(self, value: Any) -> Any:
-        """Return the sum of ``value`` over the sub-group."""
+        """Return the sum of ``value``, a number of 32 or 64 bits, over the sub-group."""
         return self._of_device()
 
     def reduce_min(self, value: Any) -> Any:
-        """Return the minimum of ``value`` over the sub-group."""
+        """Return the minimum of ``value``, a number of 32 or 64 bits, over the sub-group."""
         return self._of_device()
 
     def reduce_max(self, value: Any) -> Any:
-        """Return the maximum of ``value`` over the sub-group."""
+        """Return the maximum of ``value``, a number of 32 or 64 bits, over the sub-group."""
         return self._of_device()
 
 
@@ -123,19 +123,19 @@ class Item:
         self._extent, self._index = extent, index
 
     def get_id(self, dim: int) -> int:
-        """Return the index of the work-item in a dimension."""
+        """Return the index of the work-item in dimension ``dim``; both count from 0."""
         return self._index[dim]
 
     def get_linear_id(self) -> int:
-        """Return the linear id of the work-item; the last dimension varies fastest."""
+        """Return the linear id of the work-item, from 0; the last dimension varies fastest."""
         return _linear(self._index, self._extent)
 
     def get_range(self, dim: int) -> int:
-        """Return the number of work-items in a dimension."""
+        """Return the number of work-items in dimension ``dim``, from 0."""
         return self._extent.get(dim)
 
     def get_linear_range(self) -> int:
-        """Return the number of work-items."""
+        """Return the number of work-items of the launch."""
         return self._extent.size()
 
     @property
@@ -152,27 +152,27 @@ class NdItem:
         group.leader = local_item.get_linear_id() == 0
 
     def get_global_id(self, dim: int) -> int:
-        """Return the index of the work-item in the launch, in a dimension."""
+        """Return the index of the work-item in the launch, in dimension ``dim``; both count from 0."""
         return self._global.get_id(dim)
 
     def get_global_linear_id(self) -> int:
-        """Return the linear id of the work-item in the launch."""
+        """Return the linear id of the work-item in the launch, from 0; the last dimension varies fastest."""
         return self._global.get_linear_id()
 
     def get_local_id(self, dim: int) -> int:
-        """Return the index of the work-item in its work-group, in a dimension."""
+        """Return the index of the work-item in its work-group, in dimension ``dim``; both count from 0."""
         return self._local.get_id(dim)
 
     def get_local_linear_id(self) -> int:
-        """Return the linear id of the work-item in its work-group."""
+        """Return the linear id of the work-item in its work-group, from 0; the last dimension varies fastest."""
         return self._local.get_linear_id()
 
     def get_global_range(self, dim: int) -> int:
-        """Return the number of work-items of the launch in a dimension."""
+        """Return the number of work-items of the launch in dimension ``dim``, from 0."""
         return self._global.get_range(dim)
 
     def get_local_range(self, dim: int) -> int:
-        """Return the number of work-items of a work-group in a dimension."""
+        """Return the number of work-items of a work-group in dimension ``dim``, from 0."""
         return self._local.get_range(dim)
 
     def get_local_linear_range(self) -> int:

@@ -47,7 +47,10 @@ def _are_positive(extents: tuple[Any, ...]) -> bool:
 
 
 class PrivateArray:
-    """An array in private memory of a work-item; its shape and dtype are literals in kernels."""
+    """An array in private memory of a work-item; its shape and dtype are literals in kernels.
+
+    Its elements are 0 with ``fill_zeros``, a literal, too; otherwise they are undefined.
+    """
 
     def __init__(self, shape: Any, dtype: Any, fill_zeros: bool = False):
         self._data = np.zeros(shape, dtype) if fill_zeros else np.empty(shape, dtype)

@@ -55,7 +55,7 @@ def literal(name: str, kind: Any) -> int:
 
 
 def order_of(value: int) -> int:
-    """Return the SPIR-V memory semantics of a `MemoryOrder`, without storage classes.
+    """Return the SPIR-V memory semantics of ``value``, a `MemoryOrder`, without storage classes.
 
     Raises:
         WrongConstantError: There is no such order.
@@ -64,7 +64,7 @@ def order_of(value: int) -> int:
 
 
 def scope_of(value: int) -> int:
-    """Return the SPIR-V number of a `MemoryScope`.
+    """Return the SPIR-V number of ``value``, a `MemoryScope`.
 
     Raises:
         WrongConstantError: There is no such scope.

@@ -39,7 +39,7 @@ def clipped(builder: Any, part: Any, size: Any) -> tuple[Any, Any]:
 
 
 def sliced(context: Any, builder: Any, signature: Any, array: Any, part: Any) -> tuple[Any, list[Any], Any]:
-    """Emit and return the pointer to the first element, the shape and the strides of ``array[start:stop]``."""
+    """Emit and return pointer to the first element, shape and strides of ``array[start:stop]``, the slice ``part``."""
     kind, index = signature.args
     shape, strides = (cgutils.unpack_tuple(builder, value, kind.ndim) for value in (array.shape, array.strides))
     start, length = clipped(builder, context.make_helper(builder, index, value=part), shape[0])

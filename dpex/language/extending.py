@@ -32,7 +32,7 @@ class WrongConstantError(TypingError):  # type: ignore[misc]
 
 
 def add_function(function: Callable[..., Any], rule: Rule) -> None:
-    """Register a function or class for calls in kernels; parameter names and defaults are those of its signature."""
+    """Register a function or class, with its parameters and defaults, for calls in kernels, typed by a rule."""
     template = _template(f"{function.__name__}", inspect.signature(function), rule)
     typing_registry.register_global(function, types.Function(template))
 
@@ -54,7 +54,7 @@ def add_method(kind: type, method: Callable[..., Any], rule: Rule) -> None:
 
 
 def add_attribute(kind: type, name: str, result: Any, emit: Callable[[Any, Any, Any, Any], Any]) -> None:
-    """Register an attribute of type ``kind``; ``emit(context, builder, type, value)`` emits it as a ``result``."""
+    """Register attribute ``name`` of type ``kind``; ``emit(context, builder, type, value)`` emits a ``result``."""
     _add_attribute(kind, name, lambda self, receiver: result)
 
     @registry.lower_getattr(kind, name)  # type: ignore[untyped-decorator, unused-ignore]

@@ -110,7 +110,7 @@ def _loaded(code: Any, context: Any, builder: Any, signature: Any, arguments: An
 
 
 def value_if(context: Any, builder: Any, condition: Any, kind: Any, emit: Any) -> Any:
-    """Emit the code of ``emit`` under a condition; return its value, 0 if the condition is false, None for ``void``."""
+    """Emit the code of ``emit`` under a condition; return its value of type ``kind``, else 0; None for ``void``."""
     if kind == types.void:
         with builder.if_then(condition):
             emit()

@@ -12,7 +12,7 @@ Emit = Callable[[Any, Any, Any, Any], Any]
 
 
 def shifted(builder: Any, is_left: bool, is_signed: bool, value: Any, count: Any) -> Any:
-    """Emit and return a shift; by the width or more, or by a negative count, the result is 0 or the sign, -1."""
+    """Emit and return a shift; a count that is not below the width gives 0, or -1 for a negative value to the right."""
     width = value.type.width
     fits = builder.icmp_unsigned("<", count, count.type(width))
     few = builder.select(fits, count, count.type(width - 1))
@@ -25,7 +25,7 @@ def shifted(builder: Any, is_left: bool, is_signed: bool, value: Any, count: Any
 
 
 def shift(is_left: bool) -> Emit:
-    """Return the code of a left or right shift; the operand has the type of the result."""
+    """Return the code of a left or, if not ``is_left``, right shift; the operand has the type of the result."""
     return lambda _context, builder, made, arguments: shifted(builder, is_left, made.return_type.signed, *arguments)
 
 
@@ -118,14 +118,14 @@ def constant_power(_context: Any, builder: Any, made: Any, arguments: Any) -> An
 
 
 def sign(builder: Any, is_signed: bool, value: Any) -> Any:
-    """Emit and return the sign of an integer: -1, 0 or 1."""
+    """Emit and return the sign of an integer ``value``: -1 (only if ``is_signed``), 0 or 1."""
     zero, one = value.type(0), value.type(1)
     positive = builder.select(builder.icmp_signed("==", value, zero), zero, one)
     return builder.select(builder.icmp_signed("<", value, zero), value.type(-1), positive) if is_signed else positive
 
 
 def truncated_remainder(builder: Any, is_signed: bool, x: Any, y: Any) -> Any:
-    """Emit and return the remainder with the sign of the dividend; for a divisor of zero, it is zero."""
+    """Emit and return the remainder of ``x`` by ``y``, with the sign of ``x``; it is zero for a ``y`` of zero."""
     zero, one = x.type(0), x.type(1)
     is_zero = builder.icmp_signed("==", y, zero)
     is_minus = builder.icmp_signed("==", y, y.type(-1)) if is_signed else is_zero

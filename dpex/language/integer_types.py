@@ -52,7 +52,7 @@ class Natural(types.Integer):  # type: ignore[misc]
 
 
 def range_of(kind: Any) -> IntegerRange | None:
-    """Return the range of a type's values, one value for a literal; ``None`` if it is not an integer or boolean."""
+    """Return the range of the values of type ``kind``, one for a literal; ``None`` if it is no integer or boolean."""
     if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)):
         return IntegerRange(int(kind.literal_value), int(kind.literal_value))
     if isinstance(kind, types.Boolean):
@@ -173,7 +173,7 @@ def _wrapping(name: str, operands: tuple[IntegerRange, ...], is_wide: bool) -> A
 
 
 def unified(first: Any, second: Any) -> Any:
-    """Return uint64 for a variable of two nonnegative integer types, one of them uint64; ``None`` for other types.
+    """Return uint64 for two nonnegative integer types of one variable, one of them uint64; ``None`` for other types.
 
     Raises:
         NoTypeError: One type is uint64, and the other has negative values.

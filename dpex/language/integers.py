@@ -106,7 +106,10 @@ def _shift(name: str) -> Callable[[Any], Any]:
 
 
 def integer_power(kinds: Any) -> Any:
-    """Return the signature of a power of integers for a tuple of operand types; None for other types."""
+    """Return the signature of a power of integers for a tuple of operand types; None for other types.
+
+    The power is a float64 for a negative constant exponent; `NoTypeError` is raised for another that may be negative.
+    """
     given = ranges(kinds)
     if given is None or len(given) != 2:
         return None

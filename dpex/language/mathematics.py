@@ -63,7 +63,7 @@ def link(module: llvm.ModuleRef) -> None:
 
 
 def opencl(name: str) -> Callable[..., Any]:
-    """Return the rule that calls a function of OpenCL on real numbers, in float32 if all are float32, else float64."""
+    """Return the rule that calls OpenCL's ``name`` on real numbers, in float32 if all are float32, else float64."""
 
     def rule(*given: Any) -> Any:
         if not all(isinstance(each, (types.Integer, types.Float, types.Boolean)) for each in given):

@@ -21,7 +21,7 @@ from ..compile.spirv_calls import I1, I64
 
 
 def may_overlap(context: Any, builder: Any, data: Any, source_data: Any, dims: Any) -> Any:
-    """Emit and return whether two parts overlap; ``dims``: extent, target and source stride of each dimension."""
+    """Emit and return whether parts at two pointers overlap; ``dims``: extent and both strides of each dimension."""
     bounds = [
         _bounds(context, builder, data, [(extent, stride) for extent, stride, _ in dims]),
         _bounds(context, builder, source_data, [(extent, step) for extent, _, step in dims]),
@@ -71,7 +71,10 @@ def _size(builder: Any, number: Any) -> Any:
 
 
 def copy_line(context: Any, builder: Any, kinds: Any, pointers: Any, dims: Any) -> None:
-    """Emit the copy in one dimension between parts with different strides and elements of equal size."""
+    """Emit the copy in one dimension between parts with different strides and elements of equal size.
+
+    ``kinds`` and ``pointers`` are types and first elements of target and source; ``dims`` as for `may_overlap`.
+    """
     extent, stride, step = dims[0]
     lines = []
     for kind, data, distance in zip(kinds, pointers, (stride, step)):
@@ -112,7 +115,7 @@ def _copy_by_distance(target: Any, source: Any, apart: int) -> None:
 
 
 def place(builder: Any, down: Any, count: Any, dim: Any) -> Any:
-    """Emit and return the index of the element that is copied in iteration ``count``, upwards or ``down`` in memory."""
+    """Emit and return the index in ``dim`` that is copied in iteration ``count``, upwards or ``down`` in memory."""
     extent, stride, _ = dim
     is_back = builder.xor(down, builder.icmp_signed("<", stride, I64(0)))
     return builder.select(is_back, builder.sub(builder.sub(extent, I64(1)), count), count)

@@ -8,9 +8,9 @@ from typing import Any, Callable
 
 
 def completed(name: str, function: Callable[..., Any], given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-    """Return the arguments of a launch by position, without the item.
+    """Return the arguments of a launch by position, without the item, from those ``given`` by position and ``named``.
 
-    The kernel has no item if there are arguments for all its parameters, or one for the first parameter by name.
+    The kernel ``function`` has no item if there are arguments for all its parameters, or one for the first by name.
 
     Raises:
         TypeError: The kernel has no parameter of a name, it gets two values, or one without a default gets none.

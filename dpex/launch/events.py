@@ -1,7 +1,8 @@
-"""Replacements of dpctl's waits, which raise errors of failed commands and do not block other threads.
+"""Replacements of dpctl's waits: they do not block other threads, and that for an event raises if its command failed.
 
-``dpctl.SyclEvent.wait`` returns as if failed commands had succeeded; here it raises. While SYCL waits for a command
-that a host task delays, no other thread can submit; so the `Extension` waits before SYCL does.
+``dpctl.SyclEvent.wait`` returns as if failed commands had succeeded; here it raises. ``wait_for`` and the wait for a
+queue still return. While SYCL waits for a command that a host task delays, no other thread can submit; so the
+`Extension` waits before SYCL does.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def wait(event: dpctl.SyclEvent) -> None:
 
 
 def wait_for(events: Any) -> None:
-    """Wait until the commands of some events have ended."""
+    """Wait until the commands of ``events``, one event or several, have ended; return also if they have failed."""
     for event in (events,) if isinstance(events, dpctl.SyclEvent) else events:
         installed().settle(event)
     with installed().waiting():
@@ -44,7 +45,7 @@ def wait_for(events: Any) -> None:
 
 
 def wait_for_queue(queue: dpctl.SyclQueue) -> None:
-    """Wait until all commands of a queue have ended."""
+    """Wait until all commands of a queue have ended; return also if they have failed."""
     installed().settle_queue(queue)
     with installed().waiting():
         _wait_for_queue(queue)

@@ -1,4 +1,4 @@
-// A cache line: what the L1 cache of a core holds of it, and the stores to it that have not reached the L2 cache.
+// A line of the L1 cache of a core: its bytes there, and the stores to it that have not reached the L2 cache.
 #pragma once
 
 #include <cstddef>

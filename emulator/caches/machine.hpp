@@ -1,4 +1,4 @@
-// The caches of a device: those of its cores, and what its kernels do to all of them.
+// The caches of a device: those of its cores, and the operations of kernels on all of them.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// ISHMEM_CARD_MEMORY: whether the caches of the execution units are emulated, and what the seed chooses.
+// ISHMEM_CARD_MEMORY: whether the caches of the execution units are emulated, and the choices made by its seed.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What reads or writes the accumulators beside its operands. An accumulator of 32-bit integers is wider than its lanes:
-// mul of a 32-bit and a 16-bit factor leaves the whole product there, which mach and macl complete.
+// Instructions that read or write accumulators besides their operands. An accumulator of 32-bit integers is wider than
+// its lanes: mul of a 32-bit and a 16-bit factor leaves the whole product there, which mach and macl complete.
 #include "lanes.hpp"
 #include "operations.hpp"
 

@@ -1,4 +1,4 @@
-// Logic, shifts, and what counts, finds and moves bits.
+// Instructions of logic and shifts, and those that count, find or move bits.
 #include "lanes.hpp"
 #include "operations.hpp"
 

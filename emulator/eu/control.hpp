@@ -1,4 +1,4 @@
-// Where the channels of a thread go on: active ones at the next instruction, each of the others where it waits.
+// Where the channels of a thread continue: the active ones at the next instruction, each other one where it waits.
 #pragma once
 
 #include "lanes.hpp"

@@ -1,4 +1,4 @@
-// What kernels did, for ISHMEM_CARD_COUNT=FILE: a line of JSON for each walker.
+// Counts of instructions and messages: with ISHMEM_CARD_COUNT=FILE, a line of JSON for each launch (walker).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Operands, from the library's view to places in the register file.
+// Converts operands as the disassembler library describes them to places in the register file.
 #pragma once
 
 #include "iga.hpp"

@@ -1,5 +1,5 @@
-// The instructions: each function returns what executes an instruction of its kind, or nullptr if it is none of these, or
-// a form of it that is not known.
+// The instructions: each function returns the function that executes an instruction of its kind, or nullptr for an
+// instruction of another kind or a form that is not known.
 #pragma once
 
 #include "thread.hpp"

@@ -1,4 +1,4 @@
-// Which type an instruction computes in, and which functions execute it.
+// Determines in which type an instruction computes, and which functions execute it.
 #include "lanes.hpp"
 #include "operations.hpp"
 

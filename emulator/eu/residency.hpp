@@ -1,4 +1,4 @@
-// Which thread groups have hardware threads: as many as a card has, with their local memory and barriers.
+// The thread groups that have hardware threads: as many as fit a card's threads, local memory and barriers.
 #pragma once
 
 #include <cstdint>

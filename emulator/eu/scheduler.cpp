@@ -1,4 +1,4 @@
-// The units of a device: a few threads of the host execute the thread groups that are resident, in turns.
+// The execution units of a device: a few threads of the host execute the resident thread groups in turns.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Messages, by the unit that they are for.
+// send: which function executes a message, by the unit that receives it.
 #include "gateway.hpp"
 #include "memory_message.hpp"
 

@@ -1,4 +1,4 @@
-// The state of a hardware thread, of a thread group, and what a kernel did.
+// The state of a hardware thread and of a thread group, and the counts of a kernel.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Descriptors of our files. What a descriptor is, its inode says: so a duplicate, an inherited one, and one that a system
-// call closed unseen are right without further book-keeping.
+// Descriptors of the emulated files. The inode identifies the file, so there is no table to update when a descriptor is
+// duplicated, inherited, or closed by a system call that is not intercepted.
 #pragma once
 
 #include <memory>

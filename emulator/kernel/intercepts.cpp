@@ -1,5 +1,5 @@
-// The C library's functions through which a program reaches the kernel's files: ours are answered here, all others by the
-// functions that these replace. Descriptors are real ones (of memfds), so that the kernel duplicates, passes and closes them.
+// The C library's functions for files: calls for emulated files are answered here, all others by the functions that
+// these replace. Descriptors are real ones (of memfds), so that the kernel duplicates, passes and closes them.
 #include <cerrno>
 #include <climits>
 #include <cstdarg>

@@ -1,4 +1,4 @@
-// Open directories of our files: what opendir returns.
+// Open directories of emulated files: what opendir returns.
 #pragma once
 
 #include <dirent.h>

@@ -16,7 +16,7 @@ from ishmem.examples.apps import APPS, App, Run, Wrong, find
 
 
 def parse(arguments: list[str] | None = None) -> tuple[App, argparse.Namespace]:
-    """Parse the command line; return the application with its options, and the options of all applications."""
+    """Parse ``arguments``, by default those of the process; return the application and the common options."""
     names = argparse.ArgumentParser(prog="ishmem demo", add_help=False)
     names.add_argument("name", choices=list(APPS))
     name, rest = names.parse_known_args(arguments)
@@ -33,7 +33,7 @@ def parse(arguments: list[str] | None = None) -> tuple[App, argparse.Namespace]:
 
 
 def report(app: App, result: Any, run: Run, output: Path) -> None:
-    """Check a result against its reference and draw it; print the time and both outcomes."""
+    """Check a result against its reference, draw it to the file ``output``, and print the time and both outcomes."""
     print(f"{app.title}: {run.seconds:.3g} s on {run.n_pes} PEs, compilation included; {app.check(result)}")
     try:
         from matplotlib.figure import Figure
@@ -47,7 +47,7 @@ def report(app: App, result: Any, run: Run, output: Path) -> None:
 
 
 def save(figure: Any, output: Path) -> None:
-    """Write a figure; as PNG with a small palette, to keep the file small."""
+    """Write a figure to the file ``output``; as PNG with a small palette, to keep the file small."""
     figure.savefig(output)
     if output.suffix == ".png":
         from PIL import Image
@@ -58,7 +58,7 @@ def save(figure: Any, output: Path) -> None:
 
 
 def main() -> None:
-    """Run an application; report on PE 0."""
+    """Run the application of the command line; report on PE 0. A wrong result or option ends it with a message."""
     app, options = parse()
     try:
         if options.mpi:

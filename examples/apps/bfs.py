@@ -23,7 +23,10 @@ PAIR = 2  # a vertex at its PE, and its parent
 
 @dpex.kernel
 def expand(item: kapi.Item, frontier, starts, ends_of, block, first, parents, fill, following, side):
-    """Claim the neighbours of a vertex of the frontier on their PEs, and append them to the frontiers there."""
+    """Claim the neighbours of a vertex of the frontier on their PEs, and append them to the frontiers there.
+
+    ``fill[side]`` counts the vertices of a PE's next frontier, ``following``; a PE owns ``block`` vertices.
+    """
     vertex = frontier[item.get_id(0)]
     for k in range(starts[vertex], starts[vertex + 1]):
         pe, place = ends_of[k] // block, ends_of[k] % block
@@ -35,7 +38,7 @@ def expand(item: kapi.Item, frontier, starts, ends_of, block, first, parents, fi
 
 @dpex.kernel
 def count(item: kapi.Item, frontier, starts, ends_of, block, counts):
-    """Count the neighbours of a vertex on each PE."""
+    """Count, in ``counts``, the neighbours of a vertex of the frontier on each PE, which owns ``block`` vertices."""
     vertex = frontier[item.get_id(0)]
     for k in range(starts[vertex], starts[vertex + 1]):
         kapi.AtomicRef(counts, ends_of[k] // block, memory_scope=kapi.MemoryScope.DEVICE).fetch_add(1)
@@ -43,7 +46,7 @@ def count(item: kapi.Item, frontier, starts, ends_of, block, counts):
 
 @dpex.kernel
 def collect(item: kapi.Item, frontier, starts, ends_of, block, first, ends, pairs):
-    """Write the neighbours of a vertex into the blocks of their PEs, which end at ``ends`` so far."""
+    """Write the neighbours of a vertex into the blocks of their PEs in ``pairs``, which end at ``ends`` so far."""
     vertex = frontier[item.get_id(0)]
     for k in range(starts[vertex], starts[vertex + 1]):
         pe = ends_of[k] // block
@@ -54,7 +57,7 @@ def collect(item: kapi.Item, frontier, starts, ends_of, block, first, ends, pair
 
 @dpex.kernel
 def claim(item: kapi.Item, pairs, parents, fill, following, side):
-    """Give a vertex its parent, and append it to the frontier, unless it has one."""
+    """Give a vertex its parent and append it to the frontier ``following`` of ``fill[side]``, unless it has one."""
     vertex, parent = pairs[2 * item.get_id(0)], pairs[2 * item.get_id(0) + 1]
     own = kapi.AtomicRef(parents, vertex, memory_scope=kapi.MemoryScope.DEVICE)
     # Parents that come at the same time are all of the same level: the last may stay.
@@ -92,7 +95,7 @@ class Bfs(App):
         return kronecker.make(self.scale, self.edges)
 
     def roots(self, graph: Any) -> list[int]:
-        """Return the roots: vertices that have neighbours."""
+        """Return `searches` vertices that have neighbours in the graph, the same on all PEs."""
         found = np.flatnonzero(np.diff(graph.indptr))
         return [int(root) for root in np.random.default_rng(3).choice(found, self.searches, replace=False)]
 
@@ -102,7 +105,7 @@ class Bfs(App):
         return max(int(np.diff(graph.indptr[bounds]).max()), 1)
 
     def search(self, run: Run, root: int, first: int, arrays: tuple[Any, Any, Any], step: Any, add: Any) -> Any:
-        """Search from a root; return the parents of this PE's vertices, of which the first is ``first``."""
+        """Search from a root; return the parents of this PE's vertices, ``first`` and following, -1 if not found."""
         parents, fronts, fill = arrays
         parents[...], fill[...] = -1, 0
         if 0 <= root - first < parents.size:

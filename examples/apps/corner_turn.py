@@ -25,6 +25,7 @@ def stage_and_put(item: kapi.Item, x, turned, roots, radix, done, table, block, 
     """Do the last stage of an FFT and put each result, once it is computed, to the PE that owns it after the turn.
 
     A line of ``table`` has the PE of a member, strides of its array for the parts of an element's place, and an offset.
+    The widths divide the outer and the inner index into these parts.
     """
     outer, i, k = item.get_id(0), item.get_id(1), item.get_id(2)
     for s in range(radix):
@@ -54,13 +55,13 @@ class Turn:
     me: int
 
     def shape_of(self, shape: Shape, member: int) -> Shape:
-        """Return the shape of a member's array after the turn."""
+        """Return the shape of a member's array after the turn, from the ``shape`` of this PE's before."""
         after = list(shape)
         after[self.split], after[self.join] = Blocks(shape[self.split], len(self.pes)).counts[member], self.length
         return (after[0], after[1], after[2])
 
     def exchange(self, buffers: list[Any], shape: Shape, alltoallv: Exchange) -> Shape:
-        """Turn the array of ``shape`` in the first of three buffers, by way of the other two; return the new shape."""
+        """Turn the array of ``shape`` in the first of three buffers, by ``alltoallv``; return the new shape."""
         data, packed, received = buffers
         x, leaving = array_in(data, shape), Blocks(shape[self.split], len(self.pes))
         sizes: list[int] = []
@@ -80,7 +81,7 @@ class Turn:
         return after
 
     def put_last_stage(self, x: Any, shape: Shape, roots: Any, stage: tuple[int, int], turned: Any) -> None:
-        """Do the last stage of the FFT along ``split`` and put its results into ``turned`` on the members."""
+        """Do the FFT's last ``stage`` (radix, product of those before) along ``split``, into ``turned`` on members."""
         table, (radix, done) = [], stage
         for member, pe in enumerate(self.pes):
             _rows, middle, last = self.shape_of(shape, member)

@@ -22,21 +22,21 @@ FEATURES = len(DISTANCES) * COLOURS
 
 @dpex.device_func
 def quantise(item_id, pixels, colours):
-    """Write the colour of each pixel, one of 64: the two highest bits of red, green and blue."""
+    """Write the colour of each pixel, one of 64: the two highest bits of red, green and blue, by `GROUP` work-items."""
     for i in range(item_id, colours.size, GROUP):
         colours[i] = pixels[3 * i] // 64 * 16 + pixels[3 * i + 1] // 64 * 4 + pixels[3 * i + 2] // 64
 
 
 @dpex.device_func
 def equal_at(colours, size, row, column, here):
-    """Return 1 if the pixel exists and has the colour ``here``."""
+    """Return 1 if the pixel of a square picture of side ``size`` exists and has the colour ``here``, else 0."""
     inside = row >= 0 and row < size and column >= 0 and column < size
     return 1 if inside and colours[row * size + column] == here else 0
 
 
 @dpex.device_func
 def correlate(group, item_id, colours, size, counts, features):
-    """Compute the auto-correlogram: how often a pixel at distance d from one of a colour has the same colour."""
+    """Compute the ``features`` of a picture: how often a pixel at distance d from one of a colour has this colour."""
     for i in range(item_id, LINES * COLOURS, GROUP):
         counts[i] = 0
     kapi.group_barrier(group)
@@ -60,7 +60,7 @@ def correlate(group, item_id, colours, size, counts, features):
 
 
 def with_numpy(pictures: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Compute the features of square pictures (number, rows, columns, 3) with numpy."""
+    """Return the features of square pictures (number, rows, columns, 3), a row of float for each, by numpy."""
     made, (count, size, _columns, _channels) = pictures.astype("i8") // 64, pictures.shape
     colours, edge = made @ np.array([16, 4, 1]), DISTANCES[-1]
     padded = np.pad(colours, ((0, 0), (edge, edge), (edge, edge)), constant_values=-1)

@@ -29,7 +29,7 @@ SCALE = SIZE**-0.5
 
 @dpex.device_func
 def attend(query, keys, values, parts, head, heads, count):
-    """Compute the partial result of a head, with weights relative to the greatest score so far."""
+    """Compute the partial result of a head for ``count`` keys, with weights relative to the greatest score so far."""
     at, best, total = head * ROW, np.float32(-1e30), np.float32(0)
     for i in range(count):
         score, row = np.float32(0), (i * heads + head) * SIZE
@@ -47,7 +47,7 @@ def attend(query, keys, values, parts, head, heads, count):
 
 @dpex.device_func
 def combine(parts, out, head, heads, n):
-    """Combine the partial results of a head."""
+    """Combine the partial results of a head of all ``n`` PEs in ``parts``, and write its output to ``out``."""
     best, total = np.float32(-1e30), np.float32(0)
     for pe in range(n):
         best = max(best, parts[(pe * heads + head) * ROW])
@@ -65,7 +65,7 @@ def combine(parts, out, head, heads, n):
 
 @dpex.kernel
 def decode(item: kapi.NdItem, query, keys, values, parts, arrived, out, heads, count, together):
-    """Attend to this PE's keys, and combine with the other PEs.
+    """Attend to this PE's ``count`` keys, and combine with the other PEs, if ``together``, else with zeros.
 
     ``parts`` has a row for each head of each PE. Signal ``pe * chunks + c`` says that chunk ``c`` of a PE has arrived.
     """
@@ -92,13 +92,13 @@ def decode(item: kapi.NdItem, query, keys, values, parts, arrived, out, heads, c
 
 @dpex.kernel
 def attend_all(item: kapi.Item, query, keys, values, parts, heads, count):
-    """Attend to this PE's keys: one work-item for each head."""
+    """Attend to this PE's ``count`` keys: one work-item for each head."""
     attend(query, keys, values, parts, item.get_id(0), heads, count)
 
 
 @dpex.kernel
 def combine_all(item: kapi.Item, parts, out, heads, n):
-    """Combine the partial results of all PEs: one work-item for each head."""
+    """Combine the partial results of all ``n`` PEs: one work-item for each head."""
     combine(parts, out, item.get_id(0), heads, n)
 
 
@@ -162,7 +162,7 @@ class Decode(App):
         return self.shaped(out)
 
     def shaped(self, out: dpnp.ndarray) -> np.ndarray[Any, Any]:
-        """Return the output with a row for each head."""
+        """Return ``out`` as a numpy array with a row for each head."""
         rows: np.ndarray[Any, Any] = out.asnumpy().reshape(self.heads, SIZE)
         return rows
 

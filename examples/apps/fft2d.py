@@ -24,7 +24,7 @@ TOLERANCE = 1e-5  # of the largest value; single precision
 
 @dpex.kernel
 def turn_by_gets(item: kapi.Item, turned, rows, block, first):
-    """Get one element of the transposed matrix from its owner."""
+    """Get one element of the transposed matrix from its owner; PEs own ``block`` rows, this one from ``first`` on."""
     column, row = item.get_id(0), item.get_id(1)
     place = row % block * turned.shape[1] + first + column
     turned[column, row, 0] = ishmem.g(rows, row // block, place)
@@ -63,13 +63,13 @@ class Matrix:
 
 
 def by_fcollect(matrix: Matrix) -> None:
-    """Distribute the whole matrix to every PE, which takes its columns."""
+    """Distribute the whole matrix to every PE, which takes its columns. Collective."""
     ishmem.fcollect(matrix.everything, matrix.rows)
     matrix.take()
 
 
 def by_gather(matrix: Matrix) -> None:
-    """Gather the blocks at each PE in turn as root."""
+    """Gather the blocks of the matrix at each PE in turn as root. Collective."""
     matrix.pack()
     for root in range(matrix.n):
         ishmem.gather(matrix.parts, matrix.packed[root], root)
@@ -77,7 +77,7 @@ def by_gather(matrix: Matrix) -> None:
 
 
 def by_gets(matrix: Matrix) -> None:
-    """Get every element from inside a kernel."""
+    """Get every element of the turned matrix from inside a kernel. Collective."""
     ishmem.barrier_all()
     items = kapi.Range(*matrix.other.shape[:2])
     dpex.call_kernel(turn_by_gets, items, matrix.other, matrix.rows, matrix.block, matrix.pe * matrix.block)
@@ -85,7 +85,7 @@ def by_gets(matrix: Matrix) -> None:
 
 
 def by_alltoall(matrix: Matrix) -> None:
-    """Exchange one block between each pair of PEs."""
+    """Exchange one block of the matrix between each pair of PEs. Collective."""
     matrix.pack()
     ishmem.alltoall(matrix.parts, matrix.packed)
     matrix.unpack()
@@ -127,7 +127,7 @@ class Fft2d(App):
         return list(WAYS) if self.turn == "all" else [self.turn]
 
     def picture(self) -> np.ndarray[Any, Any]:
-        """Return a photograph, or noise if there is none."""
+        """Return a photograph of ``size`` rows and columns, from 0 to 255; noise if matplotlib is not installed."""
         try:
             import matplotlib.cbook
             import matplotlib.image
@@ -147,7 +147,7 @@ class Fft2d(App):
         matrix.rows[...] = dpnp.asarray(padded)
 
     def transform(self, run: Run, matrix: Matrix, turn: Any) -> float:
-        """Transform; return the median time of the turn on this PE."""
+        """Transform ``matrix`` by rows, ``turn(matrix)``, rows; return the median seconds of the turn on this PE."""
         matrix.transform_rows()
         seconds = []
         for _ in range(self.repeats):

@@ -66,7 +66,7 @@ class Fft3d(App):
         return self.planes, self.rows, self.columns
 
     def grid(self, n: int) -> tuple[int, int]:
-        """Return the numbers of PEs among which the first and the second axis are divided."""
+        """Return the numbers of PEs, of ``n``, among which the first and the second axis are divided."""
         if self.layout == "slab":
             return n, 1
         wide = max(width for width in range(1, n + 1) if n % width == 0 and width * width <= n)
@@ -80,7 +80,7 @@ class Fft3d(App):
         return np.asarray(np.fft.ifftn((noise[0] + 1j * noise[1]) * strength) * math.prod(self.shape), self.dtype)
 
     def parts(self, pe: int, n: int, turned: bool) -> tuple[slice, slice, slice]:
-        """Return the part of the array that a PE has at the start or, ``turned``, after the forward transform."""
+        """Return the part that PE ``pe`` of ``n`` has at the start or, ``turned``, after the forward transform."""
         tall, wide = self.grid(n)
         divided = {0: (tall, pe // wide), 1: (wide, pe % wide)}
         if turned:
@@ -90,7 +90,7 @@ class Fft3d(App):
         return first, second, third
 
     def plans(self, pe: int, n: int) -> tuple[Plan, Plan]:
-        """Return the transforms and turns, forward and back."""
+        """Return the transforms and turns of PE ``pe`` of ``n``, forward and back."""
         wide = self.grid(n)[1]
         row = tuple(range(pe // wide * wide, pe // wide * wide + wide)), pe % wide
         column = tuple(range(pe % wide, n, wide)), pe // wide
@@ -101,7 +101,7 @@ class Fft3d(App):
         return there, back
 
     def apply(self, run: Run, plan: Plan, buffers: Any, shape: Shape, roots: Any, alltoallv: Any) -> tuple[Any, Shape]:
-        """Transform; return the buffers, the first of which holds the result, and its shape."""
+        """Transform as ``plan`` states; return the buffers, the first of which holds the result, and its shape."""
         for axis, turn in plan:
             view = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
             x, other = (array_in(buffer, view) for buffer in buffers[:2])
@@ -162,13 +162,13 @@ class Fft3d(App):
         return result
 
     def capacity(self, n: int) -> int:
-        """Return the elements of the largest block of a PE, at the start, between the turns, and after them."""
+        """Return the elements of the largest block of one of ``n`` PEs: at the start, between the turns, or after."""
         tall, wide = self.grid(n)
         divisors = ((tall, wide, 1), (tall, 1, wide), (1, tall, wide))
         return max(math.prod(map(Blocks.size_of, self.shape, each)) for each in divisors)
 
     def assembled(self, n: int, turned: bool, part: Any) -> np.ndarray[Any, Any]:
-        """Return the whole array, from the parts of all PEs."""
+        """Return the whole array from the parts (`parts`) of ``n`` PEs, each by ``part(pe, size)``."""
         whole = np.empty(self.shape, self.dtype)
         for pe in range(n):
             block = whole[self.parts(pe, n, turned)]

@@ -63,7 +63,7 @@ class Run:
         self.communication_seconds += time.perf_counter() - start
 
     def steps(self, steps: Any, words: str) -> Any:
-        """Iterate over steps and show the progress."""
+        """Return an iterable of the same steps; on PE 0, if `shown`, it shows a progress bar with ``words``."""
         if not self.shown or self.pe:
             return steps
         try:
@@ -130,7 +130,7 @@ class App:
         raise NotImplementedError
 
     def draw(self, figure: Figure, result: Any, run: Run) -> None:
-        """Draw a result."""
+        """Draw a result of ``run`` into a figure of matplotlib."""
         raise NotImplementedError
 
 
@@ -153,16 +153,16 @@ class Blocks:
 
     @staticmethod
     def size_of(total: int, n_pes: int) -> int:
-        """Return the things of a full block."""
+        """Return how many of ``total`` things a full block has, at least 1."""
         return max(-(-total // n_pes), 1)
 
     def part(self, pe: int) -> slice:
-        """Return the things of a PE."""
+        """Return the things of a PE as a slice of all."""
         return slice(pe * self.size, pe * self.size + self.counts[pe])
 
 
 def gathered(part: Any, counts: Sequence[int]) -> np.ndarray[Any, Any]:
-    """Return the first ``counts[j]`` rows of a symmetric array on each PE ``j``, one after another.
+    """Return the first ``counts[j]`` rows of symmetric array ``part`` on each PE ``j``, one after another.
 
     Not collective: a barrier comes before, when the rows are complete, and another one before they change.
     """
@@ -174,7 +174,7 @@ def gathered(part: Any, counts: Sequence[int]) -> np.ndarray[Any, Any]:
 
 
 def shared(shape: Any, dtype: Any) -> tuple[Any, np.ndarray[Any, Any]]:
-    """Return a dpnp array for kernels and a numpy array of the same memory, for mpi4py: no copies are needed."""
+    """Return a dpnp array of zeros for kernels and a numpy array of the same memory, for mpi4py without copies."""
     import dpnp
 
     array = dpnp.zeros(shape, dtype=dtype, usm_type="host")
@@ -182,12 +182,12 @@ def shared(shape: Any, dtype: Any) -> tuple[Any, np.ndarray[Any, Any]]:
 
 
 def launch(kernel: Any, items: int, *arguments: Any) -> None:
-    """Launch a kernel of independent work-items unless there is nothing to do."""
+    """Run a kernel of ``items`` independent work-items and wait for it; do nothing if there are none."""
     if items:
         dpex.call_kernel(kernel, kapi.Range(items), *arguments)
 
 
 def require(good: Any, words: str) -> None:
-    """Raise `Wrong` with these words unless a condition holds."""
+    """Raise `Wrong` with these words unless ``good`` is true."""
     if not good:
         raise Wrong(words)

@@ -22,7 +22,7 @@ IN_FLIGHT = 64  # updates that a PE does at the same time; HPCC allows 1024
 
 
 def times(a: int, b: int) -> int:
-    """Multiply two polynomials over GF(2), modulo that of the sequence."""
+    """Return the product of two polynomials over GF(2), modulo that of the sequence; bit ``i`` is a coefficient."""
     product = 0
     while b:
         product ^= a * (b & 1)
@@ -42,7 +42,7 @@ def number_at(index: int) -> int:
 
 
 def starts(first: int, last: int, lanes: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Divide a part of the sequence among lanes; return the number before each lane's first, and their lengths."""
+    """Divide numbers ``first`` to ``last``, excluded, among lanes; return the number before each lane, and lengths."""
     lengths = np.diff([first + (last - first) * lane // lanes for lane in range(lanes + 1)])
     numbers = [number_at(first)]
     for length in lengths[:-1].tolist():
@@ -51,13 +51,13 @@ def starts(first: int, last: int, lanes: int) -> tuple[np.ndarray[Any, Any], np.
 
 
 def following(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the next number of each lane."""
+    """Return the next number of the sequence for each lane."""
     return np.asarray((numbers << 1) ^ np.where(numbers < 0, POLYNOMIAL, 0))
 
 
 @dpex.kernel
 def update(item: kapi.Item, table, numbers, lengths, mask, block):
-    """Do the updates of one lane, one after the other."""
+    """Do the updates of one lane; elements have ``block`` to a PE, and ``mask`` selects the low bits of a number."""
     lane = item.get_id(0)
     number = numbers[lane]
     for _ in range(lengths[lane]):
@@ -94,7 +94,7 @@ class Gups(App):
         return 1 << self.log2
 
     def part(self, run: Run) -> tuple[int, int]:
-        """Return the part of the sequence that a PE applies."""
+        """Return the part of the sequence that a PE applies: begin, and end, which is excluded."""
         total = self.elements * self.updates
         return total * run.pe // run.n_pes, total * (run.pe + 1) // run.n_pes
 

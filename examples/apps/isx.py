@@ -21,14 +21,14 @@ EXCHANGES = ("alltoallv", "atomics")
 
 @dpex.kernel
 def tally(item: kapi.Item, keys, low, width, counts):
-    """Count the keys in ranges of ``width`` that begin at ``low``."""
+    """Count the keys in ranges of ``width`` that begin at ``low``, in ``counts``: a work-item for each key."""
     place = (keys[item.get_id(0)] - low) // width
     kapi.AtomicRef(counts, place, memory_scope=kapi.MemoryScope.DEVICE).fetch_add(1)
 
 
 @dpex.kernel
 def sort_into_buckets(item: kapi.Item, keys, width, ends, buckets):
-    """Copy each key into its bucket; ``ends`` are the elements that the next key of each bucket takes."""
+    """Copy each key into its bucket, of ``width`` numbers; ``ends`` are the elements that their next keys take."""
     key = keys[item.get_id(0)]
     place = kapi.AtomicRef(ends, key // width, memory_scope=kapi.MemoryScope.DEVICE).fetch_add(1)
     buckets[place] = key
@@ -36,7 +36,7 @@ def sort_into_buckets(item: kapi.Item, keys, width, ends, buckets):
 
 @dpex.kernel
 def send(item: kapi.Item, keys, width, taken, received):
-    """Put each key to its PE, into the next free element there."""
+    """Put each key to the PE of its range, into the next free element there, which ``taken[0]`` counts."""
     key = keys[item.get_id(0)]
     pe = key // width
     place = ishmem.atomic_fetch_add(taken, 1, pe, 0)
@@ -68,11 +68,11 @@ class Isx(App):
         return cls(keys=200_000 * n, range=1 << 16)
 
     def made(self, pe: int, n: int) -> np.ndarray[Any, Any]:
-        """Return the keys of a PE."""
+        """Return the keys of PE ``pe`` of ``n`` before the sort."""
         return np.random.default_rng((1, pe)).integers(0, self.range, Blocks(self.keys, n).counts[pe])
 
     def capacity(self, n: int) -> int:
-        """Return how many keys a PE can receive: keys are uniform, and twice the average leaves room."""
+        """Return how many keys one of ``n`` PEs can receive: keys are uniform, and twice the average leaves room."""
         return 2 * Blocks(self.keys, n).size + 256
 
     def run(self, run: Run) -> dict[str, Any]:

@@ -22,7 +22,7 @@ ABOVE, BELOW = 0, 1  # indices into `arrived`: the iteration of the halo row tha
 
 @dpex.device_func
 def relax_row(now, new, row, item_id):
-    """Set the cells of a row to the means of their neighbours."""
+    """Set the cells of a row of ``new`` to the means of their neighbours in ``now``, by `GROUP` work-items."""
     for column in range(1 + item_id, now.shape[1] - 1, GROUP):
         total = now[row - 1, column] + now[row + 1, column] + now[row, column - 1] + now[row, column + 1]
         new[row, column] = 0.25 * total
@@ -32,7 +32,8 @@ def relax_row(now, new, row, item_id):
 def relax(item: kapi.NdItem, now, new, rows, above, below, arrived, iteration):
     """Do one iteration, a group per row. The groups of the edge rows wait for halos, and put their rows.
 
-    They come first, so that rows travel while the others are computed, and no halo is late in the next iteration.
+    ``above`` and ``below`` are the neighbours, or -1. These groups come first, so that rows travel while the others are
+    computed, and no halo is late in the next iteration.
     """
     group, number, item_id = item.get_group(), item.get_group().get_group_id(0), item.get_local_id(0)
     if number > 1:  # an inner row
@@ -58,7 +59,7 @@ def relax(item: kapi.NdItem, now, new, rows, above, below, arrived, iteration):
 
 @dpex.device_func
 def sum_of_squares(group, item_id, now, new, rows, sums):
-    """Leave the sum of the squared changes of this PE in ``sums[0]``."""
+    """Leave the sum of the squares of the changes from ``now`` to ``new`` on this PE in ``sums[0]``."""
     total = 0.0
     for row in range(1 + item_id, rows + 1, GROUP):
         for column in range(1, now.shape[1] - 1):
@@ -73,7 +74,7 @@ def sum_of_squares(group, item_id, now, new, rows, sums):
 
 @dpex.kernel
 def measure(item: kapi.NdItem, now, new, rows, sums, together):
-    """Compute the residual, of all PEs or of this one."""
+    """Leave the sum of the squared changes in ``sums[0]``: of all PEs if ``together``, else of this one."""
     group = item.get_group()
     sum_of_squares(group, item.get_local_id(0), now, new, rows, sums)
     if together:
@@ -91,8 +92,8 @@ class Jacobi(App):
     """Heat in a plate (Jacobi iteration): the PEs own blocks of rows.
 
     In the kernel that computes, the groups of a block's edge rows wait for the neighbours' rows and put their own with
-    a signal. Every 50 iterations a kernel computes the residual with ``sum_reduce``. The result is that of a serial
-    program, bit for bit.
+    a signal. From time to time (``--every``) a kernel computes the residual with ``sum_reduce``. The result is that of
+    a serial program, bit for bit.
     """
 
     rows: int = option(60, "rows of cells")
@@ -122,7 +123,7 @@ class Jacobi(App):
         return plate
 
     def iterate(self, run: Run, relax_once: Any, residual: Any) -> tuple[int, float]:
-        """Iterate to convergence; return the number of iterations and the residual."""
+        """Call ``relax_once(number)`` until ``residual(number)`` is small; return the iterations and the residual."""
         squared = 0.0
         for number in run.steps(range(1, self.iterations + 1), "heating"):
             relax_once(number - 1)

@@ -26,7 +26,7 @@ PRODUCER = 0  # the number of the work-group that multiplies
 
 @dpex.device_func
 def multiply_rows(item_id, a, b, c, first, end, inner):
-    """Multiply the rows from ``first`` to ``end`` of ``a`` by ``b``."""
+    """Write rows ``first`` to ``end``, excluded, of ``a``, flat with ``inner`` columns, times ``b`` to ``c``."""
     columns = b.shape[1]
     for place in range(first * columns + item_id, end * columns, GROUP):
         row, column, total = place // columns, place % columns, 0.0
@@ -37,7 +37,7 @@ def multiply_rows(item_id, a, b, c, first, end, inner):
 
 @dpex.device_func
 def put_to_others(rows, group):
-    """Put rows to their place on all other PEs."""
+    """Put rows to the same place on all other PEs, as a work-group."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     for distance in range(1, n):
         ishmem.put_work_group(rows, rows, (me + distance) % n, group)
@@ -45,7 +45,7 @@ def put_to_others(rows, group):
 
 @dpex.kernel
 def multiply_and_put(item: kapi.NdItem, a, b, mine, block, inner, tile, together):
-    """Multiply a tile of rows, and put it to all PEs."""
+    """Multiply tiles of ``tile`` of the ``block`` rows here; put each to all PEs, if ``together``, before the next."""
     group, item_id = item.get_group(), item.get_local_id(0)
     for first in range(0, block, tile):
         end = min(first + tile, block)
@@ -56,7 +56,7 @@ def multiply_and_put(item: kapi.NdItem, a, b, mine, block, inner, tile, together
 
 @dpex.kernel
 def multiply_beside_puts(item: kapi.NdItem, a, b, mine, computed, block, inner, tile, together):
-    """Multiply tiles of rows in one work-group, and put them to all PEs in another one.
+    """Multiply tiles of rows in one work-group, and put them to all PEs in another one, if ``together``.
 
     Signal ``t`` says that tile ``t`` has been computed. Both work-groups must run at the same time.
     """
@@ -143,7 +143,7 @@ class MatmulAllscatter(App):
         return self.shaped(c)
 
     def shaped(self, c: Any) -> np.ndarray[Any, Any]:
-        """Return the product without the rows that fill the blocks."""
+        """Return product ``c`` as a numpy array without the rows that fill the blocks."""
         product: np.ndarray[Any, Any] = c.asnumpy()[: self.rows]
         return product
 

@@ -63,5 +63,5 @@ def make(number: int, size: int) -> np.ndarray[Any, Any]:
 
 
 def source(number: int) -> int:
-    """Return the number of the photograph that a picture is made from."""
+    """Return the number of the photograph that picture ``number`` is made from."""
     return number % len(load())

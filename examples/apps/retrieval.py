@@ -43,7 +43,7 @@ def describe(item: kapi.NdItem, counter, taken, pictures, pixels, colours, count
 
 @dpex.device_func
 def compare(item_id, query, features, distances):
-    """Write the distance of each picture of this PE to a query."""
+    """Write the distance of each picture of this PE to a query, by `GROUP` work-items."""
     for i in range(item_id, distances.size, GROUP):
         total = 0.0
         for k in range(FEATURES):
@@ -53,7 +53,11 @@ def compare(item_id, query, features, distances):
 
 @dpex.kernel
 def match(item: kapi.NdItem, features, wanted, distances, block, apart):
-    """Get the features of a query from its PE, a group per query, and compare those of this PE's pictures."""
+    """Compare this PE's pictures to a query, a group per query; get the query's features from the PE that owns it.
+
+    A PE owns ``block`` pictures, the first ones are the queries. Without ``apart`` it takes features of its own
+    instead.
+    """
     group, q = item.get_group(), item.get_group().get_group_id(0)
     owner = q // block if apart else ishmem.my_pe()
     ishmem.get_work_group(wanted[q], features[q % block], owner, group)
@@ -61,7 +65,10 @@ def match(item: kapi.NdItem, features, wanted, distances, block, apart):
 
 
 def nearest(distances: np.ndarray[Any, Any], first: int) -> np.ndarray[Any, Any]:
-    """Return the `BEST` pictures of this PE for each query, without itself: distance and number, inf if too few."""
+    """Return the `BEST` pictures of this PE for each query, without itself: distance and number, inf if too few.
+
+    ``first`` is the number of this PE's first picture; distances of queries to themselves are set to inf.
+    """
     found = np.full((len(distances), BEST, 2), np.inf)
     itself = range(first, min(first + distances.shape[1], len(distances)))
     distances[itself, np.arange(len(itself))] = np.inf
@@ -72,14 +79,14 @@ def nearest(distances: np.ndarray[Any, Any], first: int) -> np.ndarray[Any, Any]
 
 
 def merged(found: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the best of what all PEs have found; an array of queries x `BEST` x (distance, number)."""
+    """Return the `BEST` of what all PEs have found, by query, as pairs of distance and number of the picture."""
     pairs = np.concatenate(list(found), axis=1)
     order = np.argsort(pairs[..., 0], axis=1, kind="stable")[:, :BEST]
     return np.asarray(np.take_along_axis(pairs, order[..., None], axis=1))
 
 
 def several(groups: int) -> kapi.NdRange:
-    """Return the range of a kernel with some groups."""
+    """Return the range of a kernel with ``groups`` work-groups."""
     return kapi.NdRange((groups * GROUP,), (GROUP,))
 
 
@@ -114,12 +121,12 @@ class Retrieval(App):
         return cls(pictures=64 * n, size=64, queries=22)
 
     def made(self, run: Run) -> np.ndarray[Any, Any]:
-        """Return the pictures of a PE, as rows of bytes."""
+        """Return the pictures of a PE, each a row of bytes."""
         made = [photographs.make(i, self.size).reshape(-1) for i in range(self.pictures)[self.part(run)]]
         return np.stack(made) if made else np.empty((0, 3 * self.size**2), "u1")
 
     def part(self, run: Run) -> slice:
-        """Return the pictures that a PE has."""
+        """Return the pictures that a PE has, as a slice."""
         return Blocks(self.pictures, run.n_pes).part(run.pe)
 
     def scratch(self) -> list[Any]:

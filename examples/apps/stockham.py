@@ -20,7 +20,7 @@ LARGEST = 7
 
 @dpex.device_func
 def bin_of(x, roots, outer, i, k, radix, done, s):
-    """Return output ``s`` of transform ``i`` of a stage; ``done`` is the product of the radices before."""
+    """Return output ``s`` of transform ``i`` of a stage of ``radix``; ``done`` is the product of the radices before."""
     n, apart = roots.size, roots.size // radix
     total = x[outer, i, k]
     for r in range(1, radix):
@@ -30,13 +30,13 @@ def bin_of(x, roots, outer, i, k, radix, done, s):
 
 @dpex.device_func
 def place_of(i, radix, done, s):
-    """Return where output ``s`` of transform ``i`` of a stage goes."""
+    """Return the index along the axis of output ``s`` of transform ``i`` of a stage; see `bin_of`."""
     return (i - i % done) * radix + i % done + done * s
 
 
 @dpex.kernel
 def stage(item: kapi.Item, x, y, roots, radix, done):
-    """Do one stage."""
+    """Do one stage from ``x`` to ``y``: a work-item does one transform; see `bin_of`."""
     outer, i, k = item.get_id(0), item.get_id(1), item.get_id(2)
     for s in range(radix):
         y[outer, place_of(i, radix, done, s), k] = bin_of(x, roots, outer, i, k, radix, done, s)
@@ -60,7 +60,7 @@ def radices(n: int) -> list[int]:
 
 
 def roots_of(n: int, dtype: Any, inverse: bool = False) -> Any:
-    """Return the roots of unity of a transform; a ``dpnp`` array."""
+    """Return the ``n`` roots of unity of a transform, or of the inverse one, as a ``dpnp`` array."""
     turns = np.arange(n) / n * (2j if inverse else -2j)
     return dpnp.asarray(np.exp(np.pi * turns).astype(dtype))
 

@@ -59,12 +59,12 @@ def counted(name: str, pes: int) -> dict[str, Operation]:
 
 
 def on_card(name: str) -> dict[str, Operation]:
-    """Return the counts of all operations on a card, for all numbers of PEs."""
+    """Return the counts of all operations on the card ``name``, for all numbers of PEs in `PES`."""
     return {operation: counts for pes in PES for operation, counts in counted(name, pes).items()}
 
 
 def grown(before: Counts, now: Counts) -> list[str]:
-    """Return a text for each count of an operation that has increased."""
+    """Return a text for each count of an operation that is larger ``now`` than ``before``; empty if there is none."""
     return [
         f"{count:g} {what}, {before.get(what, 0):g} before"
         for what, count in now.items()
@@ -78,7 +78,7 @@ def messages(counts: Counts) -> str:
 
 
 def reaches_goal(found: Operation) -> bool:
-    """Return whether the counts of an operation reach the goal; see `MOST`."""
+    """Return whether the counts of an operation, ``own`` beside ``bare``, reach the goal; see `MOST`."""
     own, bare = found["own"], found["bare"]
     return own[INSTRUCTIONS] <= MOST * bare[INSTRUCTIONS] and not any(
         count > bare.get(what, 0) for what, count in own.items() if what != INSTRUCTIONS

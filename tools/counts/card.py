@@ -87,7 +87,7 @@ class Bench:
         return self._program
 
     def bare(self, name: str, there: int, here: Any, own: Any, items: int = 1) -> Launch:
-        """Return a function that launches a kernel of `bare_kernels.cl`; its argument is the number of operations."""
+        """Return a function of the number of operations that launches ``name`` of `bare_kernels.cl`."""
 
         def launch(n: int) -> Any:
             numbers = [ctypes.c_ulonglong(each) for each in (there, address(here), address(own))]
@@ -97,7 +97,7 @@ class Bench:
         return launch
 
     def own(self, kernel: Any, *arguments: Any, items: int = 1) -> Launch:
-        """Return a function that launches a kernel of `counted_kernels`; its argument is the number of operations."""
+        """Return a function of the number of operations that launches ``kernel`` with ``items`` work-items."""
         space = kapi.NdRange((items,), (items,))
         return lambda n: dpex.call_kernel_async(kernel, space, (), *arguments, n)[1]
 
@@ -116,7 +116,7 @@ class Bench:
         return counts
 
     def least(self, launch: Launch, n: int) -> Counts:
-        """Return the counts of a kernel that waits for other PEs if no wait has to poll twice; collective."""
+        """Return, on PE 0, the counts of a kernel that waits for other PEs if no wait polls twice; collective."""
         seen: list[Counts] = []
         while int(self.again[0]):
             ishmem.barrier_all()
@@ -133,7 +133,7 @@ class Bench:
         return least if seen else Counts()
 
     def per_look(self, launch: Launch) -> dict[str, float]:
-        """Return the counts of one poll: the difference of two waits, divided by that of their numbers of polls."""
+        """Return, on PE 0, the counts of one poll: the difference of two waits, divided by that of their polls."""
         if self.me:
             return {}
         sooner = later = Counts()
@@ -143,7 +143,7 @@ class Bench:
         return {name: (later[name] - sooner[name]) / looks for name in later if later[name] != sooner[name]}
 
     def waited_for(self, launch: Launch, seconds: float) -> Counts:
-        """Return the counts of a wait that ends after ``seconds``."""
+        """Return the counts of the kernel of ``launch``, a wait, which ends after ``seconds``."""
         self.waited[0] = 0
         ended = threading.Timer(seconds, ishmem.p, (self.waited, 1, self.me))
         ended.start()
@@ -152,7 +152,7 @@ class Bench:
         return counts
 
     def per_operation(self, launch: Launch, case: Case, waits: bool) -> dict[str, float]:
-        """Return the counts of one operation, on PE 0; collective if ``waits``."""
+        """Return, on PE 0, the counts of one operation of a case; collective if ``waits``, whether it waits for PEs."""
         if not waits and self.me:
             return {}
         counted = self.least if waits else self.count
@@ -242,7 +242,7 @@ def tokens(bench: Bench) -> Iterator[tuple[str, Case]]:
 
 
 def measured(bench: Bench, name: str, case: Case) -> dict[str, Any]:
-    """Return the counts of an operation with ishmem and without it; collective."""
+    """Return the counts of a case, with ishmem and without it; empty on PEs other than 0. Collective."""
     if name == LOOK:
         return {"own": bench.per_look(case.own), "bare": bench.per_look(case.bare)}
     return {"own": bench.per_operation(case.own, case, case.waits), "bare": bench.per_operation(case.bare, case, False)}

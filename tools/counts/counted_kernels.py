@@ -32,7 +32,7 @@ LOOPS: dict[str, tuple[str, ...]] = {
 
 
 def loop(name: str, elements: int = 0) -> Any:
-    """Return a kernel of `LOOPS`; ``elements`` is the number of elements of a put, a constant of the kernel."""
+    """Return kernel ``name`` of `LOOPS`; ``elements`` is the number of elements of a put, a constant of the kernel."""
     names = {"ishmem": ishmem, "merge_nothing": merge_nothing, "elements": elements}
     lines = [f"def {name}(item, a, b, pe, n):", "    for k in range(n):", *(f"        {line}" for line in LOOPS[name])]
     exec("\n".join(lines), names)

@@ -17,7 +17,7 @@ _SIZE, _CODE, _LOG, _RELEASE = 0, 1, 4, 5  # virtual functions of IOCLFEBinaryRe
 
 
 def compiled(text: str) -> bytes:
-    """Return the SPIR-V of a program in OpenCL C.
+    """Return the SPIR-V of a program in OpenCL C 2.0, whose source is ``text``.
 
     Raises:
         OSError: The front end is not installed.

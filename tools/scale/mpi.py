@@ -28,7 +28,7 @@ class Steps(NamedTuple):
 
 
 class Job:
-    """The PEs of a job, with methods that count the messages of a phase."""
+    """The PEs of a job, whose nodes are given in their order, with methods that count the messages of a phase."""
 
     def __init__(self, nodes: list[int]) -> None:
         """Store the node of each PE."""

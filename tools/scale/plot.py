@@ -20,7 +20,7 @@ _TOGETHER = (INIT, BARRIER, BARRIER + IN_KERNEL)
 
 
 def draw(points: Sequence[Point], width: int, links: Links) -> Figure:
-    """Return a figure of the predictions, with the bounds as thin dashed lines.
+    """Return a figure of the predictions for ``width`` PEs on each node, with the bounds as thin dashed lines.
 
     Raises:
         ImportError: matplotlib is not installed.

@@ -46,7 +46,7 @@ def seconds_of(call: Callable[[], Any]) -> float:
 
 
 def slowest(seconds: float) -> float:
-    """Return the largest of the values of all PEs; collective."""
+    """Return the largest ``seconds`` that a PE has passed; collective."""
     own, most = ishmem.full(1, seconds, dtype="f8"), ishmem.zeros(1, dtype="f8")
     ishmem.max_reduce(most, own)
     result = float(most[0])
@@ -124,7 +124,7 @@ def costs(nodes: list[int]) -> dict[str, float]:
 
 
 def measured(routine: str, size: int) -> float:
-    """Return the seconds of a call of a routine on all PEs, on the slowest PE; collective."""
+    """Return the seconds of a call of a routine with blocks of ``size`` bytes, on the slowest PE; collective."""
     if routine == BARRIER:
         return seconds_of(ishmem.barrier_all)
     n, count = ishmem.n_pes(), size // 8

@@ -12,7 +12,7 @@ from ishmem.examples.apps.gups import IN_FLIGHT, Gups, following, starts
 
 
 def program(gups: Gups, run: Run) -> Any:
-    """Run with mpi4py; return what ``Gups.run`` returns."""
+    """Run with mpi4py; return what ``Gups.run`` returns, on PE 0; on others, None for the table."""
     blocks = Blocks(gups.elements, run.n_pes)
     window = MPI.Win.Allocate(8 * blocks.size, 8, comm=run.comm)
     table = np.asarray(window.tomemory()).view("i8")

@@ -12,7 +12,7 @@ from ishmem.examples.apps.isx import Isx, sort_into_buckets, tally
 
 
 def program(isx: Isx, run: Run) -> Any:
-    """Run with mpi4py; return what ``Isx.run`` returns."""
+    """Run with mpi4py; return what ``Isx.run`` returns, on PE 0; on others, None for the counts."""
     keys = dpnp.asarray(isx.made(run.pe, run.n_pes))
     ranges = Blocks(isx.range, run.n_pes)
     (received, received_view), (buckets, buckets_view) = (shared(isx.capacity(run.n_pes), "i8") for _ in range(2))

@@ -15,18 +15,18 @@ from ishmem.examples.apps.jacobi import GROUP, Jacobi, neighbours, relax_row, su
 
 @dpex.kernel
 def relax_only(item: kapi.NdItem, now, new):
-    """Do one iteration without communication."""
+    """Do one iteration from ``now`` to ``new`` without communication, a group per row."""
     relax_row(now, new, item.get_group().get_group_id(0) + 1, item.get_local_id(0))
 
 
 @dpex.kernel
 def measure_only(item: kapi.NdItem, now, new, rows, sums):
-    """Compute the residual of this PE."""
+    """Leave the sum of the squared changes of this PE in ``sums[0]``."""
     sum_of_squares(item.get_group(), item.get_local_id(0), now, new, rows, sums)
 
 
 def program(jacobi: Jacobi, run: Run) -> Any:
-    """Run with mpi4py; return what ``Jacobi.run`` returns."""
+    """Run with mpi4py; return what ``Jacobi.run`` returns, on PE 0; on others, the plate of the start."""
     blocks, start = Blocks(jacobi.rows, run.n_pes), jacobi.plate()
     rows, first = blocks.counts[run.pe], blocks.part(run.pe).start
     above, below = (MPI.PROC_NULL if pe < 0 else pe for pe in neighbours(blocks, run.pe))

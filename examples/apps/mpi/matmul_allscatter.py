@@ -12,7 +12,7 @@ from ishmem.examples.apps.matmul_allscatter import GROUP, MatmulAllscatter, mult
 
 @dpex.kernel
 def multiply(item: kapi.NdItem, a, b, c, rows, inner):
-    """Multiply all rows of this PE."""
+    """Multiply all ``rows`` rows of this PE: ``c`` is the product of ``a`` and ``b``."""
     multiply_rows(item.get_local_id(0), a, b, c, 0, rows, inner)
 
 

@@ -17,7 +17,7 @@ from ishmem.examples.apps.retrieval import BEST, GROUPS, Retrieval, compare, mer
 
 @dpex.kernel
 def describe_local(item: kapi.NdItem, pixels, colours, counts, own, size):
-    """Compute the features of the pictures in ``pixels``, a group for each."""
+    """Compute the features of the pictures in ``pixels`` into ``own``, a group for each."""
     group, item_id = item.get_group(), item.get_local_id(0)
     g = item.get_group().get_group_id(0)
     quantise(item_id, pixels[g], colours[g])
@@ -26,7 +26,7 @@ def describe_local(item: kapi.NdItem, pixels, colours, counts, own, size):
 
 @dpex.kernel
 def match_local(item: kapi.NdItem, features, wanted, distances):
-    """Compare this PE's pictures with the queries, a group for each."""
+    """Write the distances of this PE's pictures to the queries ``wanted``, a group for each."""
     q = item.get_group().get_group_id(0)
     compare(item.get_local_id(0), wanted[q], features, distances[q])
 
