@@ -11,6 +11,7 @@ import functools
 import gc
 import inspect
 import io
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -97,7 +98,7 @@ class Kernel(DeviceFunction):
     Attributes:
         hint: The option ``vec_type_hint``, or an empty string.
         codes: The compiled or loaded code by tuple of argument kinds.
-        parameters: The number of parameters of the function, the item included.
+        parameters: The number of parameters of the function, the item included; `sys.maxsize` for ``*args``.
         has_options: Whether there are parameters with defaults or keyword-only ones.
         programs: The SYCL kernels by argument kinds, context and device; `dpex.launch.submission` adds them.
     """
@@ -105,8 +106,9 @@ class Kernel(DeviceFunction):
     def __init__(self, py_func: Callable[..., Any], targetoptions: dict[str, Any] | None = None):
         super().__init__(py_func, targetoptions)
         self.hint: str = self.targetoptions.get(HINT, "")
-        self.parameters = py_func.__code__.co_argcount + py_func.__code__.co_kwonlyargcount
-        self.has_options = bool(py_func.__defaults__ or py_func.__code__.co_kwonlyargcount)
+        code = py_func.__code__
+        self.parameters = sys.maxsize if code.co_flags & inspect.CO_VARARGS else code.co_argcount + code.co_kwonlyargcount
+        self.has_options = bool(py_func.__defaults__ or code.co_kwonlyargcount)
         self.codes: dict[tuple[Any, ...], Code] = {}
         self.programs: dict[Any, Any] = {}
         _kernels.add(self)

@@ -194,7 +194,7 @@ def _values(routine: str, ivars: Any, array: check.View, wanted: Any) -> Any:
     if given.dtype != array.dtype:
         raise TypeError(error_texts.unlike_dtypes("ivars", array.dtype, "cmp_values", given.dtype))
     if given.count != array.count:
-        raise ValueError(f"ivars has {array.count} elements and cmp_values has {given.count}; the counts must be equal")
+        raise ValueError(error_texts.set_size("cmp_values", given.count, array.count))
     return np.ascontiguousarray(host_copies.to_host(wanted)).ravel()
 
 
@@ -202,7 +202,7 @@ def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
     """Return an array of bool: whether ``status`` excludes a variable from the set."""
     given = check.view(status, "status", STATUS_TYPES, routine)
     if given.count != array.count:
-        raise ValueError(f"ivars has {array.count} elements and status has {given.count}; the counts must be equal")
+        raise ValueError(error_texts.set_size("status", given.count, array.count))
     return np.ascontiguousarray(host_copies.to_host(status).ravel() != 0)
 
 
@@ -211,4 +211,4 @@ def check_indices(routine: str, array: check.View, indices: Any) -> None:
     given = check.view(indices, "indices", STANDARD, routine)
     check.writable(given)
     if given.count < array.count:
-        raise ValueError(f"ivars has {array.count} elements and indices has {given.count}; it needs at least as many")
+        raise ValueError(error_texts.set_size("indices", given.count, array.count))

@@ -384,7 +384,7 @@ def copy_word(word: Any, to: Any, origin: Any) -> Any:
 
 @device_intrinsic
 def copy_words(count: Any, unit: Any, to: Any, origin: Any) -> Any:
-    """Copy ``count`` units of ``unit`` bytes (literals) as `copy_word` does; all are loaded before the first is stored."""
+    """Copy ``count`` units of ``unit`` bytes (literals) as `copy_word` does; all are loaded before one is stored."""
     number, size = literal_value(count), literal_value(unit)
     word = ir.VectorType(I32, size // 4)
 

@@ -20,7 +20,7 @@ from .memory_orders import LOCKED
 from .options import CHECK
 from .peers import base_of
 from .proxy import complete
-from .runtime_checks import report
+from .runtime_checks import allowed, report
 from .spec_constants import pe_count, this_pe
 
 SET_LOCK, TEST_LOCK, CLEAR_LOCK = map(routine_number, ("set_lock", "test_lock", "clear_lock"))
@@ -55,6 +55,8 @@ def is_lock(routine, lock, index, word):
 # Model: tests/models/lock.pml.
 def _set_lock(lock, index=0, call_site=None):
     home, recorded = home_of(lock, index), False
+    if not allowed(SET_LOCK, lock, home, index, 1):
+        return
     word = amo.atomic_fetch_add(lock, 1 << NEXT, home, index)
     if not is_lock(SET_LOCK, lock, index, word):
         amo.atomic_fetch_add(lock, -(1 << NEXT), home, index)
@@ -66,7 +68,8 @@ def _set_lock(lock, index=0, call_site=None):
         spins += 1
         if spins & SPINS == 0:
             if must_end_wait():
-                clear_wait_record()
+                if recorded:
+                    clear_wait_record()
                 return
             recorded = record_lock_wait((word & HOLDERS) - 1, index, call_site, recorded)
         word = amo.atomic_fetch(lock, home, index)
@@ -79,6 +82,8 @@ def _set_lock(lock, index=0, call_site=None):
 # Model: tests/models/lock.pml.
 def _test_lock(lock, index=0):
     home = home_of(lock, index)
+    if not allowed(TEST_LOCK, lock, home, index, 1):
+        return False
     word = amo.atomic_fetch(lock, home, index)
     if not is_lock(TEST_LOCK, lock, index, word):
         return False
@@ -94,6 +99,8 @@ def _test_lock(lock, index=0):
 # Model: tests/models/lock.pml.
 def _clear_lock(lock, index=0):
     me, home = this_pe(), home_of(lock, index)
+    if not allowed(CLEAR_LOCK, lock, home, index, 1):
+        return
     word = amo.atomic_fetch(lock, home, index)
     if is_lock(CLEAR_LOCK, lock, index, word) and word & HOLDERS == me + 1:
         complete()

@@ -42,7 +42,7 @@ from .proxy import (
     store_by_proxy,
 )
 from .proxy_ring import await_put, await_ticket
-from .runtime_checks import allowed, both_fit, have_room, value_fits
+from .runtime_checks import allowed, both_fit, have_room, report, value_fits
 from .strided import are_views, check_views, move_view
 
 PUT_ROUTINE, GET_ROUTINE, P_ROUTINE, G_ROUTINE = map(routine_number, ("put", "get", "p", "g"))
@@ -147,9 +147,11 @@ def _put_scalar(dest, source, pe, group, nelems=None):
     """Put one value into an array of one element."""
     group_barrier(group)
     count = 1 if nelems is None else nelems
-    fit = _is_one_element(count) or have_room(PUT_ROUTINE, dest, dest, pe, count, NELEMS)
-    if rank_in(group) == 0 and fit and count == 1:
-        rma.p(dest, source, pe, 0)
+    if _is_one_element(count) or 0 <= count <= min(dest.size, 1):
+        if rank_in(group) == 0 and count == 1:
+            rma.p(dest, source, pe, 0)
+    else:
+        report(PUT_ROUTINE, NELEMS, pe, address_of(dest), dest.size, count, 1)
     group_barrier(group)
 
 

@@ -93,6 +93,21 @@ def own_array_fits(routine, address, size, item, count):
     return False
 
 
+@device_function
+def span_of(array):
+    """Return the bytes from the first element of an array to the end of its last; those of all if it is contiguous."""
+    if array.layout in "CF" or array.ndim > 2:
+        return lambda array: array.size * item_bytes(array)
+    if array.ndim == 1:
+        return lambda array: (array.size - 1) * array.strides[0] + item_bytes(array)
+
+    def of_tile(array):
+        steps = (array.shape[0] - 1) * array.strides[0] + (array.shape[1] - 1) * array.strides[1]
+        return steps + item_bytes(array)
+
+    return of_tile
+
+
 @compiled
 def allowed(routine, array, pe, first, count):
     """Return whether PE ``pe`` exists and a symmetric array has ``count`` elements from ``first``; report it if not.
@@ -104,7 +119,7 @@ def allowed(routine, array, pe, first, count):
     address = address_of(array)
     if pe < 0 or pe >= pe_count():
         problem = NO_PE
-    elif not is_symmetric(address, array.size * item_bytes(array)):
+    elif not is_symmetric(address, span_of(array)):
         problem = NOT_SYMMETRIC
     elif first < 0 or count < 0 or first + count > array.size:
         problem = OUTSIDE

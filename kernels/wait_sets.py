@@ -17,18 +17,20 @@ from numba.core import types
 from ishmem import wait_sets
 from ishmem.common import error_texts
 from ishmem.common.type_tables import STANDARD, STATUS_TYPES, WAIT_TYPES
-from ishmem.common.violations import routine_number
+from ishmem.common.violations import SET_SIZE, argument_number, routine_number
 
 from . import type_checks
 from .atomic_instructions import atomic_load, atomic_load_word, atomic_store_word
 from .forms import forms
 from .intrinsics import address_of, compiled, device_function, from_one, group_barrier, rank_in, require
 from .long_waits import SPINS, clear_wait_record, must_end_wait, record_set_wait, record_variable_wait, skipped_polls
-from .runtime_checks import allowed, is_cmp, wanted_of
+from .options import CHECK
+from .runtime_checks import allowed, is_cmp, report, wanted_of
 from .spec_constants import turn_counter
 from .wait import compare, wait_fence
 
 WAIT, TEST = map(routine_number, ("wait_until_all, _any or _some", "test_all, _any or _some"))
+INDICES, VALUES, STATUS = map(argument_number, ("indices", "cmp_values", "status"))
 
 
 @device_function
@@ -69,6 +71,29 @@ def empty(ivars, status):
 
 
 @device_function
+def has_size(routine, argument, given, ivars):
+    """Return whether an array has an element for each variable, True for other arguments; report it if not."""
+    if not CHECK or not isinstance(given, types.Array):
+        return lambda: True
+
+    def is_long_enough(routine, argument, given, ivars):
+        if given.size == ivars.size or (argument == INDICES and given.size > ivars.size):
+            return True
+        report(routine, SET_SIZE, argument, 0, 0, given.size, ivars.size)
+        return False
+
+    return is_long_enough
+
+
+@compiled
+def is_set(routine, ivars, indices, cmp, wanted, status):
+    """Return whether the arguments of a test of or wait for a set are allowed; report a violation if not."""
+    fit = has_size(routine, INDICES, indices, ivars) and has_size(routine, VALUES, wanted, ivars)
+    fit = fit and has_size(routine, STATUS, status, ivars)
+    return fit and allowed(routine, ivars, 0, 0, ivars.size) and is_cmp(routine, cmp)
+
+
+@device_function
 def random_index(size):
     """Return a pseudo-random index below ``size``, so that no variable of a set is starved."""
     u64 = types.uint64
@@ -88,9 +113,7 @@ def random_index(size):
 
 @compiled
 def test_all(ivars, indices, cmp, wanted, status, call_site):
-    """Return whether all variables of a set satisfy the comparison; False for a wrong ``cmp``."""
-    if not is_cmp(TEST, cmp):
-        return False
+    """Return whether all variables of a set satisfy the comparison."""
     for i in range(ivars.size):
         if not ignored(status, i) and not satisfied(ivars, i, cmp, wanted):
             return False
@@ -101,8 +124,6 @@ def test_all(ivars, indices, cmp, wanted, status, call_site):
 @compiled
 def test_any(ivars, indices, cmp, wanted, status, call_site):
     """Return the index of a variable that satisfies the comparison, or -1; the search begins at a random index."""
-    if not is_cmp(TEST, cmp):
-        return -1
     i = random_index(ivars.size) if ivars.size > 1 else 0
     for _ in range(ivars.size):
         if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
@@ -116,8 +137,6 @@ def test_any(ivars, indices, cmp, wanted, status, call_site):
 def test_some(ivars, indices, cmp, wanted, status, call_site):
     """Store the indices of all variables that satisfy the comparison in ``indices``; return their number."""
     count = 0
-    if not is_cmp(TEST, cmp):
-        return count
     for i in range(ivars.size):
         if not ignored(status, i) and satisfied(ivars, i, cmp, wanted):
             indices[count] = i
@@ -129,9 +148,7 @@ def test_some(ivars, indices, cmp, wanted, status, call_site):
 
 @compiled
 def wait_until_all(ivars, indices, cmp, wanted, status, call_site):
-    """Wait until all variables of a set satisfy the comparison or a PE is lost; return True, at once if not allowed."""
-    if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
-        return True
+    """Wait until all variables of a set satisfy the comparison or a PE is lost; return True."""
     recorded = False
     for i in range(ivars.size):
         if not ignored(status, i) and not satisfied(ivars, i, cmp, wanted):
@@ -154,8 +171,6 @@ def _until(test: Any, nothing: int) -> Any:
 
     @compiled
     def wait_until(ivars, indices, cmp, wanted, status, call_site):
-        if not (allowed(WAIT, ivars, 0, 0, ivars.size) and is_cmp(WAIT, cmp)):
-            return nothing
         result, recorded = test(ivars, indices, cmp, wanted, status, None), False
         if result == nothing and not empty(ivars, status):
             spins = skipped_polls()
@@ -191,13 +206,16 @@ def _check(
         type_checks.array(routine, name, kind, STANDARD)
 
 
-def _make_body(operation: Any, is_all: bool) -> Any:
-    """Make the body of a test or wait: only one work-item runs ``operation``, as others could load different values."""
+def _make_body(routine: int, operation: Any, refused: int) -> Any:
+    """Make the body of a test or wait: only one work-item runs ``operation``, as others could load different values.
+
+    It returns ``refused`` if an argument is not allowed.
+    """
 
     def body(ivars, indices, cmp, cmp_value, group, status=None, call_site=None):
         group_barrier(group)
-        found = False if is_all else 0
-        if rank_in(group) == 0:
+        found = refused
+        if rank_in(group) == 0 and is_set(routine, ivars, indices, cmp, cmp_value, status):
             found = operation(ivars, indices, cmp, cmp_value, status, call_site)
         found = from_one(group, found)
         group_barrier(group)
@@ -206,16 +224,16 @@ def _make_body(operation: Any, is_all: bool) -> Any:
     return body
 
 
-def _register(name: str, operation: Any, **changes: None) -> None:
+def _register(name: str, operation: Any, refused: int, **changes: None) -> None:
     """Register a test or wait of sets and its vector form, each for a work-item and for a group."""
-    body = _make_body(operation, name.endswith("all"))
+    body = _make_body(WAIT if name.startswith("wait") else TEST, operation, refused)
     forms(wait_sets, name, _check, body, **changes)
     forms(wait_sets, f"{name}_vector", _check, body, cmp_value="cmp_values", **changes)
 
 
-_register("test_all", test_all, call_site=None)
-_register("test_any", test_any, call_site=None)
-_register("test_some", test_some, call_site=None)
-_register("wait_until_all", wait_until_all)
-_register("wait_until_any", _until(test_any, -1))
-_register("wait_until_some", _until(test_some, 0))
+_register("test_all", test_all, False, call_site=None)
+_register("test_any", test_any, -1, call_site=None)
+_register("test_some", test_some, 0, call_site=None)
+_register("wait_until_all", wait_until_all, True)
+_register("wait_until_any", _until(test_any, -1), -1)
+_register("wait_until_some", _until(test_some, 0), 0)

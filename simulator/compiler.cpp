@@ -86,7 +86,11 @@ std::string CompilerProcess::start() {
   if (socket_ >= 0) return "";
   int sockets[2];
   errors_ = memfd_create("ze_simulator_compiler", MFD_CLOEXEC);
-  if (errors_ < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets)) return strerror(errno);
+  if (errors_ < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets)) {
+    const std::string reason = strerror(errno);
+    stop();
+    return reason;
+  }
   int error = spawn(sockets[1]);
   close(sockets[1]);
   socket_ = sockets[0];

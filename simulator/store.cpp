@@ -50,8 +50,8 @@ bool MachineCodeStore::get(const std::string &key, std::string &value) const {
 
 void MachineCodeStore::put(const std::string &key, const std::string &value) const {
   if (!makeFolder()) return;
-  std::string name = folder_ + "/new-XXXXXX";
-  const int created = mkostemp(&name[0], O_CLOEXEC);
+  std::string name = folder_ + "/new-XXXXXX" + suffix;  // shrink() counts it if this process is killed
+  const int created = mkostemps(&name[0], (int)suffix.size(), O_CLOEXEC);
   if (created < 0) return;
   close(created);
   std::ofstream file(name, std::ios::binary);

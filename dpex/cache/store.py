@@ -68,7 +68,7 @@ class Store:
         """
         with contextlib.suppress(OSError):
             self._make_folder()
-            descriptor, name = tempfile.mkstemp(dir=self.folder)
+            descriptor, name = tempfile.mkstemp(self.suffix, dir=self.folder)  # counts if this process is killed
             try:
                 with open(descriptor, "wb") as file:
                     file.write(_sealed(key, value))

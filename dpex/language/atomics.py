@@ -215,8 +215,9 @@ def _atomic_ref(ref: Any, index: Any, memory_order: Any, memory_scope: Any, addr
     space = ref.addrspace
     if address_space is not None and address_space is not types.none:
         space = literal("Address space argument to AtomicRef constructor", address_space)
-    if space == AddressSpace.PRIVATE:
-        raise TypingError(f"Unsupported address space value {space}: atomics are for global and local memory")
+    if AddressSpace.PRIVATE in (space, ref.addrspace):
+        private = AddressSpace.PRIVATE
+        raise TypingError(f"Unsupported address space value {private}: atomics are for global and local memory")
     if space not in (ref.addrspace, GENERIC):
         raise TypingError(
             f"The address_space specified via the AtomicRef constructor {space} does not match the address space "

@@ -67,6 +67,12 @@ def too_many(nelems: int, dest: int, source: int) -> str:
     return f"nelems is {nelems}; dest has {dest} elements and source has {source}"
 
 
+def set_size(name: str, given: int, size: int) -> str:
+    """Return the error text for an array ``name`` that does not fit a set of ``size`` variables."""
+    rule = "it needs at least as many" if name == "indices" else "the counts must be equal"
+    return f"ivars has {size} elements and {name} has {given}; {rule}"
+
+
 def tile_rows(blocks: int) -> str:
     """Return the error text for a ``dest`` that does not have ``blocks`` times the rows of ``source``."""
     return f"dest has {blocks} times the rows of source, and its columns"

@@ -15,7 +15,7 @@ from ishmem.common.routines import GROUP
 
 NO_PE, NOT_SYMMETRIC, OUTSIDE, NO_TEAM, NO_TEAM_PE, STRIDE, MISMATCH, NO_LOCK = range(1, 9)
 WRONG_LENGTH, NEGATIVE, UNEQUAL, INDEX, RAISED = range(9, 14)
-MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT, GROUPS, ALIGN, ROWS, TILES = range(14, 23)
+MISFIT, NO_MEMBER, SIZES, NELEMS, DIFFERENT, GROUPS, ALIGN, ROWS, TILES, SET_SIZE = range(14, 24)
 
 ENDED = 2
 """Value of `Violation.complete` if a wait has ended because of a loss, and nothing is wrong; else it is 1."""

@@ -33,6 +33,7 @@ from ishmem.common.violations import (
     RAISED,
     ROUTINES,
     ROWS,
+    SET_SIZE,
     SIZES,
     STRIDE,
     TILES,
@@ -116,6 +117,7 @@ _TEXTS: dict[int, Callable[[Violation], str]] = {
     MISFIT: lambda it: error_texts.misfit("the value", it.first % 2**64 if it.size else it.first, RMA_TYPES[it.pe]),
     SIZES: lambda it: error_texts.unequal(it.first, it.size),
     NELEMS: lambda it: error_texts.too_many(it.nelems, it.first, it.size),
+    SET_SIZE: lambda it: error_texts.set_size(ARGUMENTS[it.pe], it.nelems, it.size),
     STRIDE: lambda it: f"dst is {it.first} and sst is {it.nelems}; strides are at least {_least_stride(it)}",
     NO_MEMBER: lambda it: error_texts.no_member(*list(OPTIONS.items())[it.pe], it.first),
     DIFFERENT: lambda it: (
