@@ -107,7 +107,8 @@ class Kernel(DeviceFunction):
         super().__init__(py_func, targetoptions)
         self.hint: str = self.targetoptions.get(HINT, "")
         code = py_func.__code__
-        self.parameters = sys.maxsize if code.co_flags & inspect.CO_VARARGS else code.co_argcount + code.co_kwonlyargcount
+        named = code.co_argcount + code.co_kwonlyargcount
+        self.parameters = sys.maxsize if code.co_flags & inspect.CO_VARARGS else named
         self.has_options = bool(py_func.__defaults__ or code.co_kwonlyargcount)
         self.codes: dict[tuple[Any, ...], Code] = {}
         self.programs: dict[Any, Any] = {}

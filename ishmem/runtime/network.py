@@ -317,6 +317,7 @@ class Network:
                 found[pe] = connection.detach()
             later = set(filter(self.is_far, range(me, len(found))))
             for pe, connection in accept_peers(listener, token, later).items():
+                connection.setblocking(True)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 found[pe] = connection.detach()
         return found
@@ -364,24 +365,31 @@ def accept_peers(listener: socket.socket, token: bytes, pes: set[int]) -> dict[i
         IshmemError: None of the missing PEs has connected for `_CONNECT` seconds.
     """
     found: dict[int, socket.socket] = {}
-    waiting, deadline = [listener], time.monotonic() + _CONNECT
-    while missing := pes - found.keys():
-        ready = wait(waiting, max(deadline - time.monotonic(), 0.0))
-        if not ready:
-            raise IshmemError(f"init: no connection from PE {min(missing)} for {_CONNECT:g} s")
-        for each in ready:
-            if each is listener:
-                waiting.append(listener.accept()[0])
+    with contextlib.ExitStack() as strangers:
+        waiting, deadline = [listener], time.monotonic() + _CONNECT
+        while missing := pes - found.keys():
+            ready = wait(waiting, max(deadline - time.monotonic(), 0.0))
+            if not ready:
+                raise IshmemError(f"init: no connection from PE {min(missing)} for {_CONNECT:g} s")
+            if listener in ready:
+                waiting.append(strangers.enter_context(listener.accept()[0]))
                 continue
-            waiting.remove(each)
-            each.settimeout(_HELLO)
-            with contextlib.suppress(OSError):
-                hello = each.recv(len(token) + 4, socket.MSG_WAITALL)
-                pe = int.from_bytes(hello[len(token) :], "little")
-                if hello[: len(token)] == token and pe in missing - found.keys():
-                    each.settimeout(None)
-                    found[pe], deadline = each, time.monotonic() + _CONNECT
+            connection = ready[0]
+            waiting.remove(connection)
+            pe = _peer_of(connection, token)
+            if pe in missing:
+                found[pe], deadline = connection.dup(), time.monotonic() + _CONNECT
     return found
+
+
+def _peer_of(connection: socket.socket, token: bytes) -> int:
+    """Return the number of the PE that has begun to send ``token`` and its number; -1 for anything else."""
+    connection.settimeout(_HELLO)
+    with contextlib.suppress(OSError):
+        hello = connection.recv(len(token) + 4, socket.MSG_WAITALL)
+        if len(hello) == len(token) + 4 and hello.startswith(token):
+            return int.from_bytes(hello[len(token) :], "little")
+    return -1
 
 
 class SpanningLinks:

@@ -23,6 +23,8 @@ CASES: list[tuple[str, type[Exception], str]] = [
      "put in a kernel on PE {me}: nelems is 6; dest has 4 elements and source has 8"),
     ("ishmem.put_work_group(a[4:8], local, pe, group, n - 8)", ValueError,
      "put in a kernel on PE {me}: nelems is -2; dest has 4 elements and source has 8"),
+    ("ishmem.put_work_group(a[4:8], 5, pe, group, n - 3)", ValueError,
+     "put in a kernel on PE {me}: nelems is 3; dest has 4 elements and source has 1"),
     ("ishmem.get_work_group(local, a, pe, group, n + 3)", ValueError,
      "get in a kernel on PE {me}: nelems is 9; dest has 8 elements and source has 16"),
     ("ishmem.iput_work_group(a[4:8], local, 2, 1, 3, pe, group)", IndexError,

@@ -16,6 +16,7 @@ from ishmem.testing import Pes
 
 FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL, ADD, SET, LOCK = range(14)
 FAR_PUT, FAR_BLOCKS, FAR_TILE, TEAM_PE = range(14, 18)
+TEST_SET, INDICES, STATUS, VALUES, SLICED_SET = range(18, 23)
 
 NAMES = {value: name for name, value in globals().items() if name.isupper() and isinstance(value, int)}
 LINES = list(enumerate(Path(__file__).read_text().splitlines(), 1))
@@ -34,11 +35,16 @@ EXPECTED = {
     SIGNAL: ("SymmetryError", "is not on the symmetric heap"),
     ADD: ("SymmetryError", "put_signal, signal_set or signal_add in a kernel", "is not on the symmetric heap"),
     SET: ("SymmetryError", "wait_until_all", "is not on the symmetric heap"),
-    LOCK: ("IndexError", "in a kernel", "element 10 on"),
+    LOCK: ("IndexError", "test_lock in a kernel", "element 10 on"),
     FAR_PUT: ("IndexError", "put in a kernel", "pe is 1152921504606846976"),
     FAR_BLOCKS: ("IndexError", "iput", "pe is 1152921504606846976"),
     FAR_TILE: ("IndexError", "get in a kernel", "pe is 1152921504606846976"),
     TEAM_PE: ("IndexError", "team_ptr in a kernel on PE {me}: pe is 5; PEs of the team are numbered 0 to {last}"),
+    TEST_SET: ("SymmetryError", "test_all, _any or _some in a kernel", "is not on the symmetric heap"),
+    INDICES: ("ValueError", "test_all, _any or", "ivars has 10 elements and indices has 3; it needs at least as many"),
+    STATUS: ("ValueError", "ivars has 10 elements and status has 3; the counts must be equal"),
+    VALUES: ("ValueError", "wait_until_all, _any or", "ivars has 10 elements and cmp_values has 3; the counts"),
+    SLICED_SET: ("SymmetryError", "test_all", "is not on the symmetric heap"),
 }
 
 
@@ -80,6 +86,16 @@ def bad_call(item: kapi.Item, a, local, signal, pe, case):
         ishmem.get(local[::2], a[::2], 1 << 60)
     if case == TEAM_PE:
         ishmem.team_ptr(ishmem.TEAM_WORLD, a, 5)
+    if case == TEST_SET:
+        ishmem.test_any(local, ishmem.CMP_EQ, 7)
+    if case == INDICES:
+        ishmem.test_some(a, local[:3], ishmem.CMP_GE, 0)
+    if case == STATUS:
+        ishmem.test_all(a, ishmem.CMP_EQ, 0, local[:3])
+    if case == VALUES:
+        ishmem.wait_until_all_vector(a, ishmem.CMP_EQ, local[:3])
+    if case == SLICED_SET:
+        ishmem.test_all(local[::2], ishmem.CMP_EQ, 1)
 
 
 @CHECKING

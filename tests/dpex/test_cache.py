@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from launching import own_compiler
 
+from ishmem.dpex.cache import store
+
 pytestmark = own_compiler
 
 PROGRAM = str(Path(__file__).with_name("cached_kernels.py"))
@@ -42,3 +44,22 @@ def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     assert run(tmp_path, "5")[0] == COMPILED[0]
     assert run(tmp_path)[:2] == LOADED
+
+
+def interrupted(*_given: object) -> bytes:
+    raise KeyboardInterrupt
+
+
+def test_a_file_of_a_process_that_was_killed_counts_and_goes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept_by = store.Store(tmp_path, 4096)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "_sealed", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            kept_by.put("lost", bytes(3000))
+    (lost,) = kept(tmp_path)
+    lost.write_bytes(bytes(3000))
+    os.utime(lost, (0, 0))
+    kept_by.put("kept", bytes(3000))
+    assert kept_by.get("kept") == bytes(3000) and not lost.exists()

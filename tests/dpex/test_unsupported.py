@@ -88,6 +88,8 @@ TABLE_OF_CONSTRUCTS = [
     ("x = TEXT\nfor c in x:\n    print(1)", 1, STRINGS),
     ("d = {i: i for i in range(3)}", 0, DICTIONARIES),
     ("a[0] = 1\nd = dict()", 1, "kernels have no dict(): a tuple"),
+    ("p = kapi.PrivateArray(1, np.int64)\nkapi.AtomicRef(p, 0, address_space=kapi.AddressSpace.GENERIC).store(1)", 1,
+     "atomics are for global and local memory"),
     ("s = {1, n[0]}", 0, "kernels have no sets: a tuple"),
     ("s = {i for i in range(3)}", 0, "kernels have no sets: a tuple"),
     ("s = [1, n[0]]", 0, "kernels have no lists: a tuple"),

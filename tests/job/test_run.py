@@ -131,6 +131,7 @@ def test_executable():
     [
         (["-n", "0", "x.py"], "-n: got '0', allowed: a whole number, at least 1"),
         (["-n", "-3", "x.py"], "-n"),
+        (["-n", "2", "--stdin", "12345678901", "x.py"], "--stdin: got '12345678901', allowed: a whole number"),
         (["-n", "1.5", "x.py"], "-n: got '1.5'"),
         (["-n", "2", "--sim", "0", "x.py"], "--sim: got '0'"),
         (["-n", "2", "--timeout", "nan", "x.py"], "--timeout: got 'nan'"),

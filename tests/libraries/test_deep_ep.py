@@ -18,6 +18,8 @@ from test_process_group import torchrun
 
 import ishmem
 from ishmem import deep_ep
+from ishmem.deep_ep.elastic import domain_size
+from ishmem.deep_ep.float8 import to_float8
 from ishmem.runtime import foreign, unfinished_work
 
 MOST, HIDDEN, TOPK, PER_PE = 8, 64, 3, 4
@@ -315,6 +317,9 @@ def test_wrong_arguments_are_refused() -> None:
             buffer.dispatch(*given, **named)
     with pytest.raises(ValueError, match=r"x has shape \(1, 8\) and dtype float32; allowed is"):
         buffer.combine(x[:1], handle)
+    *_, expanded, _ = buffer.dispatch(x, idx, **sizes, do_expand=True)
+    with pytest.raises(ValueError, match="x has dtype float64; allowed are float32, float16 and bfloat16"):
+        buffer.combine(dpnp.zeros((expanded.num_expanded_tokens, 8)), expanded)
     with pytest.raises(ValueError, match="group and comm are None"):
         deep_ep.Buffer(None)
     with pytest.raises(TypeError, match="group is NoneType; allowed are a ProcessGroup of torch and a team of ishmem"):
@@ -325,6 +330,30 @@ def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="dispatch_wait_recv_cost_stats is given; allowed is None"):
         legacy.low_latency_dispatch(x, idx, 2, n, None, x)
     buffer.destroy()
+
+
+@pytest.mark.ishmem(2, exact=True)
+def test_a_rank_without_tokens_receives_weights() -> None:
+    me = ishmem.my_pe()
+    buffer, count = deep_ep.ElasticBuffer(ishmem.TEAM_WORLD, num_bytes=0), 2 - 2 * me
+    x, experts = dpnp.ones((count, 8), dtype="f4"), dpnp.ones((count, 1), dtype="i8")
+    weights = dpnp.full((count, 1), 0.5, dtype="f4")
+    _, _, found, _, _ = buffer.dispatch(x, experts, weights, num_experts=2, num_max_tokens_per_rank=2)
+    assert found.asnumpy().tolist() == [[0.5]] * (2 * me)
+    buffer.destroy()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "found"), [([0, 0, 0], (1, 3)), ([0, 1, 0, 1], (2, 2)), ([0, 0, 1, 1, 1, 1], (1, 6))]
+)
+def test_all_ranks_get_the_same_domain_size(nodes: list[int], found: tuple[int, int]) -> None:
+    assert domain_size(nodes) == found
+
+
+def test_tokens_that_are_no_tensor_are_not_converted_to_float8() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(ValueError, match="x is list; allowed with use_fp8 are tensors"):
+        to_float8([1.0], False, False)
 
 
 @pytest.mark.slow("test_tokens_of_elastic_buffers, and test_chapters_on_nodes.py::test_chapter, on two nodes")

@@ -166,6 +166,8 @@ def test_wrong_arguments_are_refused() -> None:
     with buffer.agrs_new_session():
         with pytest.raises(ishmem.StateError, match="a session has begun"):
             buffer.create_agrs_session()
+        with pytest.raises(ishmem.StateError, match="a session has begun"):
+            buffer.agrs_set_config(128, 2)
         with pytest.raises(ValueError, match="128 bytes and 1 all-gathers of a session; allowed are at most 64 and 1"):
             buffer.all_gather(rows)
         _, handle = buffer.all_gather(x)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import sys
@@ -16,6 +17,9 @@ import trials
 from subprocesses import program, run_command
 from test_network import run_on_nodes
 
+from ishmem.common.errors import IshmemError
+from ishmem.ipc import wire
+from ishmem.runtime import network
 from ishmem.testing import nodes
 
 
@@ -117,3 +121,19 @@ def test_status_for_exit_handlers(how: str, status: int) -> None:
     """Also where C code that Python has called ends the program."""
     done = run_command([sys.executable, str(program("status_for_exit_handlers")), how])
     assert (done.returncode, done.stdout) == (status, f"seen {status}\n"), done.stderr
+
+
+def test_connections_of_strangers_do_not_hold_up_those_of_pes(monkeypatch: pytest.MonkeyPatch) -> None:
+    token = b"secret"
+    with wire.listen_tcp() as listener, contextlib.ExitStack() as ends:
+        port = listener.getsockname()[1]
+        _silent, wrong, right = (ends.enter_context(wire.connect_tcp(["127.0.0.1"], port)) for _ in range(3))
+        wrong.sendall(b"another" + bytes(3))
+        right.sendall(token + (1).to_bytes(4, "little"))
+        (found,) = network.accept_peers(listener, token, {1}).values()
+        found.sendall(b"welcome")
+        assert right.recv(7) == b"welcome"
+        found.close()
+        monkeypatch.setattr(network, "_CONNECT", 0.1)
+        with pytest.raises(IshmemError, match=r"no connection from PE 2 for 0\.1 s"):
+            network.accept_peers(listener, token, {2})

@@ -40,6 +40,11 @@ with ishmem.init(on_loss="continue"):
             serve(buffer, me, [])
     except ishmem.PeerLost as error:
         assert error.pe == VICTIM, error
+    try:
+        buffer.low_latency_update_mask_buffer(0, True)
+    except ishmem.IshmemError as error:
+        assert "rank 0 is not lost; lost are [1]" in str(error)
+    buffer.low_latency_clean_mask_buffer()  # nothing is masked
     buffer.low_latency_update_mask_buffer(VICTIM, True)
     status = np.full(3, 7, dtype="i4")
     buffer.low_latency_query_mask_buffer(status)
