@@ -3,16 +3,17 @@
 The same names work on the host and in kernels; operations of the host and of kernels are atomic to each other. The
 dtypes of each routine are in its docstring.
 
-`_atomic` and `_nbi` create the routines and their docstrings from the table `type_tables.ATOMICS`.
-
 None is collective. Fetching atomics block until they have the old value. ``quiet`` waits for remote completion of the
 others. The ``_nbi`` forms store the old value in the first element of ``fetch``, where it is available after the next
 ``quiet`` or ``flush``.
 
 All raise ``StateError`` outside ``init`` to ``finalize``, ``SymmetryError`` for an array that is not on the symmetric
 heap, ``IndexError`` for a PE or element that does not exist, ``TypeError`` for a dtype or value that the operation does
-not take and ``ValueError`` for a value that does not fit the dtype.
+not take, ``ValueError`` for a value that does not fit the dtype, an unknown ``order``, an array that is not contiguous
+or an empty or read-only ``fetch``, and ``PeerLost`` if the PE is lost.
 """
+
+# The table `type_tables.ATOMICS` has the routines; `_atomic` and `_nbi` create them and their docstrings.
 
 from __future__ import annotations
 
@@ -39,7 +40,10 @@ _BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float
 
 
 def operation(row: type_tables.Atomic, types: tuple[str, ...]) -> Callable[..., Any]:
-    """Return the core's function ``(array, *operands, pe, index[, order])`` for the atomic of ``row`` and ``types``."""
+    """Return the core's function ``(array, *operands, pe, index[, order])`` for the atomic of ``row`` and ``types``.
+
+    It returns the old value, or None if ``row`` does not fetch, and ``NotImplemented`` for arguments that it declines.
+    """
     accepted = sum(1 << _BITS[dtype] for dtype in types)
     result = 0 if row.fetches else NO_RESULT
     return _core.atomic(int(row.rmw) | result | accepted << 8 | len(row.operands) << 24)
@@ -64,7 +68,10 @@ def _run(name: str, target: Any, operands: tuple[Any, ...], pe: Any, index: Any,
 
 
 def by_kernel(rmw: int, target: Any, pe: Any, index: Any, value: Any, cond: Any) -> Any:
-    """Run the atomic with `Rmw` number ``rmw`` as a kernel, on arguments checked by the core; return the old value."""
+    """Run the atomic with `Rmw` number ``rmw`` as a kernel; return the old value.
+
+    The core, which calls this, has checked the other arguments: those of the public routine, ``target`` its array.
+    """
     from ishmem.runtime.host_atomics import atomic_by_kernel  # imports dpnp
 
     name, array, given = _FETCHING[type_tables.Rmw(rmw)], check.view(target, "dest"), {"cond": cond, "value": value}
@@ -136,8 +143,10 @@ _ARGUMENTS = {
     "cond": "The value that the element must have for the swap.",
     "value": "A number that the dtype can hold.",
     "pe": "Number of the PE, from 0 to ``n_pes() - 1``.",
-    "index": "The element: its number in C order, or a tuple of indices.",
-    "order": "``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.",
+    "index": "The element: a tuple of indices, or its position in memory from 0, which is its number in C order unless "
+    "the array is in Fortran order.",
+    "order": "``ORDER_RELAXED``; ``ORDER_RELEASE``: earlier operations come before it, as by ``fence``; "
+    "``ORDER_ACQUIRE``: later accesses of this PE come after it; or ``ORDER_ACQ_REL``: both.",
 }
 _GIVEN = {(): "", ("value",): "3, ", ("cond", "value"): "5, 9, "}  # the operands of the examples
 
@@ -159,11 +168,17 @@ def _atomic(name: str) -> Callable[..., Any]:
 
     words, form = _words(name), _form_for(name, read, count, update, compare)
     if type_tables.ATOMICS[name].fetches:
-        text = f"{words.does}{'' if form is read else '; return the old value'}.\n\nNot collective, blocking."
+        text = (
+            f"{words.does}{'' if form is read else '; return the old value'}.\n\nNot collective, blocking. "
+            "Errors as for ``p``, and ``ValueError`` for an unknown ``order``."
+        )
         made = _public(form, name, text, "{call}me)\n5", words.fetch)
     else:
         form.__annotations__["return"] = "None"
-        text = f"{words.does}.\n\nNot collective; ``quiet`` waits for remote completion."
+        text = (
+            f"{words.does}.\n\nNot collective; ``quiet`` waits for remote completion. Errors as for ``p``, and\n"
+            "``ValueError`` for an unknown ``order``."
+        )
         example = f"{{call}}right, index=1)\n>>> ishmem.barrier_all()\n>>> print(a)\n[5 {words.after}]"
         made = _public(form, name, text, example, words.update)
     return fast_path(_OPERATIONS[name])(made)
@@ -185,8 +200,9 @@ def _nbi(base: str) -> Callable[..., None]:
         _run_nbi(base, fetch, dest, (cond, value), pe, index)
 
     text = (
-        f"Start ``{base}`` without waiting for the old value.\n\n"
-        "It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking."
+        f"Run ``{base}`` and store the old value in ``fetch``, to be read after the next ``quiet`` or ``flush``.\n\n"
+        "Not collective. A nonblocking operation by its contract; the host form stores the value before it returns.\n"
+        "Errors as for ``p``, and ``ValueError`` if ``fetch`` has no elements or is read-only."
     )
     example = "{call}me)\n>>> ishmem.quiet()\n>>> print(old)\n[5]"
     return _public(_form_for(base, read, count, update, compare), f"{base}_nbi", text, example, _words(base).nbi)

@@ -23,7 +23,7 @@ T = TypeVar("T", bound="KernelCalls")
 
 
 class KernelCalls:
-    """Symmetric arrays, the first arguments of the kernels, and the event of the last kernel.
+    """Symmetric arrays, which are the first arguments of all its kernels, and the event of the last kernel.
 
     As a context manager it is freed on exit, unless an exception ended the block.
 
@@ -115,7 +115,10 @@ class Results:
         self._free: dict[tuple[dpctl.SyclQueue, int], list[Any]] = {}
 
     def empty(self, shape: tuple[int, ...], dtype: str, queue: dpctl.SyclQueue) -> Any:
-        """Return an uninitialised dpnp array of a shape and dtype on ``queue``, in memory of the pool if possible."""
+        """Return an uninitialised dpnp array of a shape and dtype on ``queue``, in memory of the pool if possible.
+
+        The pool has memory of equal size and queue whose arrays the program does not use any more.
+        """
         import dpnp
 
         nbytes = math.prod(shape) * np.dtype(dtype).itemsize
@@ -133,7 +136,7 @@ class Results:
 
 
 def device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES, routine: str = "ishmem") -> check.View:
-    """Return a view of the kernel argument ``array`` after checking it; ``name`` and ``routine`` are for errors.
+    """Return a view of ``array``, an argument of a kernel, after checking it; ``name`` and ``routine`` are for errors.
 
     Raises:
         TypeError: Not an array in device memory, or of a dtype that is not in ``dtypes``.

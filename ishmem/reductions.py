@@ -33,7 +33,7 @@ _OVERLAP = "It may be ``source`` (in place), but may not overlap it in part."
 _ARGUMENTS = {
     "source": "Symmetric contiguous array of the dtype and size of ``dest``.",
     "team": "A team; by default all PEs.",
-    "nelems": "Number of elements, from the start of both arrays; by default all of them.",
+    "nelems": "Number of elements, from the start of both arrays; by default all. Not for the tiles of reductions.",
     "dtype": '"bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.',
 }
 
@@ -85,6 +85,6 @@ and_reduce = _made("and_reduce", f"Combine ``source`` elementwise by bitwise AND
 or_reduce = _made("or_reduce", f"Combine ``source`` elementwise by bitwise OR {_TO_ALL}", "1", "1")
 xor_reduce = _made("xor_reduce", f"Combine ``source`` elementwise by bitwise XOR {_TO_ALL}", "1", "n % 2")
 sum_inscan = _made("sum_inscan", f"Compute the inclusive {_PREFIX} over members 0 to ``i``.", "1", "me + 1", False)
-sum_exscan = _made("sum_exscan", f"Compute the exclusive {_PREFIX} over members 0 to ``i - 1``.", "1", "me", False)
+sum_exscan = _made("sum_exscan", f"Compute the exclusive {_PREFIX} over members before ``i``, or 0.", "1", "me", False)
 
 globals().update(work_group_forms(__name__))

@@ -21,7 +21,7 @@ from ishmem.runtime import agreement, check, job
 
 
 def run(call: Callable[..., None], dest: Any, source: Any, team: Members, given: Given) -> None:
-    """Run a collective that the core declined if its arrays are tiles, else raise the error of its arguments.
+    """Run the collective ``call``, which the core declined, on tiles; raise the error of other arguments.
 
     Raises:
         Exception: As documented at the routines.
@@ -48,7 +48,7 @@ def run(call: Callable[..., None], dest: Any, source: Any, team: Members, given:
 
 
 def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -> CheckedCall:
-    """Check the arguments of a call on tiles or contiguous arrays; return its numbers, for tiles only a count of -1.
+    """Check the arguments of a call on tiles or contiguous arrays; return them for the core, for tiles a count of -1.
 
     Raises:
         Exception: As documented at the routines.

@@ -37,13 +37,13 @@ __all__ = exported(__name__)
 _ARGUMENTS = {
     "ivars": "Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's "
     "own copy is read.",
-    "indices": "A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.",
+    "indices": "A 1-D dpnp or numpy array of int32, int64, uint32 or uint64, at least as long as ``ivars``.",
     "cmp": "``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.",
     "cmp_value": "A number that the dtype can hold, for all variables.",
     "cmp_values": "A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.",
-    "status": "A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by "
-    "default all are.",
-    "timeout": "Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.",
+    "status": "A dpnp or numpy array of integers or bools, as long as ``ivars``: nonzero for variables that are not in "
+    "the wait set; by default all are.",
+    "timeout": "Largest time to wait in seconds; by default ``ISHMEM_TIMEOUT``, or no limit.",
 }
 
 
@@ -59,8 +59,8 @@ _DOES = {
     ),
     "wait_until_some": (
         "Wait until at least one {one} satisfies the comparison with {value}; return how many do.",
-        "Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at "
-        "once for an empty set.",
+        "Their indices are stored at the start of ``indices``, the rest of which is unchanged. Returns 0 at once for "
+        "an empty set.",
     ),
     "test_all": (
         "Return whether every {one} satisfies the comparison with {value}.",
@@ -72,13 +72,13 @@ _DOES = {
     ),
     "test_some": (
         "Return how many {ones} satisfy the comparison with {value}.",
-        "Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``.",
+        "Their indices are stored at the start of ``indices``, the rest of which is unchanged.",
     ),
 }
 """First line and details of the docstring of each routine."""
 _WORDS = {
     "": {"one": "variable of the wait set", "ones": "variables of the wait set", "value": "``cmp_value``"},
-    "_vector": {"one": "``ivars[i]``", "ones": "``ivars[i]``", "value": "``cmp_values[i]``"},
+    "_vector": {"one": "``ivars[i]`` of the set", "ones": "``ivars[i]`` of the set", "value": "``cmp_values[i]``"},
 }
 
 
@@ -106,7 +106,10 @@ def _made(base: str, section: int, vector: str = "") -> Callable[..., Any]:
     if vector:
         renamed(form, cmp_value="cmp_values")
     does, details = _DOES[base]
-    details = textwrap.fill(f"{details} Not collective, {'' if waits else 'not '}blocking.", docstrings.WIDTH)
+    details = textwrap.fill(
+        f"{details} Not collective, {'' if waits else 'not '}blocking. Errors as for ``wait_until``, and "
+        "``ValueError`` for arrays of different lengths.", docstrings.WIDTH,
+    )  # fmt: skip
     text = f"{does.format(**_WORDS[vector])}\n\n{details}\n\n"
     text += docstrings.sections(form, _ARGUMENTS, _example(name, mode, vector))
     form = named(form, name, __name__, text, f"OpenSHMEM 1.5, 9.10.{section} (shmem_{name}); ishmem_{name}")
@@ -207,7 +210,12 @@ def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
 
 
 def check_indices(routine: str, array: check.View, indices: Any) -> None:
-    """Check that ``indices`` is a writable integer array with at least as many elements as ``array``."""
+    """Check that ``indices`` is a writable array of integers with at least as many elements as ``array``.
+
+    Raises:
+        TypeError: Not an array, or of another dtype; ``routine`` is for the error.
+        ValueError: It is read-only or too short.
+    """
     given = check.view(indices, "indices", STANDARD, routine)
     check.writable(given)
     if given.count < array.count:
