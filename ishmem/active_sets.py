@@ -56,11 +56,7 @@ class ActiveSets:
         self._broken = False
 
     def get(self, shape: Shape) -> Team:
-        """Return the team of the PEs in ``shape``; collective over these PEs if the team is new or was destroyed.
-
-        Raises:
-            SymmetryError, IshmemError, PeerLost: As ``active_set``.
-        """
+        """Return the team of PEs ``shape``, a new one, collectively, if there is none; errors as for ``active_set``."""
         this, known = job.current(), self._teams.get(shape)
         if known and teams.is_alive(known):
             return known

@@ -4,8 +4,7 @@ The same names work on the host and in kernels; operations of the host and of ke
 dtypes of each routine are in its docstring.
 
 None is collective. Fetching atomics block until they have the old value. ``quiet`` waits for remote completion of the
-others. The ``_nbi`` forms store the old value in the first element of ``fetch``, where it is available after the next
-``quiet`` or ``flush``.
+others. The ``_nbi`` forms store the old value in the first element of ``fetch``, read after ``quiet`` or ``flush``.
 
 All raise ``StateError`` outside ``init`` to ``finalize``, ``SymmetryError`` for an array that is not on the symmetric
 heap, ``IndexError`` for a PE or element that does not exist, ``TypeError`` for a dtype or value that the operation does
@@ -68,9 +67,9 @@ def _run(name: str, target: Any, operands: tuple[Any, ...], pe: Any, index: Any,
 
 
 def by_kernel(rmw: int, target: Any, pe: Any, index: Any, value: Any, cond: Any) -> Any:
-    """Run the atomic with `Rmw` number ``rmw`` as a kernel; return the old value.
+    """Run the atomic with `Rmw` number ``rmw`` on array ``target`` as a kernel; return the old value.
 
-    The core, which calls this, has checked the other arguments: those of the public routine, ``target`` its array.
+    The core, which calls this, has checked the arguments.
     """
     from ishmem.runtime.host_atomics import atomic_by_kernel  # imports dpnp
 
@@ -80,10 +79,9 @@ def by_kernel(rmw: int, target: Any, pe: Any, index: Any, value: Any, cond: Any)
 
 
 def _release(order: Any) -> None:
-    """Call ``fence`` if memory order ``order`` includes release; acquire needs no call, as blocking atomics acquire.
+    """Call ``fence`` if memory order ``order`` includes release; raise ``ValueError`` for an unknown order.
 
-    Raises:
-        ValueError: ``order`` is not a `MemoryOrder`.
+    Acquire needs no call, as blocking atomics acquire.
     """
     if order not in list(MemoryOrder):
         raise ValueError(no_member("order", MemoryOrder, order))
@@ -107,14 +105,10 @@ def _run_nbi(name: str, fetch: Any, target: ndarray, operands: tuple[Any, ...], 
 
 
 class _Words(NamedTuple):
-    """Parts of the docstrings of an operation.
+    """Parts of the docstrings of an operation: ``does`` is the first line, without the part on the return value.
 
-    Attributes:
-        does: First line, without the part on the return value.
-        update: Subsection of OpenSHMEM 1.5, 9.7.1 on the form that returns nothing; 0 if OpenSHMEM lacks it.
-        fetch: Subsection of 9.7.1 on the form that returns the old value, else 0.
-        nbi: Subsection of 9.7.2 on the form that stores the old value in an array, else 0.
-        after: Value of the element in the example after the call, if it was 5 before and the operand is 3.
+    ``update``, ``fetch`` and ``nbi`` are subsections of OpenSHMEM 1.5, 9.7.1 (9.7.2 for ``nbi``) on its forms, or 0;
+    ``after`` is the value of the example's element after the call, if it was 5 before and the operand is 3.
     """
 
     does: str
@@ -143,8 +137,7 @@ _ARGUMENTS = {
     "cond": "The value that the element must have for the swap.",
     "value": "A number that the dtype can hold.",
     "pe": "Number of the PE, from 0 to ``n_pes() - 1``.",
-    "index": "The element: a tuple of indices, or its position in memory from 0, which is its number in C order unless "
-    "the array is in Fortran order.",
+    "index": "The element: a tuple of indices, or its number in memory order (C order, but for Fortran arrays).",
     "order": "``ORDER_RELAXED``; ``ORDER_RELEASE``: earlier operations come before it, as by ``fence``; "
     "``ORDER_ACQUIRE``: later accesses of this PE come after it; or ``ORDER_ACQ_REL``: both.",
 }

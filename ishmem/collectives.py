@@ -5,8 +5,7 @@ of all PEs: one that mixes both never completes; with ``ISHMEM_CHECK`` the host 
 
 All members of the team make the same calls in the same order. Arrays are contiguous dpnp arrays on the symmetric heap,
 or ``static`` objects, the same on every PE; ``broadcast``, ``fcollect`` and reductions also accept *tiles*: 2-D views
-in device memory whose rows are contiguous, without ``nelems``. A *block* is the elements that one member sends to, or
-receives from, one other.
+in device memory whose rows are contiguous, without ``nelems``. A *block* is the data that a member sends to another.
 Blocks are in the order of the members, and ``root`` is the number of a member. Calls are blocking: the arrays may be
 reused as soon as the call returns, and other PEs access them only between its entry and its return.
 """
@@ -94,8 +93,7 @@ def broadcast(
     Collective over the team, blocking.
 
     Args:
-        dest: Symmetric contiguous array or tile, of any dtype of dpnp. It may be ``source`` (in place), but may not
-            overlap it in part.
+        dest: Symmetric contiguous array or tile, of any dtype of dpnp: ``source`` itself (in place), or no part of it.
         source: Symmetric contiguous array of the dtype of ``dest``, or tile of its shape.
         root: Number in the team of the PE that has the data.
         team: A team; by default all PEs.
@@ -105,10 +103,9 @@ def broadcast(
         SymmetryError: An array is not symmetric; or, on every PE, the PEs call different routines or with different
             sizes, dtypes or roots, or the arguments of one PE are invalid.
         IndexError: The team has no PE ``root``.
-        TypeError: Not arrays, different dtypes, or a dtype that the routine does not take; ``team`` is no team, or
-            another argument no integer.
-        ValueError: Sizes that do not match, arrays that overlap or are not contiguous, a read-only ``dest``, or this PE
-            is not in the team.
+        TypeError: Not arrays of one dtype that the routine takes, ``team`` no team, or a number that is no integer.
+        ValueError: Sizes that do not match, arrays that overlap, are read-only or not contiguous, or this PE is not in
+            the team.
         StateError: The team was destroyed, or not between ``init`` and ``finalize``.
         PeerLost: A PE died, or finalised without this call.
 
@@ -151,12 +148,11 @@ def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
 def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate blocks of any sizes from all members of a team in ``dest`` of every member.
 
-    Collective over the team, blocking. Errors as for ``broadcast``, and ``ValueError`` on every PE when ``dest`` of any
-    is too short for all blocks.
+    Collective over the team, blocking. Errors as for ``broadcast``, and ``ValueError`` on every PE if ``dest`` of one is
+    too short for all blocks.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, with room for the blocks of all PEs. It must not overlap
-            ``source``.
+        dest: Symmetric contiguous array, of any dtype of dpnp, with room for all blocks. It must not overlap ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``.
         team: A team; by default all PEs.
         nelems: Size of this PE's block in elements, from 0 on; by default all of ``source``.
@@ -179,12 +175,10 @@ def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
     Block ``i`` of ``dest`` comes from member ``i``. Collective over the team, blocking. Errors as for ``broadcast``.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, with a block from each PE; it must not overlap
-            ``source``.
+        dest: Symmetric contiguous array, of any dtype of dpnp, for a block of each PE. It must not overlap ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``, with a block for each PE.
         team: A team; by default all PEs.
-        nelems: Size of a block in elements, the same on every PE; by default the size of ``source`` divided by that of
-            the team.
+        nelems: Elements of a block, the same on every PE; by default those of ``source`` divided by the number of PEs.
 
     Example:
         >>> source, dest = ishmem.array(np.full(n, me)), ishmem.zeros(n, dtype="i8")

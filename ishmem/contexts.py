@@ -84,12 +84,7 @@ class Ctx:
         self._thread = threading.get_ident()
 
     def _usable(self) -> job.Job:
-        """Return the job of this PE, after checking that this thread may use the context.
-
-        Raises:
-            StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
-            ValueError: The context is CTX_INVALID.
-        """
+        """Return the job of this PE; raise ``StateError`` or ``ValueError`` if this thread may not use the context."""
         this = job.current()
         if self is CTX_INVALID:
             raise ValueError("the context is CTX_INVALID: this PE is not in the team; test it with `if ctx:`")
@@ -114,8 +109,7 @@ class Ctx:
     def quiet(self) -> None:
         """Wait for remote completion of all operations of this context.
 
-        On PEs of other nodes it waits for the operations of all contexts. CTX_INVALID is ignored. Not collective,
-        blocking.
+        On PEs of other nodes it waits for those of all contexts. CTX_INVALID is ignored. Not collective, blocking.
 
         Raises:
             StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
@@ -304,9 +298,8 @@ def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
 
     Args:
         team: The team whose PE numbers the context uses; by default all PEs.
-        options: 0, or ``CTX_SERIALIZED`` (never used by two threads at once), ``CTX_PRIVATE`` (used by this thread
-            only; calls of other threads raise) and ``CTX_NOSTORE`` (its quiet and fence need not order this PE's own
-            stores), joined by ``|``.
+        options: 0, or one or more of these, joined by ``|``: ``CTX_SERIALIZED`` (never used by two threads at once),
+            ``CTX_PRIVATE`` (calls of other threads raise), ``CTX_NOSTORE`` (its quiet and fence need not order stores).
 
     Raises:
         IshmemError: 256 contexts of this PE are alive; destroying some makes room.
@@ -334,12 +327,7 @@ def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
 
 
 def _flags(options: Any, kind: type[F], prefix: str) -> F:
-    """Return the integer ``options`` as flags of enum ``kind``; ``prefix`` begins their public names in error messages.
-
-    Raises:
-        ValueError: A bit that no option has.
-        TypeError: ``options`` is not an integer.
-    """
+    """Return ``options`` as flags of enum ``kind``, or raise; ``prefix`` begins their public names in the error."""
     number, allowed = check.integer(options, "options"), [f"{prefix}_{option.name}" for option in kind]
     if not 0 <= number < 2 ** len(allowed):
         raise ValueError(f"options is {number}; allowed are 0, {', '.join(allowed)}, joined by |")
@@ -347,11 +335,7 @@ def _flags(options: Any, kind: type[F], prefix: str) -> F:
 
 
 def _context(ctx: Any) -> Ctx:
-    """Return ``ctx`` unchanged, after checking that it is a context.
-
-    Raises:
-        TypeError: ``ctx`` is not a context.
-    """
+    """Return ``ctx`` unchanged; raise ``TypeError`` if it is not a context."""
     if not isinstance(ctx, Ctx):
         raise TypeError(f"ctx is a context made by ctx_create, got {type(ctx).__name__}")
     return ctx

@@ -33,12 +33,10 @@ def ixput(dest: ndarray, source: Any, indices: Any, pe: int, mask: Any = None) -
 
     Args:
         dest: Symmetric contiguous array of one dimension, of any dtype of dpnp.
-        source: Contiguous dpnp or numpy array of one dimension of the dtype of ``dest``, at least as long as
-            ``indices``.
+        source: Contiguous dpnp or numpy array of one dimension, of the dtype of ``dest``, as long as ``indices``.
         indices: Array of int32, int64, uint32 or uint64, of one dimension.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        mask: Array of bool or integers, of one dimension, at least as long as ``indices``; by default all elements
-            move.
+        mask: Array of bool or integers, of one dimension, as long as ``indices``; by default all elements move.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -65,7 +63,7 @@ def ixput(dest: ndarray, source: Any, indices: Any, pe: int, mask: Any = None) -
 
 @arguments_of(
     ixput,
-    dest="Contiguous dpnp or numpy array of one dimension, of any dtype of dpnp, at least as long as ``indices``.",
+    dest="Contiguous dpnp or numpy array of one dimension, of any dtype of dpnp, as long as ``indices``.",
     source="Symmetric contiguous array of one dimension of the dtype of ``dest``.",
 )
 def ixget(dest: Any, source: ndarray, indices: Any, pe: int, mask: Any = None) -> None:

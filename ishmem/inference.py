@@ -87,11 +87,9 @@ class Communicator(KernelCalls):
                 number of PEs are always one-shot.
 
         Raises:
-            ValueError: ``nbytes`` is not positive; a PE of the team is not reachable by load and store; or this PE is
-                not in the team.
+            ValueError: ``nbytes`` is not positive, ``ptr`` reaches not all PEs of the team, or this PE is not in it.
             TypeError: ``nbytes`` or ``one_shot_nbytes`` is not an integer, or ``team`` is not a team.
-            IshmemError: Kernels of this job must not wait for other PEs, as a GPU cannot run those of all its PEs
-                concurrently.
+            IshmemError: Kernels must not wait for other PEs: PEs share a GPU that does not run their kernels together.
             HeapExhausted, SymmetryError, StateError, PeerLost: As for ``empty``.
         """
         self.nbytes, self.team = check.integer(nbytes, "nbytes"), find(team)
@@ -213,8 +211,7 @@ class Communicator(KernelCalls):
         Args:
             x: As for ``all_reduce``; its rows, along the last axis, have a multiple of 4 bytes. It has at most
                 ``one_shot_nbytes`` bytes, or ``nbytes`` divided by the number of PEs, if that is more.
-            residual: Contiguous device array of the size and dtype of ``x``, with the same values on all PEs; updated
-                in place, rounded to its dtype.
+            residual: Contiguous device array of the size and dtype of ``x``, equal on all PEs; updated in place.
             weight: Contiguous device array of the dtype of ``x`` and the length of a row.
             eps: Number added to the mean square.
             out: Contiguous device array of the size and dtype of ``x``; by default ``x``.
@@ -305,8 +302,7 @@ def all_reduce_work_group(dest: ndarray, source: ndarray, workspace: ndarray, gr
 
     Args:
         dest: Contiguous array of the size and dtype of ``source``; it may be ``source``.
-        source: Contiguous array of float32, of float16, or of 16-bit integers that hold the bits of bfloat16; of the
-            same size on all PEs.
+        source: Contiguous array of float32, float16, or 16-bit integers that hold bfloat16; of one size on all PEs.
         workspace: ``Communicator.workspace`` of a communicator whose ``nbytes`` are at least those of ``source``.
         group: The work-group.
 

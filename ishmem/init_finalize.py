@@ -137,8 +137,7 @@ def init_thread(requested: int, heap_size: int | str | None = None, **arguments:
     thread at a time and in the same order on all PEs; ``finalize`` must not run concurrently with any other call.
 
     Args:
-        requested: ``THREAD_SINGLE``, ``THREAD_FUNNELED``, ``THREAD_SERIALIZED`` or ``THREAD_MULTIPLE``; it has no
-            effect.
+        requested: ``THREAD_SINGLE``, ``THREAD_FUNNELED``, ``THREAD_SERIALIZED`` or ``THREAD_MULTIPLE``; not used.
         heap_size: As for ``init``.
         arguments: The keyword arguments of ``init``.
 
@@ -199,8 +198,7 @@ def finalize() -> None:
     Collective, blocking: returns when every PE has called. After several calls of ``init``, the last of as many calls
     does this, and those before it are ``barrier_all``. For allocations that were never freed, PE 0 issues a
     ``ResourceWarning`` with the lines that made them; ``ISHMEM_LEAKS`` makes that a ``RuntimeWarning``, nothing, or an
-    error. In a job on several nodes, ``MPI_Finalize`` calls it if the program has not; a call after that returns at
-    once.
+    error. In a job on several nodes ``MPI_Finalize`` calls it if needed; a call after that returns at once.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.

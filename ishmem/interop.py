@@ -130,8 +130,7 @@ def register(a: Any) -> None:
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: The sizes in bytes differ, or the addresses modulo 16 do, or the argument of another PE is
-            invalid.
+        SymmetryError: Sizes in bytes or addresses modulo 16 differ, or the argument of another PE is invalid.
         TypeError: Not an array.
         ValueError: Not contiguous, without elements, in other memory, or in memory that is symmetric or registered
             already; or 128 arrays are registered.

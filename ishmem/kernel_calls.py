@@ -115,10 +115,7 @@ class Results:
         self._free: dict[tuple[dpctl.SyclQueue, int], list[Any]] = {}
 
     def empty(self, shape: tuple[int, ...], dtype: str, queue: dpctl.SyclQueue) -> Any:
-        """Return an uninitialised dpnp array of a shape and dtype on ``queue``, in memory of the pool if possible.
-
-        The pool has memory of equal size and queue whose arrays the program does not use any more.
-        """
+        """Return an uninitialised dpnp array of a shape and dtype on ``queue``, in memory of the pool if possible."""
         import dpnp
 
         nbytes = math.prod(shape) * np.dtype(dtype).itemsize
@@ -151,11 +148,7 @@ def device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES, rou
 
 
 def same_queue(first: check.View, *others: check.View) -> None:
-    """Check that arrays are on one queue.
-
-    Raises:
-        ValueError: The queues differ.
-    """
+    """Raise ``ValueError`` unless all arrays are on one queue."""
     for other in others:
         if other.array.sycl_queue != first.array.sycl_queue:
             raise ValueError(f"{first.name} and {other.name} are on different queues; a.to_device(queue) moves one")

@@ -49,8 +49,7 @@ def set_lock(lock: ndarray, index: Index = 0) -> None:
 
     Args:
         lock: Symmetric contiguous array of int64, initially zeros; each element is a lock. No static object.
-        index: The element: a tuple of indices, or its position in memory, its number in C order unless the array is in
-            Fortran order.
+        index: The element: a tuple of indices, or its number in memory order (C order, but for Fortran arrays).
 
     Raises:
         StateError: This thread holds the lock already, or not between ``init`` and ``finalize``.
@@ -145,8 +144,7 @@ def clear_lock(lock: ndarray, index: Index = 0) -> None:
 def lock(lock: ndarray, index: Index = 0) -> Iterator[None]:
     """Hold the lock in element ``index`` of ``lock`` during a with-block; host only.
 
-    An exception in the block releases the lock too. Not collective, blocking. Errors as for ``set_lock`` on entry and
-    ``clear_lock`` on exit.
+    An exception in the block releases it too. Not collective, blocking. Errors as for ``set_lock`` and ``clear_lock``.
 
     Example:
         >>> locks, total = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1)
@@ -184,7 +182,8 @@ def _check(routine: str, word: int, index: Index, n_pes: int) -> None:
 def find(routine: str, lock: ndarray, index: Index) -> tuple[job.Job, int, int]:
     """Return the job, the address of element ``index`` of ``lock`` on this PE, and the PE whose memory has its word.
 
-    Raises the errors of the arguments, in the name of ``routine``. All slices with the element have the same PE, as it depends only on the offset in the heap or registered memory.
+    Raises the errors of the arguments, in the name of ``routine``. All slices with the element have the same PE, as it
+    depends only on the offset in the heap or registered memory.
     """
     this = job.current()
     array = check.view(lock, "lock", ("int64",), routine)

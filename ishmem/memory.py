@@ -175,13 +175,12 @@ def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
 def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> ndarray:
     """Return a new symmetric array of evenly spaced values, as ``dpnp.arange``.
 
-    Collective, blocking: initialised on every PE when the call returns. Errors as for ``empty``, and ``ValueError`` if
-    ``step`` is 0.
+    Collective, blocking: initialised on every PE when the call returns. Errors as for ``empty``.
 
     Args:
         start: The first value; the end, if ``stop`` is left out.
         stop: The end, exclusive.
-        step: The spacing between values, not zero.
+        step: The spacing between values; 0 raises ``ValueError``.
         dtype: Any dtype of dpnp; by default that of the arguments.
 
     Example:
@@ -264,11 +263,10 @@ def calloc(count: int, size: int) -> MemoryUSMDevice | None:
 def align(alignment: int, nbytes: int, *, _routine: str = "align") -> MemoryUSMDevice | None:
     """Allocate ``nbytes`` of symmetric memory at a multiple of ``alignment``; return a dpctl memory object.
 
-    ``None`` for 0 bytes. Collective, blocking. Errors as for ``empty``, and ``ValueError`` if ``alignment`` is no power
-    of two.
+    ``None`` for 0 bytes. Collective, blocking. Errors as for ``empty``.
 
     Args:
-        alignment: A power of two, in bytes, the same on every PE.
+        alignment: In bytes, the same on every PE: a power of two; other numbers raise ``ValueError``.
         nbytes: Size in bytes, the same on every PE.
 
     Example:
@@ -289,13 +287,12 @@ def align(alignment: int, nbytes: int, *, _routine: str = "align") -> MemoryUSMD
 def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
     """Allocate ``nbytes`` of symmetric memory as ``malloc``, with ``hints`` on its use.
 
-    Hints have no effect, as all symmetric memory supports both uses. Collective, blocking. Errors as for ``empty``, and
-    ``ValueError`` for other bits.
+    They have no effect, as all symmetric memory has both uses. Collective, blocking. Errors as for ``empty``.
 
     Args:
         nbytes: Size in bytes, the same on every PE.
         hints: 0, or a sum of ``MALLOC_ATOMICS_REMOTE`` (targets of atomics of other PEs) and ``MALLOC_SIGNAL_REMOTE``
-            (signals that other PEs update); the same on every PE.
+            (signals that other PEs update); the same on every PE. Other bits raise ``ValueError``.
 
     Example:
         >>> memory = ishmem.malloc_with_hints(64, ishmem.MALLOC_SIGNAL_REMOTE)
@@ -524,11 +521,7 @@ def view(a: Any, dtype: Any) -> Any:
 
 
 def _viewed_shape(a: check.View, itemsize: int) -> tuple[int, ...]:
-    """Return the shape of array ``a`` when its bytes are viewed as elements of ``itemsize`` bytes.
-
-    Raises:
-        ValueError: The array is not in C order, or its address or last axis is no multiple of ``itemsize``.
-    """
+    """Return the shape of ``a`` as an array of elements of ``itemsize`` bytes; ``ValueError`` if that is impossible."""
     shape = a.shape or (a.count,)
     if not a.order & 1:
         raise ValueError("a is not in C order; take a view of a contiguous part at a time")
@@ -676,16 +669,10 @@ def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndar
 def filled(
     routine: str, shape: Any, dtype: Callable[[], tuple[str, str]], value: Callable[[], Any] | None
 ) -> ndarray:
-    """Return a new symmetric array filled with the result of ``value``; collective, blocking.
+    """Return a new symmetric array of ``shape`` filled with the result of ``value``; collective, blocking.
 
-    Args:
-        routine: Name of the public routine, for error messages.
-        shape: As for ``empty``.
-        dtype: Function that returns the dtype of the array, and the name of another library's dtype with these bits.
-        value: Function that returns the elements, or None: uninitialised. Errors of both functions raise on all PEs.
-
-    Raises:
-        Exception: As for ``empty``.
+    ``dtype`` returns the dtype of the array, and the name of another library's dtype with these bits; without ``value``
+    the elements are uninitialised. Errors of both functions, and those of ``empty``, raise in the name of ``routine``.
     """
 
     def request() -> _Request:

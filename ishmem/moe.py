@@ -245,8 +245,7 @@ class Buffer(KernelCalls):
             TypeError: Not device arrays, or of another dtype.
             ValueError: Arrays that are not contiguous, of other shapes or on different queues, too many tokens or
                 choices, rows that are too long, or with ``ISHMEM_CHECK=1`` experts that do not exist.
-            StateError: The hook of the last dispatch was not called, the buffer was freed, or not between ``init`` and
-                ``finalize``.
+            StateError: The last hook was not called, the buffer was freed, or not between ``init`` and ``finalize``.
             PeerLost: A PE of the call is lost, in a job that continues after losses.
 
         Source: DeepEP, Buffer.low_latency_dispatch.
@@ -379,8 +378,7 @@ class Buffer(KernelCalls):
         """Send a row for each token received to the token's PE, and store the sum of the rows of each own token.
 
         The sum is computed in float32 in the order in which a token chose the PEs, and rounded once; it is 0 for a
-        token without experts. Collective over the team, not blocking: a kernel on the queue of ``x`` for each round of
-        the dispatch.
+        token without experts. Collective over the team, not blocking: a kernel on ``x``'s queue for each round.
 
         Args:
             x: Contiguous device array of the shape of the tokens received, of float32, float16, or bfloat16 as 16-bit
@@ -626,10 +624,7 @@ class Buffer(KernelCalls):
 
 
 def layout_of(chosen: Any, num_experts: int, members: int) -> tuple[ndarray, ndarray, ndarray]:
-    """Return the result of ``get_dispatch_layout`` for choices ``chosen``, a dpnp array [tokens, choices] of experts.
-
-    ``num_experts`` is the number of all experts, ``members`` that of the PEs, which divides it.
-    """
+    """Return the result of ``get_dispatch_layout`` for choices ``chosen``; ``members`` is the number of PEs."""
     import dpnp
 
     experts, pes = (

@@ -55,10 +55,9 @@ Depends = Union[list[dpctl.SyclEvent], None]
 def put_on_queue(
     dest: ndarray, source: Any, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
-    """Submit ``put`` to a queue; return its event.
+    """Submit ``put`` to a queue; return its event. Not collective, not blocking.
 
-    The copy engine copies; a kernel, where arrays are not contiguous; the host, what the device does not reach. Not
-    collective, not blocking.
+    The copy engine copies; a kernel, where arrays are not contiguous; the host, what the device does not reach.
 
     Source: ishmemx_put_on_queue.
     """
@@ -69,10 +68,9 @@ def put_on_queue(
 def get_on_queue(
     dest: Any, source: ndarray, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
-    """Submit ``get`` to a queue; return its event.
+    """Submit ``get`` to a queue; return its event. Not collective, not blocking.
 
-    The copy engine copies; a kernel, where arrays are not contiguous; the host, what the device does not reach. Not
-    collective, not blocking.
+    The copy engine copies; a kernel, where arrays are not contiguous; the host, what the device does not reach.
 
     Source: ishmemx_get_on_queue.
     """
@@ -84,9 +82,9 @@ def put_signal_on_queue(
     dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None, nelems: int | None = None, index: Index = 0,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``put_signal`` to a queue, as ``put_on_queue`` and an update of the signal after it; return its event.
+    """Submit ``put_signal`` to a queue; return its event.
 
-    Not collective, not blocking.
+    It is ``put_on_queue``, then an update of the signal. Not collective, not blocking.
 
     Source: ishmemx_put_signal_on_queue.
     """
@@ -105,10 +103,9 @@ def put_signal_on_queue(
 def signal_add_on_queue(
     sig_addr: ndarray, signal: int, pe: int, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
 ) -> dpctl.SyclEvent:
-    """Submit ``signal_add`` to a queue; return its event.
+    """Submit ``signal_add`` to a queue; return its event. Not collective, not blocking.
 
-    The host adds, or a kernel if host atomics are not atomic to those of kernels, and in a recording. Not collective,
-    not blocking.
+    The host adds, or a kernel, if host atomics are not atomic to those of kernels, and in a recording.
 
     Source: shmem_signal_add, in the manner of ishmemx_put_signal_on_queue.
     """

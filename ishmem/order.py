@@ -132,11 +132,7 @@ def flush_engine(this: job.Job, engine: CopyEngine | None) -> None:
 
 
 def listed(target_pes: Any) -> Sequence[Any]:
-    """Return ``target_pes``, an integer, sequence or device array, as a sequence of PE numbers.
-
-    Raises:
-        TypeError: It is neither an integer nor a sequence.
-    """
+    """Return ``target_pes``, an integer, sequence or array, as a sequence of PEs; ``TypeError`` for other objects."""
     if arrays.on_device(target_pes):
         target_pes = host_copies.to_host(target_pes)
     if hasattr(target_pes, "__index__") and not getattr(target_pes, "ndim", 0):

@@ -39,14 +39,9 @@ _ARGUMENTS = {
 
 
 def _made(name: str, text: str, before: str, after: str, standard: bool = True) -> Callable[..., None]:
-    """Return the public routine of a reduction or a scan.
+    """Return the public routine ``name``: a reduction, which is ``standard`` in OpenSHMEM, or a scan.
 
-    Args:
-        name: Its name.
-        text: First paragraphs of its docstring.
-        before: Python expression for the elements of the example before the call.
-        after: Python expression for the elements of the example after the call.
-        standard: Whether OpenSHMEM specifies it: true for reductions, false for scans.
+    ``text`` begins its docstring; ``before`` and ``after`` are Python expressions for the elements of its example.
     """
     types, run = type_tables.REDUCTIONS[name], tiles.run if standard else _refuse
 

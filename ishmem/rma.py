@@ -128,8 +128,7 @@ def p(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
         dest: Symmetric contiguous array, of any dtype of dpnp.
         value: A number that the dtype of ``dest`` can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: a tuple of indices, or its position in memory, its number in C order unless the array is in
-            Fortran order.
+        index: The element: a tuple of indices, or its number in memory order (C order, but for Fortran arrays).
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -178,10 +177,7 @@ def _move(move: Callable[..., Any], dest: Any, source: Any, pe: Any, nelems: Any
 
 
 def plan(routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool) -> boxes.Plan:
-    """Check the arguments of a put (``is_put``) or get and return its plan, where a scalar is an array of one element.
-
-    Raises the errors of ``put``, in the name of ``routine``.
-    """
+    """Return the plan of a put (``is_put``) or get, where a scalar is an array of one element; errors as ``put``."""
     number, to = check.pe(pe), check.view(dest, "dest", routine=routine)
     if is_put and check.is_scalar(source):
         source = check.as_element(dest, source)

@@ -64,15 +64,15 @@ def put_signal(
         sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         nelems: Number of elements to move, from the start of both arrays; by default all of them.
-        index: The signal: a tuple of indices of its element, or its position in memory, from 0.
+        index: The signal: a tuple of indices, or its number in memory order (C order, but for Fortran arrays).
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``dest`` or ``sig_addr`` is not on the symmetric heap.
         IndexError: There is no such PE or signal.
         TypeError: As for ``put``, or ``sig_addr`` is of no dtype of signals, or ``signal`` is not an integer.
-        ValueError: As for ``put``; or ``sig_op`` is neither operation, ``signal`` does not fit the dtype, or
-            ``sig_addr`` is not contiguous.
+        ValueError: As for ``put``; an unknown ``sig_op``, a ``signal`` that the dtype cannot hold, or ``sig_addr`` is
+            not contiguous.
         PeerLost: As for ``put``.
 
     Example:
@@ -211,10 +211,7 @@ def _put_signal(put: Callable[..., Any], dest: Any, source: Any, signal: Signal,
 
 
 def check_signal(routine: str, signal: Signal, pe: Any) -> None:
-    """Raise the error of ``routine`` if the signal of a put, its value, its operation or ``pe`` is invalid.
-
-    The errors are those of ``signal_set``, and ``ValueError`` for the operation.
-    """
+    """Raise the error of ``put_signal`` as that of ``routine`` if the signal of a put or its ``pe`` is invalid."""
     job.current()
     sig_addr, value, sig_op, index = signal
     if sig_op in _ALLOWED and _core.host_signals(sig_addr, value, sig_op, pe, index):

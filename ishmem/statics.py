@@ -88,11 +88,7 @@ def _request(name: Any, shape: Any, dtype: Any) -> _Request:
 
 
 def _memory(request: _Request) -> int:
-    """Return the file descriptor of a new memfd of ``request.nbytes`` bytes.
-
-    Raises:
-        HeapExhausted: The host has too little memory.
-    """
+    """Return the file descriptor of a new memfd of ``request.nbytes`` bytes; ``HeapExhausted`` if memory is short."""
     try:
         fd = os.memfd_create(f"ishmem-{request.name}"[:_LONGEST], os.MFD_CLOEXEC)
         try:
@@ -113,11 +109,7 @@ class Statics:
         self._maps: dict[int, dict[int, np.ndarray[Any, Any]]] = {}  # its memory by PE, by its address on this one
 
     def check(self, request: _Request) -> None:
-        """Check that a name is free, or in use with the same shape and dtype.
-
-        Raises:
-            ValueError: The name is in use with another shape or dtype.
-        """
+        """Raise ``ValueError`` if the name of a request is in use with another shape or dtype."""
         known = self._objects.get(request.name)
         if known and known[0] != request:
             raise ValueError(f"static {request.name!r} is {known[0]}; this call requests one {request}")

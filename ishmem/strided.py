@@ -1,8 +1,7 @@
 """Strided remote memory access: ``iput``, ``iget``, ``ibput``, ``ibget`` and their forms.
 
 The same names work on the host and in kernels. Elements are counted in C order from the start of each array. A stride
-is the distance in elements between the starts of consecutive elements or blocks; elements between blocks are not
-accessed.
+is the distance in elements between the starts of consecutive elements or blocks; what is between is not accessed.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
         SymmetryError: ``dest`` is not on the symmetric heap.
         IndexError: There is no such PE.
         TypeError: Not arrays, not of one dtype, or strides and sizes that are not integers.
-        ValueError: Strides below their limit, negative sizes, arrays that are too short or not C-contiguous, or a
-            read-only ``dest``.
+        ValueError: Strides below their limit, negative sizes, arrays too short, not C-contiguous or read-only.
         PeerLost: The PE is lost: on another node, or in a job that continues after losses.
 
     Example:
@@ -137,10 +135,9 @@ class Blocks(NamedTuple):
 
 
 def plan_blocks(routine: str, dest: Any, source: Any, blocks: Blocks, pe: Any, is_put: bool) -> boxes.Plan:
-    """Check the arguments of a strided put (``is_put``) or get on PE ``pe`` and return its plan.
+    """Return the plan of a strided put (``is_put``) or get: one box with all blocks, or none without elements.
 
-    The plan has one box, which contains all blocks, or none if there are no elements. Errors as for ``iput``, in the
-    name of ``routine``.
+    Raises the errors of ``iput``, in the name of ``routine``.
     """
     number = check.pe(pe)
     to, origin = check.view(dest, "dest", routine=routine), check.view(source, "source", routine=routine)

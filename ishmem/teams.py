@@ -46,8 +46,7 @@ class TeamConfig:
 class Team:
     """A team of PEs: predefined, or made by ``split_strided``, ``split_2d``, ``active_set`` or ``shrink``.
 
-    It is true where this PE is a member. As a context manager it is destroyed on exit, unless an exception ended the
-    block.
+    True where this PE is a member. As a context manager it is destroyed on exit, unless an exception ended the block.
 
     Attributes:
         handle: The integer that represents the team in kernels; -1 for a team that this PE is not in.
@@ -134,16 +133,14 @@ class Team:
 
         Args:
             start: Number of the first PE of the new team, as numbered in the team to split.
-            stride: Stride between PEs of the new team, in the same numbers; may be negative, and 0 only if ``size`` is
-                1.
+            stride: Stride between PEs of the new team, in the same numbers. May be negative; 0 only if ``size`` is 1.
             size: Number of PEs of the new team, at least 1.
             num_contexts: Number of contexts that the program plans to create from the team; a hint, at least 0.
 
         Raises:
             ValueError: PEs that this team does not have, or a negative ``num_contexts``.
             TypeError: Not integers.
-            SymmetryError: The PEs request different teams, on every PE of this team; or the arguments of another PE are
-                invalid.
+            SymmetryError: The PEs request different teams, or the arguments of another PE are invalid.
             IshmemError: Too many teams are alive; on every PE of this team. Destroying some makes room.
             StateError: Destroyed, or not between ``init`` and ``finalize``.
             PeerLost: A PE died, or finalised without this call.
@@ -299,11 +296,7 @@ TEAM_INVALID = Team(INVALID)
 
 
 def find(team: Team) -> Team:
-    """Return ``team`` unchanged, after checking that it is a `Team`.
-
-    Raises:
-        TypeError: It is not a `Team`, for example a size, which other libraries take in its place.
-    """
+    """Return ``team`` unchanged; raise ``TypeError`` if it is no `Team`, as a size that other libraries take there."""
     if isinstance(team, Team):
         return team
     allowed = "a Team: ishmem.TEAM_WORLD, the result of a split, or ishmem.active_set(start, stride, size)"
@@ -327,9 +320,7 @@ def _at_least_one(value: Any, name: str) -> int:
 def strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
     """Return PEs ``start``, ``start + stride``, ..., ``size`` of them, of ``parent``, as numbers in TEAM_WORLD.
 
-    Raises:
-        ValueError: PEs that ``parent`` does not have, ``size`` below 1, or ``stride`` 0 for several PEs.
-        TypeError: Not integers.
+    Raises ``ValueError`` for PEs that ``parent`` does not have or wrong sizes, ``TypeError`` for no integers.
     """
     first, step, count = check.integer(start, "start"), check.integer(stride, "stride"), _at_least_one(size, "size")
     if step == 0 and count > 1:
@@ -397,10 +388,7 @@ def is_alive(team: Team) -> bool:
 def take(part: Shape, masks: dict[int, int], routine: str) -> int:
     """Return the first team handle that is free for all members of ``part``, and remove it from ``masks``.
 
-    ``masks`` has a bit mask of free handles by the world number of each PE; ``routine`` is for the error.
-
-    Raises:
-        IshmemError: No handle is free on all members.
+    ``masks`` has a bit mask of free handles for each PE. ``IshmemError``, of ``routine``, if no handle is free on all.
     """
     common = (1 << TWIN) - 1
     for pe in part:
@@ -451,8 +439,7 @@ team_split_2d = stubs.function_of(
 def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
     """Return the number in ``dest_team`` of PE ``src_pe`` of ``src_team``, or -1: see ``Team.translate_pe``.
 
-    -1 if there is no such PE, it is not in ``dest_team``, or a team is TEAM_INVALID. Not collective. Errors as for
-    ``Team.translate_pe``.
+    -1 if there is no such PE, it is not in ``dest_team``, or a team is TEAM_INVALID. Not collective; errors as there.
 
     Args:
         src_team: A team.

@@ -317,8 +317,8 @@ class _Tensors:
     def describe(self, tensor: torch.Tensor) -> tuple[int, int, int, int, int, bool]:
         """Return address, number of elements, bytes of one, order bits, dtype number, and whether on the device.
 
-        The order bits are those of `check.View`, the dtype numbers those of `foreign.TYPE_NUMBERS`. For device memory it
-        waits for torch's current stream. The core calls it, and declines the program's call on an exception.
+        Order bits as in `check.View`, dtype numbers as in `foreign.TYPE_NUMBERS`. For device memory, waits for torch's
+        current stream. The core calls it, and declines the program's call on an exception.
         """
         number, on_host = _NUMBERS.get(tensor.dtype, -1), tensor.is_cpu
         if number < 0 or not on_host or tensor.is_conj() or tensor.is_neg():

@@ -38,7 +38,7 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
         ivar: Symmetric contiguous array of int32, int64, uint32 or uint64; this PE's own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold.
-        index: The element: a tuple of indices, or its position in memory, from 0.
+        index: The element: a tuple of indices, or its number in memory order (C order, but for Fortran arrays).
         timeout: Largest time to wait in seconds, at least 0; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Raises:
@@ -48,8 +48,8 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
         SymmetryError: ``ivar`` is not on the symmetric heap.
         IndexError: There is no such element.
         TypeError: A dtype or value that the routine does not support, or ``timeout`` is no number.
-        ValueError: ``cmp`` is none of the comparisons, the dtype cannot hold ``cmp_value``, ``timeout`` is negative, or
-            ``ivar`` is not contiguous.
+        ValueError: An unknown ``cmp``, a ``cmp_value`` that the dtype cannot hold, a negative ``timeout``, or ``ivar``
+            is not contiguous.
 
     Example:
         >>> word = ishmem.zeros(1, dtype="i8")
@@ -99,11 +99,7 @@ def raise_unsatisfied(
 
 
 def check_cmp(cmp: Any) -> None:
-    """Check that ``cmp`` is one of the comparisons.
-
-    Raises:
-        ValueError: ``cmp`` is none of the comparisons.
-    """
+    """Raise ``ValueError`` unless ``cmp`` is one of the comparisons."""
     if not isinstance(cmp, Integral) or cmp not in list(Cmp):
         raise ValueError(error_texts.no_member("cmp", Cmp, cmp))
 

@@ -152,17 +152,8 @@ def _run_in_core(
 ) -> Any:
     """Run a wait or test of a set that the core declined: raise the error, or pass the core arguments that it accepts.
 
-    Args:
-        routine: The public routine.
-        ivars: The variables.
-        cmp: The comparison.
-        wanted: The value or the values to compare with.
-        status: Array with nonzero elements for variables that are not in the set, or None.
-        indices: Array for the indices of the variables that hold; None for routines without that argument.
-        timeout: Seconds or None, already checked; only for waits.
-
-    Returns:
-        The result of the routine.
+    The arguments are those of the public routine ``routine``: ``wanted`` the value or values to compare with,
+    ``indices`` None if it has none, ``timeout`` only for waits, checked already. Returns the result of the routine.
     """
     this, name = job.current(), routine.__name__
     array = check.view(ivars, "ivars", WAIT_TYPES, name)
@@ -210,12 +201,7 @@ def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
 
 
 def check_indices(routine: str, array: check.View, indices: Any) -> None:
-    """Check that ``indices`` is a writable array of integers with at least as many elements as ``array``.
-
-    Raises:
-        TypeError: Not an array, or of another dtype; ``routine`` is for the error.
-        ValueError: It is read-only or too short.
-    """
+    """Raise ``TypeError`` or ``ValueError`` unless ``indices`` is a writable array of integers as long as ``array``."""
     given = check.view(indices, "indices", STANDARD, routine)
     check.writable(given)
     if given.count < array.count:
