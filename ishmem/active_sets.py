@@ -182,7 +182,7 @@ def active_set(start: int, stride: int, size: int) -> Team:
         ValueError: A PE number out of range, or this PE is not in the set; on this PE only.
         TypeError: Not integers; on this PE only.
         SymmetryError: Members that wait for each other call for different sets. After a first call that has failed so,
-            or because of a loss, this PE creates no active sets any more: it and those that need it raise.
+            or by a loss, this PE joins no new active set: its first calls raise this, and those of the other members.
         IshmemError: Too many teams are alive; on every member. Destroying some makes room.
         StateError: Not between ``init`` and ``finalize``.
         PeerLost: A PE died, or a member finalised without this call.

@@ -137,8 +137,8 @@ _ARGUMENTS = {
     "cond": "The value that the element must have for the swap.",
     "value": "A number that the dtype can hold.",
     "pe": "Number of the PE, from 0 to ``n_pes() - 1``.",
-    "index": "The element: a tuple of indices, or its number in memory order (C order, but for Fortran arrays).",
-    "order": "``ORDER_RELAXED``; ``ORDER_RELEASE``: earlier operations come before it, as by ``fence``; "
+    "index": "The element: a tuple of indices, or its number in C order (in Fortran order, if the array is in that).",
+    "order": "``ORDER_RELAXED``, the default; ``ORDER_RELEASE``: earlier operations come before it, as by ``fence``; "
     "``ORDER_ACQUIRE``: later accesses of this PE come after it; or ``ORDER_ACQ_REL``: both.",
 }
 _GIVEN = {(): "", ("value",): "3, ", ("cond", "value"): "5, 9, "}  # the operands of the examples
@@ -163,14 +163,14 @@ def _atomic(name: str) -> Callable[..., Any]:
     if type_tables.ATOMICS[name].fetches:
         text = (
             f"{words.does}{'' if form is read else '; return the old value'}.\n\nNot collective, blocking. "
-            "Errors as for ``p``, and ``ValueError`` for an unknown ``order``."
+            "Errors as for ``p``; ``TypeError`` for another dtype, ``ValueError`` for an unknown ``order``."
         )
         made = _public(form, name, text, "{call}me)\n5", words.fetch)
     else:
         form.__annotations__["return"] = "None"
         text = (
-            f"{words.does}.\n\nNot collective; ``quiet`` waits for remote completion. Errors as for ``p``, and\n"
-            "``ValueError`` for an unknown ``order``."
+            f"{words.does}.\n\nNot collective; ``quiet`` waits for remote completion. Errors as for ``p``;\n"
+            "``TypeError`` for another dtype, ``ValueError`` for an unknown ``order``."
         )
         example = f"{{call}}right, index=1)\n>>> ishmem.barrier_all()\n>>> print(a)\n[5 {words.after}]"
         made = _public(form, name, text, example, words.update)
@@ -195,7 +195,7 @@ def _nbi(base: str) -> Callable[..., None]:
     text = (
         f"Run ``{base}`` and store the old value in ``fetch``, to be read after the next ``quiet`` or ``flush``.\n\n"
         "Not collective. A nonblocking operation by its contract; the host form stores the value before it returns.\n"
-        "Errors as for ``p``, and ``ValueError`` if ``fetch`` has no elements or is read-only."
+        "Errors as for ``p``; ``TypeError`` for other dtypes, ``ValueError`` if ``fetch`` is empty or read-only."
     )
     example = "{call}me)\n>>> ishmem.quiet()\n>>> print(old)\n[5]"
     return _public(_form_for(base, read, count, update, compare), f"{base}_nbi", text, example, _words(base).nbi)

@@ -93,7 +93,7 @@ def broadcast(
     Collective over the team, blocking.
 
     Args:
-        dest: Symmetric contiguous array or tile, of any dtype of dpnp: ``source`` itself (in place), or no part of it.
+        dest: Symmetric contiguous array or tile, of any dtype of dpnp: ``source`` (in place), or without overlap of it.
         source: Symmetric contiguous array of the dtype of ``dest``, or tile of its shape.
         root: Number in the team of the PE that has the data.
         team: A team; by default all PEs.
@@ -148,11 +148,11 @@ def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
 def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate blocks of any sizes from all members of a team in ``dest`` of every member.
 
-    Collective over the team, blocking. Errors as for ``broadcast``, and ``ValueError`` on every PE if ``dest`` of one is
-    too short for all blocks.
+    Collective over the team, blocking. Errors as for ``broadcast``, and ``ValueError`` on every PE if ``dest`` of one
+    is too short for all blocks.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, with room for all blocks. It must not overlap ``source``.
+        dest: Symmetric contiguous array of any dtype of dpnp, with room for all blocks. It must not overlap ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``.
         team: A team; by default all PEs.
         nelems: Size of this PE's block in elements, from 0 on; by default all of ``source``.

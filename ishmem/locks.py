@@ -49,7 +49,7 @@ def set_lock(lock: ndarray, index: Index = 0) -> None:
 
     Args:
         lock: Symmetric contiguous array of int64, initially zeros; each element is a lock. No static object.
-        index: The element: a tuple of indices, or its number in memory order (C order, but for Fortran arrays).
+        index: The element: a tuple of indices, or its number in C order (in Fortran order, if the array is in that).
 
     Raises:
         StateError: This thread holds the lock already, or not between ``init`` and ``finalize``.

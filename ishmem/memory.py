@@ -65,16 +65,16 @@ def empty(
         shape: A number of elements, or a tuple of them.
         dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
         order: Layout in memory, ``"C"`` or ``"F"``.
-        device: Only the device of the heap, which is the default, as ``usm_type`` and ``sycl_queue``.
-        usm_type: Only ``"device"``: symmetric arrays are device memory.
-        sycl_queue: Only the queue of the heap.
+        device: The device of the heap, which is the default; others raise ``ValueError``.
+        usm_type: ``"device"``, the only kind of memory of symmetric arrays.
+        sycl_queue: The queue of the heap, which is the default; others raise ``ValueError``.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: The PEs pass different sizes or dtypes, on every PE; or the arguments of another PE are invalid.
+        SymmetryError: The PEs pass different sizes or dtypes, or the arguments of another PE are invalid.
         HeapExhausted: The heap has no room; on every PE, and the heap stays usable.
         TypeError: A dtype that dpnp does not have, or sizes that are not integers.
-        ValueError: A negative size, an order that is not allowed, or another device.
+        ValueError: A negative size, an order that is not allowed, or another device, kind of memory or queue.
         PeerLost: A PE died, or finalised without this call.
 
     Example:

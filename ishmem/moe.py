@@ -378,7 +378,7 @@ class Buffer(KernelCalls):
         """Send a row for each token received to the token's PE, and store the sum of the rows of each own token.
 
         The sum is computed in float32 in the order in which a token chose the PEs, and rounded once; it is 0 for a
-        token without experts. Collective over the team, not blocking: a kernel on ``x``'s queue for each round.
+        token without experts. Collective over the team, not blocking: a kernel for each round, on the queue of ``x``.
 
         Args:
             x: Contiguous device array of the shape of the tokens received, of float32, float16, or bfloat16 as 16-bit

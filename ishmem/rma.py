@@ -128,7 +128,7 @@ def p(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
         dest: Symmetric contiguous array, of any dtype of dpnp.
         value: A number that the dtype of ``dest`` can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: a tuple of indices, or its number in memory order (C order, but for Fortran arrays).
+        index: The element: a tuple of indices, or its number in C order (in Fortran order, if the array is in that).
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.

@@ -64,7 +64,7 @@ def put_signal(
         sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         nelems: Number of elements to move, from the start of both arrays; by default all of them.
-        index: The signal: a tuple of indices, or its number in memory order (C order, but for Fortran arrays).
+        index: The signal: a tuple of indices, or its number in C order (in Fortran order, if the array is in that).
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.

@@ -1,7 +1,7 @@
 """Symmetric host objects, which correspond to the global and static variables of a C program.
 
 A static object is a numpy array in the host memory of every PE. Host calls accept it like a symmetric array, except
-locks, ``free``, ``realloc`` and ``register``. PEs share its memory, a file of Linux without a name that ends with them.
+locks, ``free``, ``realloc`` and ``register``. PEs map its memory by a memfd, which the kernel removes after the job.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: The PEs pass different names, shapes or dtypes, on every PE; or another PE raises one of these:
+        SymmetryError: The PEs pass different names, shapes or dtypes, or the arguments of another PE are invalid.
         ValueError: A name that is in use with another shape or dtype, or a shape or name that is not allowed.
         HeapExhausted: The host has too little memory.
         TypeError: A name that is not a string, or a dtype that operations do not support.

@@ -296,7 +296,7 @@ TEAM_INVALID = Team(INVALID)
 
 
 def find(team: Team) -> Team:
-    """Return ``team`` unchanged; raise ``TypeError`` if it is no `Team`, as a size that other libraries take there."""
+    """Return ``team`` unchanged; raise ``TypeError`` if it is not a `Team`, for example a number of elements."""
     if isinstance(team, Team):
         return team
     allowed = "a Team: ishmem.TEAM_WORLD, the result of a split, or ishmem.active_set(start, stride, size)"
@@ -439,7 +439,7 @@ team_split_2d = stubs.function_of(
 def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
     """Return the number in ``dest_team`` of PE ``src_pe`` of ``src_team``, or -1: see ``Team.translate_pe``.
 
-    -1 if there is no such PE, it is not in ``dest_team``, or a team is TEAM_INVALID. Not collective; errors as there.
+    -1 if there is no such PE, it is not in ``dest_team``, or a team is TEAM_INVALID. Not collective. Errors as there.
 
     Args:
         src_team: A team.

@@ -21,7 +21,7 @@ from ishmem.runtime import agreement, check, job
 
 
 def run(call: Callable[..., None], dest: Any, source: Any, team: Members, given: Given) -> None:
-    """Run the collective ``call``, which the core declined, on tiles; raise its documented error for others."""
+    """Run the collective ``call``, which the core declined, if its arrays are tiles; else raise their error."""
     routine = call.__name__
     if not _are_tiles(dest, source):
         checks.refuse(routine, dest, source, team, given)

@@ -38,7 +38,7 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
         ivar: Symmetric contiguous array of int32, int64, uint32 or uint64; this PE's own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold.
-        index: The element: a tuple of indices, or its number in memory order (C order, but for Fortran arrays).
+        index: The element: a tuple of indices, or its number in C order (in Fortran order, if the array is in that).
         timeout: Largest time to wait in seconds, at least 0; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Raises:

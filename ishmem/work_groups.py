@@ -17,7 +17,7 @@ __all__ = exported(__name__)
 
 
 def max_work_groups() -> int:
-    """Return how many work-groups of a launch, of any size, run at the same time on the device of any PE.
+    """Return the number of work-groups of a launch, of any size, that are guaranteed to run at the same time.
 
     It is the smallest number of Xe cores of any PE's device, as each core has room for a work-group of any size. So the
     same launch is possible on all PEs. Work-groups that wait for each other must all run at the same time, and no other
