@@ -17,7 +17,10 @@ from typing import Any
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Defer Python's signal handlers to the end of the block, in the order of their signals; blocks may be nested."""
+    """Defer Python's signal handlers, without SIGINT's in a job, to the end of the block, in the order of signals.
+
+    Blocks may be nested. In threads other than the main one, which alone runs handlers, it does nothing.
+    """
     if threading.current_thread() is not threading.main_thread():  # handlers run in that one
         yield
         return

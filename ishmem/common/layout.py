@@ -65,8 +65,8 @@ SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 class TeamRecord(NamedTuple):
     """The record of a team that kernels read, one int64 a field; ``me`` and ``size`` are -1 while the handle is free.
 
-    ``nodes`` is the address of the team's `NodeList`, 0 for a team on one node; ``pes`` that of the PE numbers of a
-    team without a stride, else 0. Such a team has the numbers of `Layout.alias`.
+    ``sequence`` counts barriers and rendezvous in kernels. ``nodes`` is the address of the `NodeList`, 0 for a team on
+    one node; ``pes`` that of the PE numbers of a team without a stride, else 0: it has the numbers of `Layout.alias`.
     """
 
     start: int = 0

@@ -153,7 +153,9 @@ class TracedCall(NamedTuple):
         value: The value to store, to add, or to wait for.
         pe: The peer, with `CallFlag.ROOTED` the root, by its number in the job; -1: none.
         start, stride, size: The team; ``size`` 0: none.
-        routine, label: The number of the routine, and that of the kernel's name, from 1.
+        routine, label: The number of the routine, and that of the kernel's name, from 1; 0: no kernel.
+        thread: The number of the thread, in the order of first calls.
+        cmp, flags: The comparison of a wait, a `Cmp`; bits of `CallFlag`.
     """
 
     begin: int
