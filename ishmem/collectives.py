@@ -32,7 +32,7 @@ __all__ = exported(__name__)
 def barrier_all() -> None:
     """Complete all operations of this PE, then wait until all PEs have entered the barrier.
 
-    Collective, blocking.
+    The operations that ``quiet`` completes. Collective, blocking.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -57,7 +57,7 @@ def barrier_all() -> None:
 def sync_all() -> None:
     """Wait until all PEs have called, without completing any operation.
 
-    Collective, blocking. Raises ``StateError``, ``PeerLost`` and ``SymmetryError`` as ``barrier_all``.
+    Collective, blocking. Errors as for ``barrier_all``.
 
     Example:
         >>> ishmem.sync_all()

@@ -126,8 +126,8 @@ class Communicator(KernelCalls):
         Collective over the team, not blocking: one kernel on the queue of ``x``.
 
         Args:
-            x: Contiguous device array, of the same size on all PEs, of at most ``nbytes`` bytes.
-            out: Contiguous device array of the size and dtype of ``x``; by default ``x``.
+            x: Device array in C order, of float32 or float16, of one size on all PEs, of at most ``nbytes`` bytes.
+            out: Device array in C order of the size and dtype of ``x``; by default ``x``.
             dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default the dtype of ``x``.
             depends: Events that must have completed before the kernel starts.
 

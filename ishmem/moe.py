@@ -657,6 +657,7 @@ def _empty(shape: tuple[int, ...], dtype: str, queue: dpctl.SyclQueue) -> Any:
 
 
 def bits(array: Any) -> Any:
+    """Return a 1-D dpctl array of the bytes of a contiguous device array, without a copy."""
     return flat(array, "uint8")
 
 
