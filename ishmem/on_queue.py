@@ -131,7 +131,7 @@ def wait_until_on_queue(
 ) -> dpctl.SyclEvent:
     """Submit ``wait_until`` to a queue; return its event.
 
-    The host waits, in a recording a kernel; there is no time limit. Not collective, not blocking.
+    The host waits, in a recording a kernel, without a time limit. Not collective, not blocking.
 
     Source: ishmemx_wait_until_on_queue.
     """
@@ -150,7 +150,7 @@ def signal_wait_until_on_queue(
 ) -> dpctl.SyclEvent:  # fmt: skip
     """Submit ``signal_wait_until`` to a queue; its event completes once the value is in ``ret[0]``.
 
-    The host waits, in a recording a kernel. Not collective, not blocking.
+    The host waits, in a recording a kernel, without a time limit. Not collective, not blocking.
 
     Source: ishmemx_signal_wait_until_on_queue.
     """

@@ -28,9 +28,9 @@ class Patience(NamedTuple):
 
 
 SUPERVISOR = Patience(failing=3.0, ending=2.0)
-"""Of the supervisor, of ``ishmem run --hosts``, and of the watchdog of a PE without either."""
+"""The limits of the supervisor, of ``ishmem run --hosts``, and of the watchdog of a PE without either."""
 MONITOR = Patience(failing=1.7, ending=0.5)
-"""Of the monitor of a node, in jobs over MPI."""
+"""The limits of the monitor of a node, in jobs over MPI."""
 REACTING = 4.0
 """Seconds after a loss in which a PE that has reported ``PeerLost`` to its monitor may end by itself."""
 AFTER_SIGNAL = 10.0
@@ -169,7 +169,7 @@ class JobEnd(Ending, abc.ABC):
 
     @abc.abstractmethod
     def send(self, number: int) -> None:
-        """Send a signal to all PEs that run."""
+        """Send signal ``number`` to all PEs that run."""
 
     @abc.abstractmethod
     def report(self, *lines: str) -> None:

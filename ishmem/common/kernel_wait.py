@@ -82,7 +82,7 @@ def site_text(kernel: str, place: str, routine: str, variable: str) -> str:
 
 
 def numbers_of(data: bytes) -> KernelWait:
-    """Return the record in ``data``, bytes of the heap, without its texts."""
+    """Return the `KernelWait` that ``data``, bytes of the heap, begins with."""
     return KernelWait(*struct.unpack_from(f"<{SITE // 8}q", data))
 
 

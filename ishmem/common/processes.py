@@ -1,4 +1,4 @@
-"""Processes as the kernel sees them: their ends, their parents and their orphans."""
+"""Processes of Linux: how they have ended, their parents, children and orphans, their namespaces and signals."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ whether the host has put to another node since a `Request.QUIET` began."""
 
 
 class Mode(IntEnum):
-    """The number of variables of a set that must satisfy the comparison."""
+    """What a wait or test of a set looks for: all variables satisfy the comparison, any one does, or those that do."""
 
     ALL = 0
     ANY = 1

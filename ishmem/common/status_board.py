@@ -50,13 +50,13 @@ class SignalHandlers(Protocol):
     """Installs the handlers of `TELL` and `INSIST`; the core does."""
 
     def answer_on(self, number: int, pipe: int, /) -> None:
-        """Install a handler of a signal: it writes a byte to ``pipe``, and this PE's `KernelWait` to the board."""
+        """Install a handler of signal ``number``: it writes a byte to ``pipe``, and the `KernelWait` to the board."""
 
     def ignore_unless_handled(self, number: int, /) -> None:
-        """Ignore a signal that would end the process."""
+        """Ignore signal ``number`` if it has no handler, and so would end the process."""
 
     def insist_on(self, number: int, file: int, place: int, /) -> None:
-        """Install a handler by which `faulthandler` writes to a place of a file, unless the interpreter runs."""
+        """Make signal ``number`` write a traceback to byte ``place`` of ``file``, while Python code cannot run."""
 
 
 class PeState(enum.IntEnum):

@@ -25,7 +25,7 @@ class Members(Protocol):
         """First PE, stride and number of the members, as PE numbers in TEAM_WORLD."""
 
     def my_pe(self) -> int:
-        """Return the number of this PE in the team."""
+        """Return the number of this PE in the team, -1 if it is not a member."""
 
     def world_pe(self, pe: Any, name: str = "pe") -> int:
         """Return the number in TEAM_WORLD of PE ``pe`` of the team; ``name`` is its argument name in errors."""
