@@ -32,7 +32,7 @@ __all__ = exported(__name__)
 def barrier_all() -> None:
     """Complete all operations of this PE, then wait until all PEs have entered the barrier.
 
-    The operations that ``quiet`` completes. Collective, blocking.
+    It completes what ``quiet`` does. Collective, blocking.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -93,7 +93,7 @@ def broadcast(
     Collective over the team, blocking.
 
     Args:
-        dest: Symmetric contiguous array or tile, of any dtype of dpnp: ``source`` (in place), or without overlap of it.
+        dest: Symmetric contiguous array or tile, of any dtype of dpnp; ``source`` (in place), or apart from ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``, or tile of its shape.
         root: Number in the team of the PE that has the data.
         team: A team; by default all PEs.

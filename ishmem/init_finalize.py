@@ -198,7 +198,7 @@ def finalize() -> None:
     Collective, blocking: returns when every PE has called. After several calls of ``init``, the last of as many calls
     does this, and those before it are ``barrier_all``. For allocations that were never freed, PE 0 issues a
     ``ResourceWarning`` with the lines that made them; ``ISHMEM_LEAKS`` makes that a ``RuntimeWarning``, nothing, or an
-    error. In a job on several nodes ``MPI_Finalize`` calls it if needed; a call after that returns at once.
+    error. On several nodes, ``MPI_Finalize`` calls it if the program has not; a call after that returns at once.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.

@@ -285,9 +285,9 @@ def align(alignment: int, nbytes: int, *, _routine: str = "align") -> MemoryUSMD
 
 
 def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
-    """Allocate ``nbytes`` of symmetric memory as ``malloc``, with ``hints`` on its use.
+    """Allocate ``nbytes`` of symmetric memory with ``hints`` on its use; return as ``malloc`` does.
 
-    They have no effect, as all symmetric memory has both uses. Collective, blocking. Errors as for ``empty``.
+    Hints have no effect, as all symmetric memory has both uses. Collective, blocking. Errors as for ``empty``.
 
     Args:
         nbytes: Size in bytes, the same on every PE.

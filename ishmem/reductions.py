@@ -2,7 +2,7 @@
 
 The rules are those of `ishmem.collectives`; scans do not accept 2-D tiles. The same names work on the host and in
 kernels. All work elementwise, and elements are combined in an order that depends on team, size and algorithm only: a
-floating-point result has the same bits on every PE and in every run, but other bits on other numbers of nodes. Integers
+floating-point result has the same bits on every PE and in every run; they may depend on the number of nodes. Integers
 wrap around. float16 and bfloat16 are combined in float32 in the order of the members and rounded once, to the nearest,
 ties to even, when the result is stored: partial results between PEs and nodes are not rounded.
 """

@@ -320,7 +320,7 @@ def _at_least_one(value: Any, name: str) -> int:
 def strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
     """Return PEs ``start``, ``start + stride``, ..., ``size`` of them, of ``parent``, as numbers in TEAM_WORLD.
 
-    Raises ``ValueError`` for PEs that ``parent`` does not have or wrong sizes, ``TypeError`` for no integers.
+    Raises ``ValueError`` for PEs that ``parent`` does not have and wrong sizes, ``TypeError`` for other objects.
     """
     first, step, count = check.integer(start, "start"), check.integer(stride, "stride"), _at_least_one(size, "size")
     if step == 0 and count > 1:
@@ -388,7 +388,7 @@ def is_alive(team: Team) -> bool:
 def take(part: Shape, masks: dict[int, int], routine: str) -> int:
     """Return the first team handle that is free for all members of ``part``, and remove it from ``masks``.
 
-    ``masks`` has a bit mask of free handles for each PE. ``IshmemError``, of ``routine``, if no handle is free on all.
+    ``masks`` has a bit mask of free handles for each PE. Raises ``IshmemError``, in ``routine``'s name, without one.
     """
     common = (1 << TWIN) - 1
     for pe in part:
@@ -437,9 +437,9 @@ team_split_2d = stubs.function_of(
 
 
 def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
-    """Return the number in ``dest_team`` of PE ``src_pe`` of ``src_team``, or -1: see ``Team.translate_pe``.
+    """Return the number in ``dest_team`` of PE ``src_pe`` of ``src_team``, or -1; errors as for ``Team.translate_pe``.
 
-    -1 if there is no such PE, it is not in ``dest_team``, or a team is TEAM_INVALID. Not collective. Errors as there.
+    -1 if there is no such PE, it is not in ``dest_team``, or a team is TEAM_INVALID. Not collective.
 
     Args:
         src_team: A team.

@@ -17,9 +17,9 @@ from typing import Any
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Defer Python's signal handlers, without SIGINT's in a job, to the end of the block, in the order of signals.
+    """Defer Python's signal handlers to the end of the block, where they run in the order of their signals.
 
-    Blocks may be nested. In threads other than the main one, which alone runs handlers, it does nothing.
+    That of SIGINT is not deferred in a job. Blocks may be nested. It has no effect in threads but the main one.
     """
     if threading.current_thread() is not threading.main_thread():  # handlers run in that one
         yield

@@ -51,7 +51,7 @@ class PeerLost(IshmemError):
 
 
 class WaitTimeout(IshmemError, TimeoutError):
-    """A wait has reached its ``timeout``, or a wait or kernel ``ISHMEM_TIMEOUT``; the message says what for."""
+    """A wait has reached its ``timeout``, or a wait or kernel ``ISHMEM_TIMEOUT``; the message says what is awaited."""
 
 
 _LOST = 0x70000001

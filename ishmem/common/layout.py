@@ -328,8 +328,8 @@ class RendezvousSlot(NamedTuple):
 class Regions:
     """The table of registered memory that kernels read, in int64.
 
-    The number of slots that have been used; for each slot the region's first address on this PE and its end, both 0
-    where it is free; then for each slot, per PE of the node, the distance to its region there minus that to the heap.
+    It has the number of slots in use; for each slot the region's first address on this PE and its end, both 0 if it is
+    free; then for each slot, per PE of the node, the distance in bytes to its region there minus that to its heap.
     """
 
     MOST = 128
@@ -376,11 +376,11 @@ class Layout:
         return _round_up(8 * self.numbers, LINE) + LINE * handle
 
     def host_sync(self, handle: int) -> int:
-        """Return the offset of the first line of a team's barrier on the host."""
+        """Return the offset of the first cache line of the host's barrier of the team ``handle``."""
         return self.team(MAX_TEAMS) + self.sync_bytes * handle
 
     def device_sync(self, handle: int) -> int:
-        """Return the offset of the first line of a team's barrier inside kernels."""
+        """Return the offset of the first cache line of the barrier in kernels of the team ``handle``."""
         return self.host_sync(MAX_TEAMS) + self.sync_bytes * handle
 
     @property
@@ -535,7 +535,7 @@ class Layout:
         return 2 * LINE * lines if self.width < self.n_pes else 0
 
     def meeting(self, handle: int, odd: int = 0) -> int:
-        """Return the offset of a team's first line for steps between node leaders, in even or odd rendezvous."""
+        """Return the offset of team ``handle``'s first line for steps of leaders, in even (``odd`` 0) or odd calls."""
         return self.tiles + self.tile_bytes * TWIN + self.meeting_bytes * handle + odd * self.meeting_bytes // 2
 
     @property
