@@ -53,7 +53,7 @@ def set_lock(lock: ndarray, index: Index = 0) -> None:
 
     Raises:
         StateError: This thread holds the lock already, or not between ``init`` and ``finalize``.
-        PeerLost: A PE died during the wait, which may have held the lock.
+        PeerLost: The lock is not free, and a PE has died, which may have held it.
         SymmetryError: ``lock`` is not symmetric, or the element is not a lock: it has a value that no lock has.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.

@@ -328,8 +328,8 @@ class RendezvousSlot(NamedTuple):
 class Regions:
     """The table of registered memory that kernels read, in int64.
 
-    It has the number of slots in use; for each slot the region's first address on this PE and its end, both 0 if it is
-    free; then for each slot, per PE of the node, the distance in bytes to its region there minus that to its heap.
+    It has the number of slots that were ever used; for each slot its region's first address on this PE and its end, both
+    0 if it is free; then for each slot, per PE of the node, the bytes from here to its region minus those to its heap.
     """
 
     MOST = 128
@@ -385,7 +385,7 @@ class Layout:
 
     @property
     def is_large(self) -> bool:
-        """Whether the job has several nodes and many PEs: then slots are short, and few teams may have many members."""
+        """Whether the job has several nodes and more than `FULL_SLOTS` PEs: slots are short, and few teams large."""
         return self.width < self.n_pes and self.n_pes > FULL_SLOTS
 
     @property
@@ -526,7 +526,7 @@ class Layout:
 
     @property
     def meeting_bytes(self) -> int:
-        """Size of the lines of one team for rendezvous between nodes; none in a job on one node.
+        """Size in bytes of the lines of one team for rendezvous between nodes; 0 in a job on one node.
 
         Even and odd rendezvous have a line for each step between the leaders of nodes, then those of a barrier on each
         node, then one that releases a node.

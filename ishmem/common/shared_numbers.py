@@ -64,8 +64,8 @@ class Algorithm(IntEnum):
 class Verdict(IntEnum):
     """The outcomes of a collective call of the host.
 
-    `DECLINED`: this PE's arguments, before it has published them; `DISSENT`: the arguments of the members differ;
-    `TOO_SHORT`: ``dest`` of a member of a ``collect`` is; `PEER_GONE`: a PE is lost, or Python has an exception.
+    `DECLINED`: before this PE has published anything; `DISSENT`: the arguments of the members differ; `TOO_SHORT`: a
+    member's ``dest`` for a ``collect`` is; `PEER_GONE`: a PE is lost, or Python has an exception.
     """
 
     FINISHED = 0
