@@ -73,7 +73,7 @@ LOST = NBYTES
 skips; 0, or all but one once a PE is reported lost."""
 
 POLLS = 1 << 16
-"""Polls after which a wait in a kernel is recorded."""
+"""Number of polls after which a wait in a kernel is recorded."""
 
 
 def site_text(kernel: str, place: str, routine: str, variable: str) -> str:

@@ -1,7 +1,7 @@
 """The status of each PE, in memory that the PEs and the launcher share; it stays readable after a PE was killed.
 
 The launcher creates the board, or PE 0 without one. Each record occupies a page; behind the records is space for
-tracebacks, which PEs write on request. The module needs only the standard library. It takes no locks: a reader
+tracebacks, which PEs write on request. The module needs only the standard library. Records have no locks: a reader
 may see a text that is partly updated.
 
 ``python -m ishmem.common.status_board BOARD NUMBERS REASON`` prints where the PEs of a node are, when one of them does

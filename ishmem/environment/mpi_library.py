@@ -55,7 +55,7 @@ def wheel() -> str | None:
 
 
 def transport(version: str, environ: Mapping[str, str], root: Path = _ROOT) -> Transport:
-    """Return the transport of a library, by its version text, the environment and the file system below ``root``."""
+    """Return the transport of the library of a ``version`` text, by ``environ`` and the file system below ``root``."""
     kind = kind_of(version)
     provider = environ.get("FI_PROVIDER", "")
     if kind == "Intel MPI":

@@ -55,7 +55,7 @@ def are_found() -> bool:
 
 
 def missing(folder: Path) -> dict[str, str]:
-    """Return the libraries that are not in a folder and not in this process, with the package of each."""
+    """Return the names of `LIBRARIES` that are not in ``folder`` and not in this process, with the package of each."""
     return {
         name: package
         for name, package in LIBRARIES.items()
