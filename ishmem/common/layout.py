@@ -329,7 +329,8 @@ class Regions:
     """The table of registered memory that kernels read, in int64.
 
     It has the number of slots that were ever used; for each slot its region's first address on this PE and its end, 0
-    and 0 if it is free; then for each slot, per PE of the node, the bytes from here to its region minus those to its heap.
+    and 0 if it is free; then for each slot, per PE of the node, the bytes from here to its region minus those to its
+    heap.
     """
 
     MOST = 128
