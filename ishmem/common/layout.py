@@ -334,7 +334,7 @@ class Regions:
     """
 
     MOST = 128
-    """Slots."""
+    """Number of slots."""
 
     ENTRY, FIRST = 16, 8
     SHIFTS = FIRST + ENTRY * MOST
