@@ -1,7 +1,7 @@
 """ishmem: a SHMEM library for Intel GPUs in Python.
 
-PGAS programming for Intel GPUs: every PE owns a GPU and a symmetric heap in its memory, and reads, writes and
-atomically updates the same arrays on every other PE, from the host and from inside kernels, by the same names.
+Each PE, a process of the job, has a GPU and in its memory a symmetric heap: arrays that exist on every PE. A PE reads,
+writes and atomically updates the arrays of the others, from the host and inside kernels, and names them by its own.
 """
 
 import importlib
@@ -54,7 +54,7 @@ def __getattr__(name: str) -> Any:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register the cell magic ``%%ishmem`` in the IPython shell; called by ``%load_ext ishmem``."""
+    """Register the cell magic ``%%ishmem`` in the IPython shell ``shell``; ``%load_ext ishmem`` calls this."""
     from ishmem import notebook
 
     notebook.load(shell)

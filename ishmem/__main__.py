@@ -1,4 +1,4 @@
-"""Run the command ``ishmem`` as ``python -m ishmem``."""
+"""The command ``ishmem``, run by ``python -m ishmem``."""
 
 from ishmem.cli.command import main
 

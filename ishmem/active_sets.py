@@ -56,7 +56,7 @@ class ActiveSets:
         self._broken = False
 
     def get(self, shape: Shape) -> Team:
-        """Return the team of the PEs in ``shape``; collective over these PEs if the team is new or was destroyed."""
+        """Return the team of PEs ``shape``, a new one, collectively, if there is none; errors as for ``active_set``."""
         this, known = job.current(), self._teams.get(shape)
         if known and teams.is_alive(known):
             return known
@@ -170,19 +170,19 @@ def active_set(start: int, stride: int, size: int) -> Team:
     Collective over the set and blocking in the first call, which creates the team; later calls return the same team at
     once. Only its members call; all collectives take it as ``team=``. The team lives until ``finalize``, or until all
     members ``destroy`` it, after which the next call creates it anew. Members make their calls for sets and their
-    splits of teams in the same order. ``stride`` may be negative, and 0 when ``size`` is 1.
+    splits of teams in the same order.
     ``shmem_barrier(start, log, size)`` is ``quiet()`` and ``active_set(start, 1 << log, size).sync()``.
 
     Args:
-        start: Number of the first PE.
-        stride: Stride between PEs, not its logarithm; 0 only if ``size`` is 1.
+        start: Number of the first PE in TEAM_WORLD.
+        stride: Stride between PEs, not its logarithm; may be negative, and 0 only if ``size`` is 1.
         size: Number of PEs, at least 1.
 
     Raises:
         ValueError: A PE number out of range, or this PE is not in the set; on this PE only.
         TypeError: Not integers; on this PE only.
-        SymmetryError: Members call for different sets; on those that wait for each other, which cannot create new
-            active sets afterwards.
+        SymmetryError: Members that wait for each other call for different sets. After a first call that has failed so,
+            or by a loss, this PE joins no new active set: its first calls raise this, and those of the other members.
         IshmemError: Too many teams are alive; on every member. Destroying some makes room.
         StateError: Not between ``init`` and ``finalize``.
         PeerLost: A PE died, or a member finalised without this call.

@@ -3,16 +3,16 @@
 The same names work on the host and in kernels; operations of the host and of kernels are atomic to each other. The
 dtypes of each routine are in its docstring.
 
-`_atomic` and `_nbi` create the routines and their docstrings from the table `type_tables.ATOMICS`.
-
 None is collective. Fetching atomics block until they have the old value. ``quiet`` waits for remote completion of the
-others. The ``_nbi`` forms store the old value in the first element of ``fetch``, where it is available after the next
-``quiet`` or ``flush``.
+others. The ``_nbi`` forms store the old value in the first element of ``fetch``, read after ``quiet`` or ``flush``.
 
 All raise ``StateError`` outside ``init`` to ``finalize``, ``SymmetryError`` for an array that is not on the symmetric
 heap, ``IndexError`` for a PE or element that does not exist, ``TypeError`` for a dtype or value that the operation does
-not take and ``ValueError`` for a value that does not fit the dtype.
+not take, ``ValueError`` for a value that does not fit the dtype, an unknown ``order``, an array that is not contiguous
+or an empty or read-only ``fetch``, and ``PeerLost`` if the PE is lost.
 """
+
+# The table `type_tables.ATOMICS` has the routines; `_atomic` and `_nbi` create them and their docstrings.
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ _BITS = {"int32": 5, "uint32": 6, "int64": 7, "uint64": 8, "float32": 11, "float
 
 
 def operation(row: type_tables.Atomic, types: tuple[str, ...]) -> Callable[..., Any]:
-    """Return the core's function ``(array, *operands, pe, index[, order])`` for the atomic of ``row`` and ``types``."""
+    """Return the core's function ``(array, *operands, pe, index[, order])`` for the atomic of ``row`` and ``types``.
+
+    It returns the old value, or None if ``row`` does not fetch, and ``NotImplemented`` for arguments that it declines.
+    """
     accepted = sum(1 << _BITS[dtype] for dtype in types)
     result = 0 if row.fetches else NO_RESULT
     return _core.atomic(int(row.rmw) | result | accepted << 8 | len(row.operands) << 24)
@@ -64,7 +67,10 @@ def _run(name: str, target: Any, operands: tuple[Any, ...], pe: Any, index: Any,
 
 
 def by_kernel(rmw: int, target: Any, pe: Any, index: Any, value: Any, cond: Any) -> Any:
-    """Run the atomic with `Rmw` number ``rmw`` as a kernel, on arguments checked by the core; return the old value."""
+    """Run the atomic with `Rmw` number ``rmw`` on array ``target`` as a kernel; return the old value.
+
+    The core, which calls this, has checked the arguments.
+    """
     from ishmem.runtime.host_atomics import atomic_by_kernel  # imports dpnp
 
     name, array, given = _FETCHING[type_tables.Rmw(rmw)], check.view(target, "dest"), {"cond": cond, "value": value}
@@ -73,10 +79,9 @@ def by_kernel(rmw: int, target: Any, pe: Any, index: Any, value: Any, cond: Any)
 
 
 def _release(order: Any) -> None:
-    """Call ``fence`` if memory order ``order`` includes release; acquire needs no call, as blocking atomics acquire.
+    """Call ``fence`` if memory order ``order`` includes release; raise ``ValueError`` for an unknown order.
 
-    Raises:
-        ValueError: ``order`` is not a `MemoryOrder`.
+    Acquire needs no call, as blocking atomics acquire.
     """
     if order not in list(MemoryOrder):
         raise ValueError(no_member("order", MemoryOrder, order))
@@ -100,14 +105,10 @@ def _run_nbi(name: str, fetch: Any, target: ndarray, operands: tuple[Any, ...], 
 
 
 class _Words(NamedTuple):
-    """Parts of the docstrings of an operation.
+    """Parts of the docstrings of an operation: ``does`` is the first line, without the part on the return value.
 
-    Attributes:
-        does: First line, without the part on the return value.
-        update: Subsection of OpenSHMEM 1.5, 9.7.1 on the form that returns nothing; 0 if OpenSHMEM lacks it.
-        fetch: Subsection of 9.7.1 on the form that returns the old value, else 0.
-        nbi: Subsection of 9.7.2 on the form that stores the old value in an array, else 0.
-        after: Value of the element in the example after the call, if it was 5 before and the operand is 3.
+    ``update``, ``fetch`` and ``nbi`` are subsections of OpenSHMEM 1.5, 9.7.1 (9.7.2 for ``nbi``) on its forms, or 0;
+    ``after`` is the value of the example's element after the call, if it was 5 before and the operand is 3.
     """
 
     does: str
@@ -136,8 +137,9 @@ _ARGUMENTS = {
     "cond": "The value that the element must have for the swap.",
     "value": "A number that the dtype can hold.",
     "pe": "Number of the PE, from 0 to ``n_pes() - 1``.",
-    "index": "The element: its number in C order, or a tuple of indices.",
-    "order": "``ORDER_RELAXED``, ``ORDER_ACQUIRE``, ``ORDER_RELEASE`` or ``ORDER_ACQ_REL``.",
+    "index": "The element: a tuple of indices, or its number in C order (in Fortran order, if the array is in that).",
+    "order": "``ORDER_RELAXED``, the default; ``ORDER_RELEASE``: earlier operations come before it, as by ``fence``; "
+    "``ORDER_ACQUIRE``: later accesses of this PE come after it; or ``ORDER_ACQ_REL``: both.",
 }
 _GIVEN = {(): "", ("value",): "3, ", ("cond", "value"): "5, 9, "}  # the operands of the examples
 
@@ -159,11 +161,17 @@ def _atomic(name: str) -> Callable[..., Any]:
 
     words, form = _words(name), _form_for(name, read, count, update, compare)
     if type_tables.ATOMICS[name].fetches:
-        text = f"{words.does}{'' if form is read else '; return the old value'}.\n\nNot collective, blocking."
+        text = (
+            f"{words.does}{'' if form is read else '; return the old value'}.\n\nNot collective, blocking. "
+            "Errors as for ``p``; ``TypeError`` for another dtype, ``ValueError`` for an unknown ``order``."
+        )
         made = _public(form, name, text, "{call}me)\n5", words.fetch)
     else:
         form.__annotations__["return"] = "None"
-        text = f"{words.does}.\n\nNot collective; ``quiet`` waits for remote completion."
+        text = (
+            f"{words.does}.\n\nNot collective; ``quiet`` waits for remote completion. Errors as for ``p``;\n"
+            "``TypeError`` for another dtype, ``ValueError`` for an unknown ``order``."
+        )
         example = f"{{call}}right, index=1)\n>>> ishmem.barrier_all()\n>>> print(a)\n[5 {words.after}]"
         made = _public(form, name, text, example, words.update)
     return fast_path(_OPERATIONS[name])(made)
@@ -185,8 +193,9 @@ def _nbi(base: str) -> Callable[..., None]:
         _run_nbi(base, fetch, dest, (cond, value), pe, index)
 
     text = (
-        f"Start ``{base}`` without waiting for the old value.\n\n"
-        "It is in the first element of ``fetch`` after the next ``quiet`` or ``flush``. Not collective, not blocking."
+        f"Run ``{base}`` and store the old value in ``fetch``, to be read after the next ``quiet`` or ``flush``.\n\n"
+        "Not collective. A nonblocking operation by its contract; the host form stores the value before it returns.\n"
+        "Errors as for ``p``; ``TypeError`` for other dtypes, ``ValueError`` if ``fetch`` is empty or read-only."
     )
     example = "{call}me)\n>>> ishmem.quiet()\n>>> print(old)\n[5]"
     return _public(_form_for(base, read, count, update, compare), f"{base}_nbi", text, example, _words(base).nbi)

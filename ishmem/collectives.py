@@ -4,8 +4,8 @@ The same names work on the host and in kernels. A collective call is made either
 of all PEs: one that mixes both never completes; with ``ISHMEM_CHECK`` the host raises an error.
 
 All members of the team make the same calls in the same order. Arrays are contiguous dpnp arrays on the symmetric heap,
-or ``static`` objects, the same on every PE; ``broadcast``, ``fcollect`` and reductions also accept 2-D tiles: views
-with contiguous rows.
+or ``static`` objects, the same on every PE; ``broadcast``, ``fcollect`` and reductions also accept *tiles*: 2-D views
+in device memory whose rows are contiguous, without ``nelems``. A *block* is the data that a member sends to another.
 Blocks are in the order of the members, and ``root`` is the number of a member. Calls are blocking: the arrays may be
 reused as soon as the call returns, and other PEs access them only between its entry and its return.
 """
@@ -32,13 +32,13 @@ __all__ = exported(__name__)
 def barrier_all() -> None:
     """Complete all operations of this PE, then wait until all PEs have entered the barrier.
 
-    Collective, blocking.
+    It completes what ``quiet`` does. Collective, blocking.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         PeerLost: A PE died, or finalised without this call.
-        LevelZeroError, IndexError, SymmetryError: As for ``quiet``, once every PE has called.
-        SymmetryError: Another PE has called ``sync_all`` or another collective call.
+        LevelZeroError, ValueError, IndexError, SymmetryError: As for ``quiet``, once every PE has called.
+        SymmetryError: Another PE has called ``sync_all`` or another collective routine.
 
     Example:
         >>> ishmem.barrier_all()
@@ -71,10 +71,10 @@ def team_sync(team: Team) -> None:
     """Wait until all members of a team have called, without completing any operation: see ``Team.sync``.
 
     Collective over the team, blocking. Inside a kernel ``team`` is a handle, and the result is 0, or -1 when there is
-    no such team.
+    no such team. Errors as for ``Team.sync``, and ``TypeError`` if ``team`` is no team.
 
     Args:
-        team: A team.
+        team: A team that this PE is in.
 
     Example:
         >>> ishmem.team_sync(ishmem.TEAM_WORLD)
@@ -93,19 +93,19 @@ def broadcast(
     Collective over the team, blocking.
 
     Args:
-        dest: Symmetric contiguous array or tile, of any dtype of dpnp. It may be ``source`` (in place), but may not
-            overlap it in part.
+        dest: Symmetric contiguous array or tile, of any dtype of dpnp; ``source`` (in place), or apart from ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``, or tile of its shape.
         root: Number in the team of the PE that has the data.
         team: A team; by default all PEs.
-        nelems: Number of elements, from the start of both arrays; by default all of them.
+        nelems: Number of elements, from the start of both arrays; by default all of them. Not for tiles.
 
     Raises:
         SymmetryError: An array is not symmetric; or, on every PE, the PEs call different routines or with different
             sizes, dtypes or roots, or the arguments of one PE are invalid.
         IndexError: The team has no PE ``root``.
-        TypeError: Not arrays, different dtypes, or a dtype that the routine does not take.
-        ValueError: Sizes that do not match, arrays that overlap or are not contiguous, or this PE is not in the team.
+        TypeError: Not arrays of one dtype that the routine takes, ``team`` no team, or a number that is no integer.
+        ValueError: Sizes that do not match, arrays that overlap, are read-only or not contiguous, or this PE is not in
+            the team.
         StateError: The team was destroyed, or not between ``init`` and ``finalize``.
         PeerLost: A PE died, or finalised without this call.
 
@@ -129,9 +129,9 @@ def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
     Args:
         dest: Symmetric contiguous array or tile, of any dtype of dpnp, with ``nelems`` elements for each PE.
         source: Symmetric contiguous array or tile of the dtype of ``dest``; it may be this PE's block of ``dest`` (in
-            place). Of tiles, ``dest`` has the columns of ``source`` and its rows for each PE.
+            place). A tile ``dest`` has as many columns as the tile ``source``, and its number of rows for each PE.
         team: A team; by default all PEs.
-        nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
+        nelems: Size of a block in elements, the same on every PE; by default all of ``source``. Not for tiles.
 
     Example:
         >>> mine, everyones = ishmem.full(2, me, dtype="i4"), ishmem.zeros((n, 2), dtype="i4")
@@ -148,14 +148,14 @@ def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
 def collect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
     """Concatenate blocks of any sizes from all members of a team in ``dest`` of every member.
 
-    Collective over the team, blocking. Errors as for ``broadcast``, and ``ValueError`` on every PE when ``dest`` of any
+    Collective over the team, blocking. Errors as for ``broadcast``, and ``ValueError`` on every PE if ``dest`` of one
     is too short for all blocks.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, with room for the blocks of all PEs.
+        dest: Symmetric contiguous array of any dtype of dpnp, with room for all blocks. It must not overlap ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``.
         team: A team; by default all PEs.
-        nelems: Size of this PE's block in elements; by default all of ``source``.
+        nelems: Size of this PE's block in elements, from 0 on; by default all of ``source``.
 
     Example:
         >>> mine, everyones = ishmem.full(n, me, dtype="i4"), ishmem.zeros(n * n, dtype="i4")
@@ -175,11 +175,10 @@ def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
     Block ``i`` of ``dest`` comes from member ``i``. Collective over the team, blocking. Errors as for ``broadcast``.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp, with a block for each PE; it must not overlap
-            ``source``.
-        source: Symmetric contiguous array of the dtype of ``dest``.
+        dest: Symmetric contiguous array, of any dtype of dpnp, for a block of each PE. It must not overlap ``source``.
+        source: Symmetric contiguous array of the dtype of ``dest``, with a block for each PE.
         team: A team; by default all PEs.
-        nelems: Size of a block in elements; by default the size of ``source`` divided by that of the team.
+        nelems: Elements of a block, the same on every PE; by default those of ``source`` divided by the number of PEs.
 
     Example:
         >>> source, dest = ishmem.array(np.full(n, me)), ishmem.zeros(n, dtype="i8")
@@ -194,15 +193,15 @@ def alltoall(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: in
 
 @fast_path(_core.alltoalls)
 def alltoalls(dest: ndarray, source: ndarray, dst: int, sst: int, nelems: int, team: Team = TEAM_WORLD) -> None:
-    """Exchange blocks as ``alltoall``, of elements with stride ``sst`` in ``source`` and ``dst`` in ``dest``.
+    """Exchange blocks as ``alltoall``, of elements that are ``sst`` apart in ``source`` and ``dst`` apart in ``dest``.
 
     Block ``j`` starts at element ``j * nelems * dst`` of ``dest`` and ``j * nelems * sst`` of ``source``; the elements
     between are not accessed. Collective over the team, blocking. Errors as for ``broadcast``.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp.
+        dest: Symmetric contiguous array, of any dtype of dpnp; it must not overlap ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``.
-        dst: Stride of ``dest`` in elements, at least 1.
+        dst: Stride of ``dest`` in elements, at least 1; the same on every PE, as ``sst`` and ``nelems``.
         sst: Stride of ``source`` in elements, at least 1.
         nelems: Number of elements that each PE sends to each.
         team: A team; by default all PEs.
@@ -226,7 +225,7 @@ def gather(dest: ndarray, source: ndarray, root: int, team: Team = TEAM_WORLD, n
 
     Args:
         dest: Symmetric contiguous array, of any dtype of dpnp, with ``nelems`` elements for each PE, on every PE.
-        source: Symmetric contiguous array of the dtype of ``dest``.
+        source: Symmetric contiguous array of the dtype of ``dest``; it may be this PE's block of ``dest`` (in place).
         root: Number in the team of the PE that receives the data.
         team: A team; by default all PEs.
         nelems: Size of a block in elements, the same on every PE; by default all of ``source``.
@@ -251,11 +250,11 @@ def scatter(
     Collective over the team, blocking. Errors as for ``broadcast``.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp.
+        dest: Symmetric contiguous array, of any dtype of dpnp; it may be this PE's block of ``source`` (in place).
         source: Symmetric contiguous array of the dtype of ``dest`` with ``nelems`` elements for each PE, on every PE.
         root: Number in the team of the PE that has the data.
         team: A team; by default all PEs.
-        nelems: Size of a block in elements; by default that of ``dest``.
+        nelems: Size of a block in elements, the same on every PE; by default that of ``dest``.
 
     Example:
         >>> blocks, mine = ishmem.arange(n), ishmem.zeros(1, dtype="i8")

@@ -1,12 +1,12 @@
 """The on-queue forms of the collective routines, the reductions and the scans.
 
 The host of each PE makes the call after ``depends``, after the previous on-queue operation of the same queue, and
-after the previous on-queue collective of the same team on any queue. All PEs of a team call on-queue collectives in the
-same order, on any queues. Host calls on the same team meanwhile are independent of them: on-queue collectives use a
-second team of the same PEs, its twin. Arrays and sizes are checked when the function is called. If the arguments of a
-PE are invalid or differ from those of the others, the next on-queue call on the queue raises the error on the other
-PEs; if that call is collective, it is submitted first, as other PEs wait for it. Destroy a team only after the events
-of its on-queue collectives have completed.
+after the previous on-queue collective of the same team on any queue; in the recording of a graph, a kernel makes it.
+All PEs of a team call on-queue collectives in the same order, on any queues. Host calls on the same team meanwhile are
+independent of them: on-queue collectives use a second team of the same PEs, its *twin*. Arrays and sizes are checked
+when the function is called. If the arguments of a PE are invalid or differ from those of the others, the next on-queue
+call on the queue raises the error on the other PEs; if that call is collective, it is submitted first, as other PEs
+wait for it. Destroy a team only after the events of its on-queue collectives have completed.
 """
 
 from __future__ import annotations
@@ -87,4 +87,6 @@ def _submit(
 
 for _name in COLLECTIVES:
     _routine = next(getattr(each, _name) for each in (collectives, reductions, vcollectives) if hasattr(each, _name))
-    globals()[f"{_name}_on_queue"] = on_queue_form(_routine, _call, ".\n\nCollective over the team, not blocking.")
+    globals()[f"{_name}_on_queue"] = on_queue_form(
+        _routine, _call, ".\n\nReturns its event. Collective over the team, not blocking."
+    )

@@ -1,7 +1,8 @@
 """Contexts: streams of operations of this PE, each ordered and completed independently of the others.
 
 Contexts exist on the host only. The methods of a context are the routines of the same names; they take numbers of PEs
-in the context's team. ``quiet`` of a context waits for the operations of that context only.
+in the context's team. ``quiet`` of a context waits for the operations of that context, and on PEs of other nodes for
+those of all contexts; copies by the copy engine that other contexts have started may go on.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class CtxSession:
     """Hints of a session of a context (OpenSHMEM 1.6, 9.9.1).
 
     Attributes:
-        options: ``SessionOption`` flags.
+        options: ``SessionOption`` flags: 0, or ``CTX_SESSION_BATCH``.
         total_ops: The largest number of puts, gets and atomics in the session; None if unknown.
     """
 
@@ -64,10 +65,10 @@ class RunningSession:
 class Ctx:
     """A context, created by ``ctx_create``; false if this PE is not in the team.
 
-    Its methods are ``put get p g put_nbi get_nbi iput iget ibput ibget``, all atomics, ``put_signal``,
+    Its methods are ``put get p g put_nbi get_nbi iput iget ibput ibget ixput ixget``, all atomics, ``put_signal``,
     ``put_signal_nbi``, ``signal_add`` and ``signal_set``. They raise the errors of the routines, ``IndexError`` for a
-    PE that is not in the team, and ``StateError`` for a context that was destroyed or is private to another thread. As
-    a context manager it is destroyed on exit.
+    PE that is not in the team, ``StateError`` for a context that was destroyed or is private to another thread, and
+    ``ValueError`` for CTX_INVALID. As a context manager it is destroyed on exit.
 
     Attributes:
         team: The team whose PE numbers its methods take.
@@ -83,12 +84,7 @@ class Ctx:
         self._thread = threading.get_ident()
 
     def _usable(self) -> job.Job:
-        """Return the job of this PE, after checking that this thread may use the context.
-
-        Raises:
-            StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
-            ValueError: The context is CTX_INVALID.
-        """
+        """Return the job of this PE; raise ``StateError`` or ``ValueError`` if this thread may not use the context."""
         this = job.current()
         if self is CTX_INVALID:
             raise ValueError("the context is CTX_INVALID: this PE is not in the team; test it with `if ctx:`")
@@ -101,7 +97,7 @@ class Ctx:
     def fence(self) -> None:
         """Order the delivery of the puts, atomics and stores of this context on each PE.
 
-        CTX_INVALID is ignored. Not collective.
+        It completes them, as ``quiet`` of the context. CTX_INVALID is ignored. Not collective, blocking.
 
         Raises:
             StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
@@ -111,12 +107,13 @@ class Ctx:
         self.quiet()
 
     def quiet(self) -> None:
-        """Wait for remote completion of all operations of this context, and of no others.
+        """Wait for remote completion of all operations of this context.
 
-        CTX_INVALID is ignored. Not collective, blocking.
+        On PEs of other nodes it waits for those of all contexts. CTX_INVALID is ignored. Not collective, blocking.
 
         Raises:
             StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
+            LevelZeroError: The device is lost.
 
         Source: OpenSHMEM 1.5, 9.11.2 (shmem_ctx_quiet).
         """
@@ -132,7 +129,7 @@ class Ctx:
         On PEs of other nodes it covers all contexts. CTX_INVALID is ignored. Not collective, blocking.
 
         Raises:
-            StateError: As for ``quiet``.
+            StateError, LevelZeroError: As for ``quiet``.
             PeerLost: A PE of another node is lost.
 
         Source: NVSHMEM 3.7 (flush); not in OpenSHMEM.
@@ -143,16 +140,16 @@ class Ctx:
     def pe_quiet(self, target_pes: int | Sequence[int]) -> None:
         """Wait for remote completion of all operations of this context on the PEs ``target_pes``.
 
-        It waits for the operations of this context on the other PEs too. CTX_INVALID is ignored. Not collective,
-        blocking.
+        It waits for the operations of this context on the other PEs too, and for none if ``target_pes`` is empty.
+        CTX_INVALID is ignored. Not collective, blocking.
 
         Args:
-            target_pes: A number of a PE in the team, or a sequence of them, which may be empty.
+            target_pes: A number of a PE in the team, or a sequence or 1-D array of them.
 
         Raises:
             IndexError: The team has no such PE.
             TypeError: Not integers.
-            StateError: As for ``quiet``.
+            StateError, LevelZeroError: As for ``quiet``.
 
         Source: OpenSHMEM 1.6, 9.12.3 (shmem_ctx_pe_quiet).
         """
@@ -168,15 +165,15 @@ class Ctx:
         If a session is running, the options are added to its options, and ``total_ops`` replaces its number. The
         attribute ``session`` has the hints; operations are not delayed. CTX_INVALID is ignored. Not collective.
 
-        Returns:
-            A context manager that restores the previous hints on exit. Without ``with``, ``session_stop`` removes them.
-
         Args:
             options: 0 or ``CTX_SESSION_BATCH``: a series of operations, each of which may take longer.
             total_ops: The largest number of puts, gets and atomics in the session; by default unknown.
 
+        Returns:
+            A context manager that restores the previous hints on exit. Without ``with``, ``session_stop`` removes them.
+
         Raises:
-            ValueError: Other options, or a negative number.
+            ValueError: Other ``options``, or a negative ``total_ops``.
             TypeError: Not integers.
             StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
 
@@ -199,7 +196,7 @@ class Ctx:
         return RunningSession(self, before)
 
     def session_stop(self) -> None:
-        """End the session of this context, if there is one.
+        """End the session of this context, if there is one: its hints are removed, also those of an outer session.
 
         CTX_INVALID is ignored. Not collective.
 
@@ -220,6 +217,7 @@ class Ctx:
         Raises:
             ValueError: The context is CTX_DEFAULT.
             StateError: Destroyed before, private to another thread, or not between ``init`` and ``finalize``.
+            LevelZeroError: The device is lost.
 
         Source: OpenSHMEM 1.5, 9.5.3 (shmem_ctx_destroy).
         """
@@ -230,7 +228,7 @@ class Ctx:
             self.close()
 
     def close(self) -> None:
-        """Complete the operations of the context and release its resources; any thread may call."""
+        """Complete the operations of the context and release its resources, without the checks of ``destroy``."""
         job.current().contexts.discard(self)
         if self._engine:
             self._engine.close()
@@ -294,17 +292,17 @@ CTX_INVALID = Ctx(TEAM_INVALID, CtxOption(0), None)
 
 
 def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
-    """Return a new context of a team, or CTX_INVALID if this PE is not a member.
+    """Return a new context of a team, or CTX_INVALID if ``team`` is TEAM_INVALID.
 
     Not collective.
 
     Args:
         team: The team whose PE numbers the context uses; by default all PEs.
-        options: 0, or ``CTX_SERIALIZED`` (never used by two threads at once), ``CTX_PRIVATE`` (used by this thread
-            only) and ``CTX_NOSTORE`` (its quiet and fence need not order this PE's own stores), joined by ``|``.
+        options: 0, or one or more of these, joined by ``|``: ``CTX_SERIALIZED`` (never used by two threads at once),
+            ``CTX_PRIVATE`` (calls of other threads raise), ``CTX_NOSTORE`` (its quiet and fence need not order stores).
 
     Raises:
-        IshmemError: Too many contexts are alive; destroying some makes room.
+        IshmemError: 256 contexts of this PE are alive; destroying some makes room.
         ValueError: Options that do not exist.
         TypeError: ``team`` is no team, or ``options`` no integer.
         StateError: The team was destroyed, or not between ``init`` and ``finalize``.
@@ -329,12 +327,7 @@ def ctx_create(team: Team = TEAM_WORLD, options: int = 0) -> Ctx:
 
 
 def _flags(options: Any, kind: type[F], prefix: str) -> F:
-    """Return the integer ``options`` as flags of enum ``kind``; ``prefix`` begins their public names in error messages.
-
-    Raises:
-        ValueError: A bit that no option has.
-        TypeError: ``options`` is not an integer.
-    """
+    """Return ``options`` as flags of enum ``kind``, or raise; ``prefix`` begins their public names in the error."""
     number, allowed = check.integer(options, "options"), [f"{prefix}_{option.name}" for option in kind]
     if not 0 <= number < 2 ** len(allowed):
         raise ValueError(f"options is {number}; allowed are 0, {', '.join(allowed)}, joined by |")
@@ -342,11 +335,7 @@ def _flags(options: Any, kind: type[F], prefix: str) -> F:
 
 
 def _context(ctx: Any) -> Ctx:
-    """Return ``ctx`` unchanged, after checking that it is a context.
-
-    Raises:
-        TypeError: ``ctx`` is not a context.
-    """
+    """Return ``ctx`` unchanged; raise ``TypeError`` if it is not a context."""
     if not isinstance(ctx, Ctx):
         raise TypeError(f"ctx is a context made by ctx_create, got {type(ctx).__name__}")
     return ctx
@@ -372,11 +361,12 @@ ctx_session_stop = _of_context("session_stop")
 def ctx_session_start(ctx: Ctx, options: int = 0, *, total_ops: int | None = None) -> RunningSession:
     """Start a session of a context: set hints for the operations that follow: see ``Ctx.session_start``.
 
-    Not collective. Returns a context manager that restores the previous hints at the end of its block.
+    Not collective. Returns a context manager that restores the previous hints at the end of its block. Errors as for
+    ``Ctx.session_start``, and ``TypeError`` if ``ctx`` is no context.
 
     Args:
-        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``.
-        options: 0 or ``CTX_SESSION_BATCH``.
+        ctx: A context that ``ctx_create`` has created, or ``CTX_DEFAULT``; CTX_INVALID is ignored.
+        options: 0 or ``CTX_SESSION_BATCH``: a series of operations, each of which may take longer.
         total_ops: The largest number of puts, gets and atomics in the session; by default unknown.
 
     Example:

@@ -5,7 +5,8 @@ A recording may contain kernels of programs, the calls of `inference.Communicato
 commands run in the order of the recorded calls. A queue that SYCL's own graphs record works too; `Graph` is for Python.
 
 Recorded calls return at once, with events that only later calls of the recording may depend on. All PEs record the same
-collective calls, and replay them equally often. Other calls, and operations of dpnp, must not be in a recording.
+collective calls, and replay them equally often. Other calls, and operations of dpnp, must not be in a recording: an
+on-queue form that needs the host raises ``IshmemError`` there.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Graph:
     """Commands of a queue, recorded once and replayed.
 
     It holds references to the arrays of its commands. Call collective ``free`` routines only after the last replay.
+    With a SYCL library before that of 2026, its construction raises ``IshmemError``.
 
     Example:
         >>> x = dpnp.zeros(4)
@@ -55,15 +57,17 @@ class Graph:
 
     @contextlib.contextmanager
     def record(self, queue: Queue = None) -> Iterator[Graph]:
-        """Record the commands that the block submits to a queue; none of them runs before the first replay.
+        """Record the commands that the ``with`` block submits to a queue; none of them runs before the first replay.
+
+        The value of the block's ``as`` is the graph. Not collective.
 
         Args:
             queue: The queue of the arrays, or a stream of torch; by default torch's current stream if torch has the
                 device of the heap, else the heap's queue.
 
         Raises:
-            StateError: Recorded already, or not between ``init`` and ``finalize``.
-            ValueError: The queue is recorded already.
+            StateError: The graph has a recording already, or not between ``init`` and ``finalize``.
+            ValueError: The queue is being recorded already.
 
         Source: torch.cuda.graph; SYCL, command_graph::begin_recording.
         """
@@ -84,16 +88,13 @@ class Graph:
     def replay(self, queue: Queue = None, depends: Depends = None) -> dpctl.SyclEvent:
         """Submit all recorded commands to a queue and return the event of their completion.
 
-        Not blocking. They start after ``depends``, after the previous replay, after the last direct call of each
-        recorded `inference.Communicator` and `moe.Buffer`, and after dpnp's earlier operations on the queue; dpnp's
-        later operations on the queue start after them.
+        Not collective, not blocking. They start after ``depends``, after the previous replay, after the last direct
+        call of each recorded `inference.Communicator` and `moe.Buffer`, and after dpnp's earlier operations on the
+        queue; dpnp's later operations on the queue start after them.
 
         Args:
             queue: A queue or a stream of torch; by default the recorded queue.
             depends: Events that must have completed before the commands start.
-
-        Returns:
-            The event, which completes when all commands have completed.
 
         Raises:
             StateError: Nothing was recorded, or not between ``init`` and ``finalize``.

@@ -33,17 +33,18 @@ def ixput(dest: ndarray, source: Any, indices: Any, pe: int, mask: Any = None) -
 
     Args:
         dest: Symmetric contiguous array of one dimension, of any dtype of dpnp.
-        source: Contiguous array of one dimension of the dtype of ``dest``, with an element for each index.
+        source: Contiguous dpnp or numpy array of one dimension, of the dtype of ``dest``, as long as ``indices``.
         indices: Array of int32, int64, uint32 or uint64, of one dimension.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        mask: Array of bool or integers with an element for each index; by default all elements move.
+        mask: Array of bool or integers, of one dimension, as long as ``indices``; by default all elements move.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``dest`` is not on the symmetric heap.
-        IndexError: There is no such PE or element.
+        IndexError: There is no such PE or element; nothing has moved then.
         TypeError: Not arrays, or of other dtypes.
-        ValueError: Arrays of other lengths, of several dimensions or not contiguous.
+        ValueError: Arrays that are too short, of several dimensions or not contiguous.
+        PeerLost: The PE is lost.
 
     Example:
         >>> table = ishmem.zeros(5, dtype="i4")
@@ -62,14 +63,15 @@ def ixput(dest: ndarray, source: Any, indices: Any, pe: int, mask: Any = None) -
 
 @arguments_of(
     ixput,
-    dest="Contiguous array of one dimension, of any dtype of dpnp, with an element for each index.",
+    dest="Contiguous dpnp or numpy array of one dimension, of any dtype of dpnp, as long as ``indices``.",
     source="Symmetric contiguous array of one dimension of the dtype of ``dest``.",
 )
 def ixget(dest: Any, source: ndarray, indices: Any, pe: int, mask: Any = None) -> None:
     """Gather elements of ``source`` on a PE into ``dest``, by a list of indices.
 
     Element ``indices[i]`` of ``source`` goes to element ``i`` of ``dest``, if ``mask[i]`` is not 0; other elements of
-    ``dest`` are unchanged. Not collective, blocking: returns when the data are in ``dest``. Errors as for ``ixput``.
+    ``dest`` are unchanged. Not collective, blocking: returns when the data are in ``dest``. Errors as for ``ixput``,
+    and ``ValueError`` for a read-only ``dest``.
 
     Example:
         >>> table, picked = ishmem.full(5, me, dtype="i4"), np.full(3, -1, "i4")

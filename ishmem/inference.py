@@ -62,6 +62,7 @@ class Communicator(KernelCalls):
         nbytes: Size in bytes of the largest message: of the array of ``all_reduce``, and of the larger one of
             ``all_gather`` and ``reduce_scatter``.
         team: The PEs of the communicator.
+        last: Event of the last call or replay of one, after which the next call starts; None before the first call.
 
     Example:
         >>> with ishmem.inference.Communicator(1 << 20) as tp:
@@ -82,14 +83,13 @@ class Communicator(KernelCalls):
             nbytes: Size in bytes of the largest message.
             team: The PEs of the communicator.
             one_shot_nbytes: All-reduces of up to this size are one-shot: each PE sends its whole message to all others.
-                Longer ones are two-shot: a reduce-scatter, then an all-gather. Messages of less than 1 KiB for each PE
-                are always one-shot.
+                Longer ones are two-shot: a reduce-scatter, then an all-gather. Messages of at most 1 KiB times the
+                number of PEs are always one-shot.
 
         Raises:
-            ValueError: ``nbytes`` is not positive; a PE of the team is not reachable by load and store; or this PE is
-                not in the team.
-            TypeError: ``nbytes`` is not an integer, or ``team`` is not a team.
-            IshmemError: Kernels of this job must not wait for other PEs.
+            ValueError: ``nbytes`` is not positive, ``ptr`` reaches not all PEs of the team, or this PE is not in it.
+            TypeError: ``nbytes`` or ``one_shot_nbytes`` is not an integer, or ``team`` is not a team.
+            IshmemError: Kernels must not wait for other PEs: PEs share a GPU that does not run their kernels together.
             HeapExhausted, SymmetryError, StateError, PeerLost: As for ``empty``.
         """
         self.nbytes, self.team = check.integer(nbytes, "nbytes"), find(team)
@@ -114,7 +114,7 @@ class Communicator(KernelCalls):
 
     @property
     def workspace(self) -> ndarray:
-        """The argument ``workspace`` of `all_reduce_work_group`, for kernels."""
+        """The argument ``workspace`` of `all_reduce_work_group`, for kernels; ``StateError`` once it was freed."""
         self._check_callable()
         return self._workspace[0]
 
@@ -126,18 +126,19 @@ class Communicator(KernelCalls):
         Collective over the team, not blocking: one kernel on the queue of ``x``.
 
         Args:
-            x: Contiguous device array, of the same size on all PEs, of at most ``nbytes`` bytes.
-            out: Contiguous device array of the size and dtype of ``x``; by default ``x``.
+            x: Device array in C order, of float32 or float16, of one size on all PEs, of at most ``nbytes`` bytes.
+            out: Device array in C order of the size and dtype of ``x``; by default ``x``.
             dtype: "bfloat16" for arrays of 16-bit integers that hold its bits; by default the dtype of ``x``.
             depends: Events that must have completed before the kernel starts.
 
         Returns:
-            The event of the kernel.
+            The event of the kernel; without elements no kernel runs, and it is the event of the last call.
 
         Raises:
             TypeError: Not device arrays, or of another dtype.
             ValueError: Arrays that are not contiguous, too long, of different sizes, or on different queues.
             StateError: Freed, or not between ``init`` and ``finalize``.
+            PeerLost: A PE of the team is lost, in a job that continues after losses.
 
         Source: MPI_Allreduce; the one-shot and two-shot all-reduce of vLLM and torch's symmetric memory.
         """
@@ -162,10 +163,10 @@ class Communicator(KernelCalls):
             depends: As for ``all_reduce``.
 
         Returns:
-            The event of the kernel.
+            As for ``all_reduce``.
 
         Raises:
-            TypeError, ValueError, StateError: As for ``all_reduce``.
+            TypeError, ValueError, StateError, PeerLost: As for ``all_reduce``.
 
         Source: MPI_Allgather; ishmem_fcollect.
         """
@@ -187,10 +188,10 @@ class Communicator(KernelCalls):
             depends: As for ``all_reduce``.
 
         Returns:
-            The event of the kernel.
+            As for ``all_reduce``.
 
         Raises:
-            TypeError, ValueError, StateError: As for ``all_reduce``.
+            TypeError, ValueError, StateError, PeerLost: As for ``all_reduce``.
 
         Source: MPI_Reduce_scatter_block.
         """
@@ -208,20 +209,20 @@ class Communicator(KernelCalls):
         Collective over the team, not blocking: one kernel on the queue of ``x``, always one-shot.
 
         Args:
-            x: As for ``all_reduce``; rows of a multiple of 4 bytes.
-            residual: Contiguous device array of the shape and dtype of ``x``, with the same values on all PEs; updated
-                in place, rounded to its dtype.
+            x: As for ``all_reduce``; its rows, along the last axis, have a multiple of 4 bytes. It has at most
+                ``one_shot_nbytes`` bytes, or ``nbytes`` divided by the number of PEs, if that is more.
+            residual: Contiguous device array of the size and dtype of ``x``, equal on all PEs; updated in place.
             weight: Contiguous device array of the dtype of ``x`` and the length of a row.
             eps: Number added to the mean square.
-            out: Contiguous device array of the shape and dtype of ``x``; by default ``x``.
+            out: Contiguous device array of the size and dtype of ``x``; by default ``x``.
             dtype: As for ``all_reduce``.
             depends: As for ``all_reduce``.
 
         Returns:
-            The event of the kernel.
+            As for ``all_reduce``.
 
         Raises:
-            TypeError, ValueError, StateError: As for ``all_reduce``; ValueError: rows of another length.
+            TypeError, ValueError, StateError, PeerLost: As for ``all_reduce``; ValueError also for such rows or sizes.
 
         Source: the fused all-reduce, residual and RMSNorm of vLLM and TensorRT-LLM.
         """
@@ -301,8 +302,8 @@ def all_reduce_work_group(dest: ndarray, source: ndarray, workspace: ndarray, gr
     launches must write ``source`` and read ``dest``.
 
     Args:
-        dest: Contiguous array, which may be ``source``, of its size and dtype.
-        source: Contiguous array of float32, of float16, or of 16-bit integers that hold the bits of bfloat16.
+        dest: Contiguous array of the size and dtype of ``source``; it may be ``source``.
+        source: Contiguous array of float32, float16, or 16-bit integers that hold bfloat16; of one size on all PEs.
         workspace: ``Communicator.workspace`` of a communicator whose ``nbytes`` are at least those of ``source``.
         group: The work-group.
 

@@ -33,9 +33,9 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Call ``finalize``; after an exception, end this process at once as a lost PE.
+        """Call ``finalize``; after an exception, leave the job at once instead, so that this PE counts as lost.
 
-        ``sys.exit()`` with status 0 does not count as an exception.
+        ``sys.exit()`` with status 0 is no exception here. Does nothing if the block has called ``finalize``.
         """
         if kind is not None and (status := program_status.status_after(error)):
             leave_job.abandon(f"{kind.__name__}: {error}", status)
@@ -58,7 +58,8 @@ def init(
 
     Collective, blocking. The PE number and the number of PEs come from ``comm``, or from ``process_group``, or from
     ``uid`` with ``rank`` and ``nranks``, or from ``ishmem run``, or from an MPI launcher (``MPI.COMM_WORLD``); without
-    any of them the job has one PE. As a context manager, the result calls ``finalize`` on exit.
+    any of them the job has one PE. As a context manager, the result calls ``finalize`` on exit; after an exception in
+    the block, this PE leaves at once and counts as lost.
 
     A library may call ``init`` again, without arguments, in a program that has called it: the job ends after as many
     calls of ``finalize``. After that, ``init`` starts another job, but not with numba-dpex, whose kernels contain the
@@ -69,17 +70,19 @@ def init(
         device: A ``dpctl.SyclDevice`` or a filter string; by default PEs take the visible GPUs in turn.
         comm: An mpi4py communicator whose processes are the PEs.
         uid: On one node and without MPI: the text that ``get_uniqueid`` returned on one process, the same on every PE.
-        rank: Number of this PE, with ``uid``.
-        nranks: Number of PEs, with ``uid``.
+        rank: Number of this PE, from 0 to ``nranks - 1``; with ``uid`` only, which needs it.
+        nranks: Number of PEs; with ``uid`` only, which needs it.
         process_group: A group of ``torch.distributed``, such as ``torch.distributed.group.WORLD``, whose processes are
             the PEs; all on one node.
         on_loss: "end": the job ends when a PE dies; "continue": calls that need the lost PE raise, and `shrink` returns
             the team of the remaining PEs. The same on all PEs; by default ``ISHMEM_ON_LOSS``.
 
     Raises:
-        StateError: A job has ended, and numba-dpex is in use or ``MPI_Finalize`` was called.
+        StateError: A job has ended, and numba-dpex is in use or ``MPI_Finalize`` was called; or this process is a fork
+            of a PE, or of a process that had opened a device.
         ValueError: A setting or argument is not allowed; a further call has an argument.
-        IshmemError: A PE could not start; raised on every PE.
+        TypeError: ``comm`` is no communicator of mpi4py.
+        IshmemError: A PE could not start, or the processes cannot be the PEs of one job; on every PE.
 
     Example:
         >>> with ishmem.init(heap_size="256M"):  # doctest: +SKIP
@@ -134,13 +137,13 @@ def init_thread(requested: int, heap_size: int | str | None = None, **arguments:
     thread at a time and in the same order on all PEs; ``finalize`` must not run concurrently with any other call.
 
     Args:
-        requested: ``THREAD_SINGLE``, ``THREAD_FUNNELED``, ``THREAD_SERIALIZED`` or ``THREAD_MULTIPLE``.
+        requested: ``THREAD_SINGLE``, ``THREAD_FUNNELED``, ``THREAD_SERIALIZED`` or ``THREAD_MULTIPLE``; not used.
         heap_size: As for ``init``.
         arguments: The keyword arguments of ``init``.
 
     Raises:
-        ValueError: ``requested`` is none of the levels.
-        StateError, IshmemError: As for ``init``.
+        ValueError: ``requested`` is none of the levels, or as for ``init``.
+        StateError, TypeError, IshmemError: As for ``init``.
 
     Example:
         >>> level = ishmem.init_thread(ishmem.THREAD_MULTIPLE)  # doctest: +SKIP
@@ -193,15 +196,16 @@ def finalize() -> None:
     """Complete all operations of this PE, free the symmetric heap and leave the job.
 
     Collective, blocking: returns when every PE has called. After several calls of ``init``, the last of as many calls
-    does this, and those before it are ``barrier_all``. ``ISHMEM_LEAKS`` decides whether arrays that were never freed
-    are a ``ResourceWarning``, are ignored, reported with the line that allocated them, or an error. In a job on several
-    nodes, ``MPI_Finalize`` calls it if the program has not; a call after that returns at once.
+    does this, and those before it are ``barrier_all``. For allocations that were never freed, PE 0 issues a
+    ``ResourceWarning`` with the lines that made them; ``ISHMEM_LEAKS`` makes that a ``RuntimeWarning``, nothing, or an
+    error. On several nodes, ``MPI_Finalize`` calls it if the program has not; a call after that returns at once.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        PeerLost: A PE died before it finalised; this PE finalises nevertheless.
+        PeerLost: A PE died before it finalised, and the job does not continue after losses; this PE has finalised.
         LevelZeroError: The device is lost; this PE leaves the job and counts as lost on the other PEs.
-        IndexError, SymmetryError: As for ``quiet``; this PE finalises nevertheless.
+        ValueError, IndexError, SymmetryError: As for ``quiet``; this PE has finalised.
+        IshmemError: With ``ISHMEM_LEAKS=error``, allocations were never freed; this PE has finalised.
 
     Example:
         >>> session = ishmem.init()  # doctest: +SKIP
@@ -222,11 +226,11 @@ def finalize() -> None:
 def global_exit(status: int) -> NoReturn:
     """End all PEs of the job at once with an exit status; does not return.
 
-    Output is flushed; neither ``finalize`` nor exit handlers run. Any PE may call, from any thread; if several call,
-    the job ends with one of their statuses. Not collective.
+    Python's output is flushed; neither ``finalize`` nor exit handlers run. Any PE may call, from any thread; if several
+    call, the job ends with one of their statuses. Not collective.
 
     Args:
-        status: Exit status of the job, an integer.
+        status: Exit status of the job, from 0 to 255.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -270,6 +274,8 @@ def query_initialized() -> bool:
 
 def get_uniqueid() -> str:
     """Return a new identifier for ``init(uid=...)``, which one process creates and passes to all. Not collective.
+
+    It is text, and callable before ``init``. All PEs must be in the network namespace of the process that calls.
 
     Example:
         >>> uid = ishmem.get_uniqueid()  # on one process, which sends it to the others

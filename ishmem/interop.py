@@ -42,18 +42,18 @@ def host_view(a: Any, pe: int | None = None) -> np.ndarray[Any, Any] | None:
     Nothing is copied: host and kernels access the same memory. Wait for kernels and on-queue operations before the host
     reads their results. For code that accepts host memory only, such as MPI without support for GPUs:
     ``comm.Bcast(ishmem.host_view(a))``. Valid until ``a`` is freed; after ``finalize`` it is memory of this process
-    only. On a discrete GPU, the host's loads are slow: copy large arrays with ``a.asnumpy()``.
+    only. On a discrete GPU, the host's loads are slow: copy large arrays with ``a.asnumpy()``. Not collective.
 
     Args:
         a: A symmetric array, a view of one, symmetric memory (its bytes), or a static object.
         pe: Number of the PE that owns the memory; by default this PE.
 
     Returns:
-        An array with the shape, strides and dtype of ``a``; None for a PE of another node. Not collective.
+        An array with the shape, strides and dtype of ``a``; None for a PE of another node.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: ``a`` is not on the symmetric heap.
+        SymmetryError: ``a`` is not on the symmetric heap; registered memory is not.
         TypeError: ``a`` is not an array.
         IndexError: There is no such PE.
 
@@ -89,8 +89,8 @@ def from_dlpack(x: Any, /) -> ndarray | np.ndarray[Any, Any]:
     """Return a dpnp or numpy array on the memory of an array of another library, for ``put``, ``get`` and collectives.
 
     Nothing is copied. For an array on a SYCL device, such as a torch XPU tensor, the result is a dpnp array; for one in
-    host memory, such as a torch CPU tensor, a numpy array. It is private unless ``x`` is symmetric. Not collective, and
-    callable before ``init``.
+    host memory, such as a torch CPU tensor, a numpy array; dpnp and numpy arrays are returned as they are. It is
+    private unless ``x`` is symmetric. Not collective, and callable before ``init``.
 
     Args:
         x: An array with ``__dlpack__`` and ``__dlpack_device__``, of a dtype of dpnp.
@@ -130,10 +130,11 @@ def register(a: Any) -> None:
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: The sizes differ, or the addresses modulo 16 do, or the argument of a PE is invalid; on every PE.
+        SymmetryError: Sizes in bytes or addresses modulo 16 differ, or the argument of another PE is invalid.
         TypeError: Not an array.
-        ValueError: Not contiguous, without elements, in other memory, or in memory that is symmetric; or 128 arrays are
-            registered.
+        ValueError: Not contiguous, without elements, in other memory, or in memory that is symmetric or registered
+            already; or 128 arrays are registered.
+        PeerLost: A PE died, or finalised without this call.
 
     Example:
         >>> x = dpnp.full(4, me, dtype="i4")
@@ -161,9 +162,10 @@ def deregister(a: Any) -> None:
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: The PEs deregister different arrays, or the argument of a PE is invalid; on every PE.
+        SymmetryError: The PEs deregister different arrays, or the argument of another PE is invalid.
         TypeError: Not an array.
         ValueError: Not a registered array.
+        PeerLost, LevelZeroError, ValueError, IndexError: As for ``quiet``, which it calls first.
 
     Example:
         >>> x = dpnp.zeros(4)

@@ -23,7 +23,7 @@ T = TypeVar("T", bound="KernelCalls")
 
 
 class KernelCalls:
-    """Symmetric arrays, the first arguments of the kernels, and the event of the last kernel.
+    """Symmetric arrays, which are the first arguments of all its kernels, and the event of the last kernel.
 
     As a context manager it is freed on exit, unless an exception ended the block.
 
@@ -133,7 +133,7 @@ class Results:
 
 
 def device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES, routine: str = "ishmem") -> check.View:
-    """Return a view of the kernel argument ``array`` after checking it; ``name`` and ``routine`` are for errors.
+    """Return a view of ``array``, an argument of a kernel, after checking it; ``name`` and ``routine`` are for errors.
 
     Raises:
         TypeError: Not an array in device memory, or of a dtype that is not in ``dtypes``.
@@ -148,11 +148,7 @@ def device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES, rou
 
 
 def same_queue(first: check.View, *others: check.View) -> None:
-    """Check that arrays are on one queue.
-
-    Raises:
-        ValueError: The queues differ.
-    """
+    """Raise ``ValueError`` unless all arrays are on one queue."""
     for other in others:
         if other.array.sycl_queue != first.array.sycl_queue:
             raise ValueError(f"{first.name} and {other.name} are on different queues; a.to_device(queue) moves one")

@@ -48,15 +48,16 @@ def set_lock(lock: ndarray, index: Index = 0) -> None:
     Not collective, blocking; the processor is yielded on every failed poll.
 
     Args:
-        lock: Symmetric array of int64, initially zeros; each element is a lock.
-        index: The element: its number in C order, or a tuple of indices.
+        lock: Symmetric contiguous array of int64, initially zeros; each element is a lock. No static object.
+        index: The element: a tuple of indices, or its number in C order (in Fortran order, if the array is in that).
 
     Raises:
         StateError: This thread holds the lock already, or not between ``init`` and ``finalize``.
-        PeerLost: A PE died, which may have held the lock.
+        PeerLost: The lock is not free, and a PE has died, which may have held it.
         SymmetryError: ``lock`` is not symmetric, or the element is not a lock: it has a value that no lock has.
         IndexError: There is no such element.
         TypeError: ``lock`` is not of dtype int64.
+        ValueError: ``lock`` is not contiguous.
 
     Example:
         >>> locks = ishmem.zeros(1, dtype="i8")
@@ -86,7 +87,7 @@ def test_lock(lock: ndarray, index: Index = 0) -> bool:  # noqa: PT028
     """Acquire the lock in element ``index`` of ``lock`` if it is free; return whether this PE has acquired it.
 
     True where ``shmem_test_lock`` returns 0. Not collective, not blocking. Errors as for ``set_lock``, except that the
-    result is False for a lock that this PE holds.
+    result is False for a lock that any PE, this one included, holds or waits for.
 
     Example:
         >>> locks = ishmem.zeros(1, dtype="i8")
@@ -116,9 +117,8 @@ def clear_lock(lock: ndarray, index: Index = 0) -> None:
 
     Raises:
         StateError: This PE does not hold the lock, or not between ``init`` and ``finalize``.
-        SymmetryError: ``lock`` is not symmetric, or the element is not a lock: it has a value that no lock has.
-        IndexError: There is no such element.
-        TypeError: ``lock`` is not of dtype int64.
+        SymmetryError, IndexError, TypeError, ValueError: As for ``set_lock``.
+        LevelZeroError, PeerLost, IndexError, SymmetryError, ValueError: As for ``quiet``; the lock is not released.
 
     Example:
         >>> locks = ishmem.zeros(1, dtype="i8")
@@ -144,7 +144,7 @@ def clear_lock(lock: ndarray, index: Index = 0) -> None:
 def lock(lock: ndarray, index: Index = 0) -> Iterator[None]:
     """Hold the lock in element ``index`` of ``lock`` during a with-block; host only.
 
-    An exception in the block releases the lock too. Not collective, blocking. Errors as for ``set_lock``.
+    An exception in the block releases it too. Not collective, blocking. Errors as for ``set_lock`` and ``clear_lock``.
 
     Example:
         >>> locks, total = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1)
@@ -159,12 +159,18 @@ def lock(lock: ndarray, index: Index = 0) -> Iterator[None]:
 
 
 def released(serving: int) -> int:
-    """Return the number that adds 1 to field ``serving`` of the word, modulo 2**24 and without carry into ``next``."""
+    """Return the number to add to a lock's word so that its field, now ``serving``, grows by 1, modulo 2**24.
+
+    There is no carry into the field ``next``.
+    """
     return (1 << SERVING) - ((1 << NEXT) if serving == TICKETS else 0)
 
 
 def is_possible(word: int, n_pes: int) -> bool:
-    """Return whether a word can be a lock's: it has no holder, or a PE as holder and ``serving`` is not ``next``."""
+    """Return whether ``word`` can be a lock's among ``n_pes`` PEs.
+
+    It has no holder; or its holder is one of these PEs, and its field ``serving`` is not its field ``next``.
+    """
     return not word & HOLDERS or (word & HOLDERS <= n_pes and (word >> SERVING ^ word >> NEXT) & TICKETS != 0)
 
 
@@ -174,9 +180,10 @@ def _check(routine: str, word: int, index: Index, n_pes: int) -> None:
 
 
 def find(routine: str, lock: ndarray, index: Index) -> tuple[job.Job, int, int]:
-    """Return the job, the address of a lock on this PE, and the number of the PE whose memory has its word.
+    """Return the job, the address of element ``index`` of ``lock`` on this PE, and the PE whose memory has its word.
 
-    All slices with the element have the same PE, as it depends only on the offset in the heap or registered memory.
+    Raises the errors of the arguments, in the name of ``routine``. All slices with the element have the same PE, as it
+    depends only on the offset in the heap or registered memory.
     """
     this = job.current()
     array = check.view(lock, "lock", ("int64",), routine)

@@ -1,9 +1,9 @@
 """Memory management: arrays and raw memory on the symmetric heap.
 
 The functions that allocate and ``free`` are collective: every PE calls them in the same order with the same size,
-alignment and dtype; if one differs, every PE raises ``SymmetryError``. Only ``free`` releases an array, not the end of
-its last reference. Slices and reshaped views of a symmetric array are symmetric; copies and results of computations
-(``a + 1``) are private dpnp arrays outside the heap.
+alignment and dtype; if one differs, every PE raises ``SymmetryError``. Only ``free``, ``free_all``, ``realloc`` and
+``finalize`` release an array, not the end of its last reference. Slices and reshaped views of a symmetric array are
+symmetric; copies and results of computations (``a + 1``) are private dpnp arrays outside the heap.
 """
 
 from __future__ import annotations
@@ -65,16 +65,17 @@ def empty(
         shape: A number of elements, or a tuple of them.
         dtype: Any dtype of dpnp, or its name; by default the device's default floating-point dtype.
         order: Layout in memory, ``"C"`` or ``"F"``.
-        device: The device of the heap, which is the default.
-        usm_type: ``"device"``: symmetric arrays are device memory.
-        sycl_queue: The queue of the heap, which is the default.
+        device: The device of the heap, which is the default; others raise ``ValueError``.
+        usm_type: ``"device"``, the only kind of memory of symmetric arrays.
+        sycl_queue: The queue of the heap, which is the default; others raise ``ValueError``.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: The PEs pass different sizes or dtypes; on every PE.
+        SymmetryError: The PEs pass different sizes or dtypes, or the arguments of another PE are invalid.
         HeapExhausted: The heap has no room; on every PE, and the heap stays usable.
-        TypeError: A dtype that dpnp does not have.
-        ValueError: A shape or order that is not allowed, or another device.
+        TypeError: A dtype that dpnp does not have, or sizes that are not integers.
+        ValueError: A negative size, an order that is not allowed, or another device, kind of memory or queue.
+        PeerLost: A PE died, or finalised without this call.
 
     Example:
         >>> a = ishmem.empty((2, 3), dtype="f4")
@@ -113,10 +114,10 @@ def _like(kind: str, elements: str, example: str, value: int | None = None) -> C
 
 _INITIALISED = "Collective, blocking: initialised on every PE when the call returns."
 _OF_LIKE = {
-    "a": "An array, whose shape and dtype are the defaults.",
+    "a": "An array, symmetric or private, whose shape and dtype are the defaults; its elements are not read.",
     "dtype": "Another dtype.",
     "order": 'Layout in memory, ``"C"`` or ``"F"``.',
-    "shape": "Another shape.",
+    "shape": "Another shape: a number of elements, or a tuple of them.",
 }
 _FILL_VALUE = "A scalar, which may differ between PEs."
 _CALLOC = "OpenSHMEM 1.5, 9.3.3 (shmem_calloc); ishmem_calloc"
@@ -155,9 +156,9 @@ def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
     Collective, blocking: initialised on every PE when the call returns. Errors as for ``empty``.
 
     Args:
-        a: An array of dpnp, dpctl or numpy, or a nested sequence; of one shape on all PEs.
+        a: An array of dpnp, dpctl or numpy, or a nested sequence; of one shape on all PEs. Its elements may differ.
         dtype: Any dtype of dpnp; by default that of ``a``.
-        order: ``"C"``, ``"F"``, ``"A"`` or ``"K"``, as in ``numpy.array``; an array in neither order becomes ``"C"``.
+        order: Layout in memory: ``"C"``, ``"F"``, or ``"A"`` or ``"K"``: Fortran order if ``a`` is in it alone, else C.
 
     Example:
         >>> a = ishmem.array([[1, 2], [3, 4]], dtype="f8")
@@ -179,7 +180,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
     Args:
         start: The first value; the end, if ``stop`` is left out.
         stop: The end, exclusive.
-        step: The spacing between values, not zero.
+        step: The spacing between values; 0 raises ``ValueError``.
         dtype: Any dtype of dpnp; by default that of the arguments.
 
     Example:
@@ -217,7 +218,7 @@ def full_like(a: Any, fill_value: Any, *, dtype: Any = None, order: str = "C", s
 def malloc(nbytes: int) -> MemoryUSMDevice | None:
     """Allocate ``nbytes`` of symmetric memory, aligned to 64 bytes; return a dpctl memory object, ``None`` for 0 bytes.
 
-    Collective, blocking. Errors as for ``empty``.
+    The bytes are uninitialised. Collective, blocking. Errors as for ``empty``.
 
     Args:
         nbytes: Size in bytes, the same on every PE.
@@ -239,7 +240,7 @@ def calloc(count: int, size: int) -> MemoryUSMDevice | None:
     Collective, blocking: zero on every PE when the call returns. Errors as for ``empty``.
 
     Args:
-        count: Number of elements.
+        count: Number of elements; ``count * size`` is the same on every PE.
         size: Size of an element in bytes.
 
     Example:
@@ -265,7 +266,7 @@ def align(alignment: int, nbytes: int, *, _routine: str = "align") -> MemoryUSMD
     ``None`` for 0 bytes. Collective, blocking. Errors as for ``empty``.
 
     Args:
-        alignment: A power of two, in bytes.
+        alignment: In bytes, the same on every PE: a power of two; other numbers raise ``ValueError``.
         nbytes: Size in bytes, the same on every PE.
 
     Example:
@@ -284,15 +285,14 @@ def align(alignment: int, nbytes: int, *, _routine: str = "align") -> MemoryUSMD
 
 
 def malloc_with_hints(nbytes: int, hints: int) -> MemoryUSMDevice | None:
-    """Allocate ``nbytes`` of symmetric memory as ``malloc``, with ``hints`` on its use.
+    """Allocate ``nbytes`` of symmetric memory with ``hints`` on its use; return as ``malloc`` does.
 
-    Hints have no effect, as all symmetric memory supports both uses. Collective, blocking. Errors as for ``empty``, and
-    ``ValueError`` for other bits.
+    Hints have no effect, as all symmetric memory has both uses. Collective, blocking. Errors as for ``empty``.
 
     Args:
         nbytes: Size in bytes, the same on every PE.
         hints: 0, or a sum of ``MALLOC_ATOMICS_REMOTE`` (targets of atomics of other PEs) and ``MALLOC_SIGNAL_REMOTE``
-            (signals that other PEs update); the same on every PE.
+            (signals that other PEs update); the same on every PE. Other bits raise ``ValueError``.
 
     Example:
         >>> memory = ishmem.malloc_with_hints(64, ishmem.MALLOC_SIGNAL_REMOTE)
@@ -324,7 +324,7 @@ def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryU
 
     Raises:
         HeapExhausted: The heap has no room for old and new together; on every PE, and ``a`` stays unchanged.
-        SymmetryError, ValueError, TypeError: As for ``free`` and ``empty``.
+        StateError, SymmetryError, ValueError, TypeError, PeerLost: As for ``free`` and ``empty``.
 
     Example:
         >>> a = ishmem.realloc(ishmem.ones(4), 6)
@@ -368,19 +368,20 @@ def _move(old: Allocation, new: Allocation, clear: bool) -> None:
 def free(a: ndarray | MemoryUSMDevice | None) -> None:
     """Free a symmetric array or symmetric memory; ``None`` is ignored.
 
-    Collective, blocking: returns when every PE has called. ``del a`` frees nothing. Host calls refuse ``a``, its slices
-    and its reshaped views afterwards, even if another array has their place. With ``ISHMEM_CHECK=1`` the freed bytes
-    are set to 0xFF (NaN, or -1), and the memory is not reused for a while. A later write to it causes a RuntimeWarning
-    when the memory is reused, or in ``finalize``.
+    Collective, blocking: returns when every PE has called. ``del a`` frees nothing. Host calls raise ``SymmetryError``
+    for ``a``, its slices and its reshaped views afterwards, even if another array has their place. With
+    ``ISHMEM_CHECK=1`` the freed bytes are set to 0xFF (NaN, or -1), and the memory is not reused while freed bytes fit
+    into a quarter of the heap. A later write to it causes a RuntimeWarning when it is reused, or in ``finalize``.
 
     Args:
-        a: A whole allocation, not a part of it; it must not be used afterwards. ``None`` is ignored.
+        a: A whole allocation, not a part of it; it must not be used afterwards. ``None``, on all PEs, is ignored.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: Not on the symmetric heap, freed before, or the PEs free different arrays.
         ValueError: A part of an allocation.
         TypeError: Not an array or memory.
+        PeerLost: A PE died, or finalised without this call.
 
     Example:
         >>> a = ishmem.zeros(4)
@@ -392,7 +393,7 @@ def free(a: ndarray | MemoryUSMDevice | None) -> None:
 
 
 def free_all() -> None:
-    """Free all allocations of the symmetric heap, oldest first.
+    """Free all allocations of the symmetric heap, oldest first; static objects and registered arrays stay.
 
     Collective, blocking. Errors as for ``free``.
 
@@ -403,7 +404,10 @@ def free_all() -> None:
 
 
 def free_allocations(allocations: Iterable[Allocation]) -> None:
-    """Free live allocations of the symmetric heap; collective, with the same allocations in the same order."""
+    """Free live allocations of the symmetric heap; collective, with the same allocations in the same order.
+
+    Errors as for ``free``.
+    """
     for allocation in allocations:
         _release(lambda allocation=allocation: allocation)  # type: ignore[misc]
 
@@ -411,10 +415,10 @@ def free_allocations(allocations: Iterable[Allocation]) -> None:
 def is_symmetric(a: Any) -> bool:
     """Return whether all elements of ``a`` lie in one live symmetric allocation or static object.
 
-    Not collective, not blocking.
+    False for registered arrays, which calls accept as symmetric, too. Not collective, not blocking.
 
     Args:
-        a: Any object.
+        a: Any object; false if it is no array or memory.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
@@ -432,7 +436,8 @@ def ptr(a: ndarray, pe: int) -> ndarray | None:
     """Return a dpnp array on the memory of ``a`` on a PE, or ``None`` if this PE cannot load and store there.
 
     The array has the shape, strides and dtype of ``a``; kernels and dpctl accept it like any other. It is valid until
-    ``a`` is freed, and is not itself symmetric. For a static object it is a numpy array. Not collective.
+    ``a`` is freed, and is not itself symmetric. For this PE it is ``a``; for a static object it is a numpy array, or
+    ``None`` for a PE of another node. Not collective, not blocking.
 
     In a kernel, too, test the result with ``is None``, and call ``put`` or ``get`` if it is; ``.size`` is 0 then. An
     access without the test ends the PE; with ``ISHMEM_CHECK=1`` the access is skipped and reported.
@@ -516,11 +521,7 @@ def view(a: Any, dtype: Any) -> Any:
 
 
 def _viewed_shape(a: check.View, itemsize: int) -> tuple[int, ...]:
-    """Return the shape of array ``a`` when its bytes are viewed as elements of ``itemsize`` bytes.
-
-    Raises:
-        ValueError: The array is not in C order, or its address or last axis is no multiple of ``itemsize``.
-    """
+    """Return the shape of ``a`` as an array of elements of ``itemsize`` bytes; ``ValueError`` if that is impossible."""
     shape = a.shape or (a.count,)
     if not a.order & 1:
         raise ValueError("a is not in C order; take a view of a contiguous part at a time")
@@ -533,7 +534,7 @@ def _viewed_shape(a: check.View, itemsize: int) -> tuple[int, ...]:
 
 
 def extent(a: Any) -> tuple[int, int] | None:
-    """Return the half-open range of heap offsets of ``a`` if it lies in one live allocation, else ``None``."""
+    """Return the heap offsets of the first byte of ``a`` and after its last; None if not in one live allocation."""
     if (span := span_of(a)) is None:
         return None
     offset = _core.offset_of(span[0], span[1] - span[0])
@@ -541,7 +542,10 @@ def extent(a: Any) -> tuple[int, int] | None:
 
 
 def distance(low: int, high: int, pe: int) -> int | None:
-    """Return the offset from symmetric or registered addresses of this PE to those of ``pe``; None for others."""
+    """Return the bytes to add to addresses ``low`` to ``high - 1`` of this PE for those of ``pe`` as this PE maps them.
+
+    None if the range is neither in a live symmetric allocation nor in registered memory.
+    """
     this = job.current()
     if _core.offset_of(low, high - low) >= 0:
         return int(this.heap.peers[pe] - this.heap.base)
@@ -550,7 +554,7 @@ def distance(low: int, high: int, pe: int) -> int | None:
 
 
 def span_of(a: Any) -> tuple[int, int] | None:
-    """Return the half-open range of addresses of the elements of ``a``, or None if ``a`` is not in device memory."""
+    """Return the addresses of the first byte of ``a`` and after its last; None if it is not in device memory."""
     a = foreign.native(a)
     facts = _core.describe(a)
     if facts is None or not facts[5]:
@@ -665,16 +669,10 @@ def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndar
 def filled(
     routine: str, shape: Any, dtype: Callable[[], tuple[str, str]], value: Callable[[], Any] | None
 ) -> ndarray:
-    """Return a new symmetric array filled with the result of ``value``; collective, blocking.
+    """Return a new symmetric array of ``shape`` filled with the result of ``value``; collective, blocking.
 
-    Args:
-        routine: Name of the public routine, for error messages.
-        shape: As for ``empty``.
-        dtype: Function that returns the dtype of the array, and the name of another library's dtype with these bits.
-        value: Function that returns the elements, or None: uninitialised. Errors of both functions raise on all PEs.
-
-    Raises:
-        Exception: As for ``empty``.
+    ``dtype`` returns the dtype of the array, and the name of another library's dtype with these bits; without ``value``
+    the elements are uninitialised. Errors of both functions, and those of ``empty``, raise in the name of ``routine``.
     """
 
     def request() -> _Request:

@@ -55,8 +55,8 @@ class Handle:
         choices: The experts of the tokens of this PE: ``topk_idx``. After ``dispatch``, the PEs of these experts, each
             PE once and -1 for its repetitions; the arrays above then have one list per PE in place of the experts.
         rows: Number of rows per expert in the array of the tokens received.
-        rounds: After a dispatch of more than ``max_tokens`` tokens: for each round its handle, and an array of int64
-            with the rows of the round's tokens in the array of all tokens received; else empty.
+        rounds: After a ``dispatch`` in several rounds: for each its handle, and an array of int64 with the rows of the
+            round's tokens in the array of all tokens received; else empty.
         masks: Number of calls of ``Buffer.mask`` before the dispatch.
     """
 
@@ -94,6 +94,7 @@ class Buffer(KernelCalls):
         num_experts: Number of experts on all PEs; those of PE ``i`` of the team begin at ``i * num_experts // n_pes``.
         topk: Largest number of experts that a token may choose.
         team: The PEs of the buffer.
+        last: Event of the last call or replay of one, after which the next call starts; None before the first call.
 
     Example:
         >>> topk_idx, weights = dpnp.full((3, 1), (me + 1) % n), dpnp.full((3, 1), 0.5, dtype="f4")
@@ -112,7 +113,7 @@ class Buffer(KernelCalls):
         self, max_tokens: int, hidden: int, num_experts: int, topk: int, team: Team = TEAM_WORLD,
         *, dtype: str = "float32",
     ) -> None:  # fmt: skip
-        """Allocate the memory: ``2 * max_tokens * (num_experts + topk)`` rows.
+        """Allocate the memory: ``2 * max_tokens * (num_experts + topk)`` rows, each for one token of ``dtype``.
 
         Collective over all PEs of the job, blocking; teams of equal size may each have a buffer.
 
@@ -122,8 +123,8 @@ class Buffer(KernelCalls):
             num_experts: Number of experts on all PEs, a multiple of the number of PEs.
             topk: Largest number of experts that a token may choose.
             team: The PEs of the buffer.
-            dtype: The widest dtype of tokens and outputs; "bfloat16" halves the memory. A row also has room for tokens
-                of one byte per element with their scales.
+            dtype: The widest dtype of tokens and outputs: "float32", "float16" or "bfloat16"; the last two halve the
+                memory. A row also has room for tokens of one byte per element with their scales.
 
         Raises:
             ValueError: A number that is not positive, experts that the PEs cannot share equally, or this PE is not in
@@ -174,7 +175,8 @@ class Buffer(KernelCalls):
 
         Raises:
             ValueError: A PE that is not in the buffer's team, or a wrong ``reroute``.
-            StateError, PeerLost: As for the other calls.
+            StateError: Freed, or not between ``init`` and ``finalize``.
+            PeerLost: A further PE is lost.
 
         Source: DeepEP, Buffer.low_latency_update_mask_buffer.
         """
@@ -243,8 +245,8 @@ class Buffer(KernelCalls):
             TypeError: Not device arrays, or of another dtype.
             ValueError: Arrays that are not contiguous, of other shapes or on different queues, too many tokens or
                 choices, rows that are too long, or with ``ISHMEM_CHECK=1`` experts that do not exist.
-            StateError: The hook of the last dispatch was not called, the buffer was freed, or not between ``init`` and
-                ``finalize``.
+            StateError: The last hook was not called, the buffer was freed, or not between ``init`` and ``finalize``.
+            PeerLost: A PE of the call is lost, in a job that continues after losses.
 
         Source: DeepEP, Buffer.low_latency_dispatch.
         """
@@ -281,8 +283,8 @@ class Buffer(KernelCalls):
             ``out``, the event of the kernel, and the hook, as for ``low_latency_dispatch``.
 
         Raises:
-            TypeError, ValueError, StateError: As for ``low_latency_dispatch``; ValueError: ``topk_idx`` has another
-                shape than in the dispatch.
+            TypeError, ValueError, StateError, PeerLost: As for ``low_latency_dispatch``; ValueError: ``topk_idx`` has
+                another shape than in the dispatch; StateError: the handle is of a dispatch before ``mask``.
 
         Source: DeepEP, Buffer.low_latency_combine.
         """
@@ -309,6 +311,7 @@ class Buffer(KernelCalls):
 
         Raises:
             TypeError, ValueError, StateError: As for ``low_latency_dispatch``.
+            IshmemError: The queue is being recorded in a graph.
 
         Source: DeepEP, Buffer.get_dispatch_layout.
         """
@@ -340,7 +343,8 @@ class Buffer(KernelCalls):
             weights; a list with the number of tokens of each expert of this PE; and a handle for ``combine``.
 
         Raises:
-            TypeError, ValueError, StateError: As for ``low_latency_dispatch``.
+            TypeError, ValueError, StateError, PeerLost: As for ``low_latency_dispatch``.
+            IshmemError: The queue is being recorded in a graph.
 
         Source: DeepEP, Buffer.dispatch.
         """
@@ -374,7 +378,7 @@ class Buffer(KernelCalls):
         """Send a row for each token received to the token's PE, and store the sum of the rows of each own token.
 
         The sum is computed in float32 in the order in which a token chose the PEs, and rounded once; it is 0 for a
-        token without experts. Collective over the team, not blocking: one kernel on the queue of ``x``.
+        token without experts. Collective over the team, not blocking: a kernel for each round, on the queue of ``x``.
 
         Args:
             x: Contiguous device array of the shape of the tokens received, of float32, float16, or bfloat16 as 16-bit
@@ -385,10 +389,10 @@ class Buffer(KernelCalls):
             depends: Events that must have completed before the kernel starts.
 
         Returns:
-            ``out`` and the event of the kernel.
+            ``out`` and the event of the last kernel.
 
         Raises:
-            TypeError, ValueError, StateError: As for ``low_latency_dispatch``.
+            TypeError, ValueError, StateError, IshmemError, PeerLost: As for ``dispatch`` and ``low_latency_combine``.
 
         Source: DeepEP, Buffer.combine.
         """
@@ -653,6 +657,7 @@ def _empty(shape: tuple[int, ...], dtype: str, queue: dpctl.SyclQueue) -> Any:
 
 
 def bits(array: Any) -> Any:
+    """Return a 1-D dpctl array of the bytes of a contiguous device array, without a copy."""
     return flat(array, "uint8")
 
 
@@ -665,7 +670,7 @@ def _joined(rows: list[Any]) -> Any:
 
 
 def parted(joined: Any, like: list[Any]) -> list[Any]:
-    """Return copies of the arrays in ``joined``, a result of `_joined`, with the dtypes and columns of ``like``."""
+    """Return copies of the arrays that `_joined` has made ``joined`` of, with the dtypes and columns of ``like``."""
     import dpnp
 
     parts, first = [], 0

@@ -25,7 +25,7 @@ __all__: list[str] = []
 
 
 def load(shell: Any) -> None:
-    """Register the cell magic ``%%ishmem`` in an IPython shell."""
+    """Register the cell magic ``%%ishmem`` in the IPython shell ``shell``."""
     shell.register_magic_function(run_cell, "cell", "ishmem")
 
 

@@ -5,7 +5,7 @@ on-queue operation of the same queue have completed. Pass the event to ``dpex.ca
 kernel, and the events of kernels as ``depends``. On an in-order queue the operations are commands like all others, so
 commands submitted after an on-queue wait run after it; on an out-of-order queue only events order other commands.
 ``sycl_queue`` has the device and context of the symmetric heap; by default it is the heap's own queue, which is
-out-of-order.
+out-of-order. In the recording of a graph kernels do what the host does otherwise, or the call raises ``IshmemError``.
 
 Arguments are checked when the function is called, with the errors of the host form, and ``TypeError`` or ``ValueError``
 for an invalid queue or dependences. Arrays must not be changed until the event has completed; they stay allocated until
@@ -55,9 +55,9 @@ Depends = Union[list[dpctl.SyclEvent], None]
 def put_on_queue(
     dest: ndarray, source: Any, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
-    """Submit ``put`` to a queue; the copy engine copies.
+    """Submit ``put`` to a queue; return its event. Not collective, not blocking.
 
-    Not collective, not blocking.
+    The copy engine copies; a kernel, where arrays are not contiguous; the host, what the device does not reach.
 
     Source: ishmemx_put_on_queue.
     """
@@ -68,9 +68,9 @@ def put_on_queue(
 def get_on_queue(
     dest: Any, source: ndarray, pe: int, sycl_queue: Queue = None, depends: Depends = None, nelems: int | None = None
 ) -> dpctl.SyclEvent:
-    """Submit ``get`` to a queue; the copy engine copies.
+    """Submit ``get`` to a queue; return its event. Not collective, not blocking.
 
-    Not collective, not blocking.
+    The copy engine copies; a kernel, where arrays are not contiguous; the host, what the device does not reach.
 
     Source: ishmemx_get_on_queue.
     """
@@ -82,9 +82,9 @@ def put_signal_on_queue(
     dest: ndarray, source: Any, sig_addr: ndarray, signal: int, sig_op: int, pe: int, sycl_queue: Queue = None,
     depends: Depends = None, nelems: int | None = None, index: Index = 0,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``put_signal`` to a queue: the copy engine copies, then the signal is updated.
+    """Submit ``put_signal`` to a queue; return its event.
 
-    Not collective, not blocking.
+    It is ``put_on_queue``, then an update of the signal. Not collective, not blocking.
 
     Source: ishmemx_put_signal_on_queue.
     """
@@ -103,9 +103,9 @@ def put_signal_on_queue(
 def signal_add_on_queue(
     sig_addr: ndarray, signal: int, pe: int, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
 ) -> dpctl.SyclEvent:
-    """Submit ``signal_add`` to a queue; the host adds, or a kernel if host atomics are not atomic to those of kernels.
+    """Submit ``signal_add`` to a queue; return its event. Not collective, not blocking.
 
-    Not collective, not blocking.
+    The host adds, or a kernel, if host atomics are not atomic to those of kernels, and in a recording.
 
     Source: shmem_signal_add, in the manner of ishmemx_put_signal_on_queue.
     """
@@ -116,9 +116,9 @@ def signal_add_on_queue(
 def signal_set_on_queue(
     sig_addr: ndarray, signal: int, pe: int, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
 ) -> dpctl.SyclEvent:
-    """Submit ``signal_set`` to a queue; the host updates the signal.
+    """Submit ``signal_set`` to a queue; return its event.
 
-    Not collective, not blocking.
+    The host updates the signal, in a recording a kernel. Not collective, not blocking.
 
     Source: shmem_signal_set, in the manner of ishmemx_put_signal_on_queue.
     """
@@ -129,9 +129,9 @@ def signal_set_on_queue(
 def wait_until_on_queue(
     ivar: ndarray, cmp: int, cmp_value: Any, sycl_queue: Queue = None, depends: Depends = None, index: Index = 0
 ) -> dpctl.SyclEvent:
-    """Submit ``wait_until`` to a queue; the host waits, not a kernel.
+    """Submit ``wait_until`` to a queue; return its event.
 
-    Not collective, not blocking.
+    The host waits, in a recording a kernel, without a time limit. Not collective, not blocking.
 
     Source: ishmemx_wait_until_on_queue.
     """
@@ -148,9 +148,9 @@ def signal_wait_until_on_queue(
     sig_addr: ndarray, cmp: int, cmp_value: int, ret: Any, sycl_queue: Queue = None, depends: Depends = None,
     index: Index = 0,
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit ``signal_wait_until`` to a queue; the value is stored in ``ret[0]``, of dtype int64 or uint64.
+    """Submit ``signal_wait_until`` to a queue; its event completes once the value is in ``ret[0]``.
 
-    Not collective, not blocking.
+    The host waits, in a recording a kernel, without a time limit. Not collective, not blocking.
 
     Source: ishmemx_signal_wait_until_on_queue.
     """
@@ -175,7 +175,11 @@ def _order(routine: Callable[[], None], sycl_queue: Queue, depends: Depends) -> 
 def recorded(
     worker: Recorder, name: str, events: Events, *arguments: Any, team: int | None = None, dtype: str | None = None
 ) -> dpctl.SyclEvent:
-    """Record a kernel that calls routine ``name`` with ``arguments``; ``team``: handle of the team of a collective."""
+    """Record a kernel that calls the routine ``name`` with ``arguments`` after ``events``; return its event.
+
+    ``worker`` is that of the recorded queue; ``team`` the handle of the team of a collective, else None; ``dtype``
+    "bfloat16" if 16-bit integers hold its bits, else None.
+    """
     if team is not None:
         worker.take_turns(team)
     return _submit_kernel(name, worker.queue, arguments, events, dtype)
@@ -206,7 +210,7 @@ def _recorded_wait(
 
 
 def check_waits(name: str) -> None:
-    """Raise ``IshmemError`` if kernels of this job may not wait for other PEs."""
+    """Raise ``IshmemError`` for on-queue form ``name``, a kernel, if kernels of this job may not wait for other PEs."""
     if reason := job.current().no_waits:
         raise IshmemError(f"{name}_on_queue is a kernel: {reason}")
 
@@ -471,16 +475,19 @@ def _nonblocking(form: Callable[..., dpctl.SyclEvent], routine: Callable[..., No
 
     same.__signature__, same.__name__ = inspect.signature(form), name  # type: ignore[attr-defined]
     text = f"Submit ``{routine.__name__}`` to a queue: the same as ``{form.__name__}``, which is nonblocking too."
-    text += f"\n\nNot collective, not blocking.\n\n{on_queue_sections(same, routine)}"
+    text += f"\n\nReturns its event. Not collective, not blocking.\n\n{on_queue_sections(same, routine)}"
     return named(same, name, __name__, text, f"ishmemx_{name}")
 
 
-_ALONE = ".\n\nNot collective, not blocking."
-_FROM = f", as a kernel; ``dest`` in host memory must have {{}}{_ALONE}"
-_TO = f", as a kernel; ``dest`` in static memory must have {{}}{_ALONE}"
-_RESULT = f"; the {{}} is stored in ``ret[0]``, of dtype int64 or uint64{_ALONE}"
-_KERNEL = ", as a kernel of one work-item.\n\nCollective{}, not blocking: all PEs call such forms in one order."
-_BY_HOST = f"; the host waits, not a kernel{_ALONE}"
+_ALONE = ".\n\nReturns its event. Not collective, not blocking."
+_FROM = f", as a kernel if the device reaches both arrays; ``dest`` in host memory must have {{}}{_ALONE}"
+_TO = f", as a kernel if the device reaches both arrays; a static object ``dest`` must have {{}}{_ALONE}"
+_RESULT = f"; the host waits, in a recording a kernel, and stores the {{}} in ``ret[0]``{_ALONE}"
+_KERNEL = (
+    ", as a kernel of one work-item.\n\n"
+    "Returns its event. Collective{}, not blocking: all PEs call such forms in one order."
+)
+_BY_HOST = f"; the host waits, in a recording a kernel{_ALONE}"
 
 put_nbi_on_queue = _nonblocking(put_on_queue, rma.put_nbi)
 get_nbi_on_queue = _nonblocking(get_on_queue, rma.get_nbi)

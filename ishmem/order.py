@@ -24,11 +24,12 @@ __all__ = exported(__name__)
 def fence() -> None:
     """Order the delivery of this PE's puts, atomics and stores on each PE.
 
-    Operations before the fence are delivered to a PE before operations after it. Not collective. It is a memory fence,
-    and waits for copies of the copy engine that have not completed.
+    Operations before the fence are delivered to a PE before operations after it. Not collective. On the host it blocks
+    until the operations before it are complete, as ``quiet`` does, unless ``ISHMEM_SIM_ORDER`` is set.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
+        LevelZeroError: The device is lost.
 
     Example:
         >>> box, flag = ishmem.zeros(4), ishmem.zeros(1, dtype="i8")
@@ -49,10 +50,11 @@ def fence() -> None:
 def quiet() -> None:
     """Wait for remote completion of all puts, atomics, stores and nonblocking operations of this PE.
 
-    Not collective, blocking. It is a memory fence, and waits for copies of the copy engine that have not completed.
+    Not collective, blocking. It does not wait for on-queue operations, nor for copies of contexts by the copy engine.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
+        PeerLost: A PE of another node is lost, or a wait in a kernel has ended because of a loss.
         LevelZeroError: The device is lost: a kernel failed.
         ValueError, IndexError: A kernel of this PE has called a put or get for which an array is too short.
         IndexError, SymmetryError, ValueError: With ``ISHMEM_CHECK``, the first bad call of this PE's kernels.
@@ -78,11 +80,12 @@ def pe_quiet(target_pes: int | Sequence[int]) -> None:
     Not collective, blocking. In kernels the PEs are an integer, a tuple of integers or a 1-D array.
 
     Args:
-        target_pes: A number of a PE, from 0 to ``n_pes() - 1``, or a sequence of them.
+        target_pes: A number of a PE, from 0 to ``n_pes() - 1``, or a sequence or array of them.
 
     Raises:
         IndexError: There is no such PE.
         TypeError: Not integers.
+        PeerLost: As for ``quiet``, and if one of the PEs is lost, in a job that continues after losses.
         StateError, LevelZeroError, ValueError, IndexError, SymmetryError: As for ``quiet``.
 
     Example:
@@ -129,11 +132,7 @@ def flush_engine(this: job.Job, engine: CopyEngine | None) -> None:
 
 
 def listed(target_pes: Any) -> Sequence[Any]:
-    """Return ``target_pes``, an integer, sequence or device array, as a sequence of PE numbers.
-
-    Raises:
-        TypeError: It is neither an integer nor a sequence.
-    """
+    """Return ``target_pes``, an integer, sequence or array, as a sequence of PEs; ``TypeError`` for other objects."""
     if arrays.on_device(target_pes):
         target_pes = host_copies.to_host(target_pes)
     if hasattr(target_pes, "__index__") and not getattr(target_pes, "ndim", 0):

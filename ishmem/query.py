@@ -72,12 +72,13 @@ def addr_accessible(a: Any, pe: int) -> bool:
     In a kernel: whether ``a`` lies on the symmetric heap or in registered memory, and there is such a PE.
 
     Args:
-        a: Any array, symmetric or private.
+        a: Any array, symmetric or private; for a registered one the host returns false.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         IndexError: There is no such PE.
+        TypeError: ``pe`` is not an integer.
 
     Example:
         >>> a = ishmem.zeros(4)

@@ -1,9 +1,10 @@
 """Reductions and scans over a team: ``sum_reduce`` and the other reductions, ``sum_inscan`` and ``sum_exscan``.
 
 The rules are those of `ishmem.collectives`; scans do not accept 2-D tiles. The same names work on the host and in
-kernels. All work elementwise, and elements are combined in the order of the members, so a floating-point result has the
-same bits on every PE and in every run. Integers wrap around. float16 and bfloat16 are combined in float32 and rounded
-once, to the nearest, ties to even, when the result is stored: partial results between PEs and nodes are not rounded.
+kernels. All work elementwise, and elements are combined in an order that depends on team, size and algorithm only: a
+floating-point result has the same bits on every PE and in every run; they may depend on the number of nodes. Integers
+wrap around. float16 and bfloat16 are combined in float32 in the order of the members and rounded once, to the nearest,
+ties to even, when the result is stored: partial results between PEs and nodes are not rounded.
 """
 
 from __future__ import annotations
@@ -33,20 +34,15 @@ _OVERLAP = "It may be ``source`` (in place), but may not overlap it in part."
 _ARGUMENTS = {
     "source": "Symmetric contiguous array of the dtype and size of ``dest``.",
     "team": "A team; by default all PEs.",
-    "nelems": "Number of elements, from the start of both arrays; by default all of them.",
+    "nelems": "Number of elements, from the start of both arrays; by default all. Not for the tiles of reductions.",
     "dtype": '"bfloat16" for arrays of 16-bit integers that hold its bits; by default that of the arrays.',
 }
 
 
 def _made(name: str, text: str, before: str, after: str, standard: bool = True) -> Callable[..., None]:
-    """Return the public routine of a reduction or a scan.
+    """Return the public routine ``name``: a reduction, which is ``standard`` in OpenSHMEM, or a scan.
 
-    Args:
-        name: Its name.
-        text: First paragraphs of its docstring.
-        before: Python expression for the elements of the example before the call.
-        after: Python expression for the elements of the example after the call.
-        standard: Whether OpenSHMEM specifies it: true for reductions, false for scans.
+    ``text`` begins its docstring; ``before`` and ``after`` are Python expressions for the elements of its example.
     """
     types, run = type_tables.REDUCTIONS[name], tiles.run if standard else _refuse
 
@@ -85,6 +81,6 @@ and_reduce = _made("and_reduce", f"Combine ``source`` elementwise by bitwise AND
 or_reduce = _made("or_reduce", f"Combine ``source`` elementwise by bitwise OR {_TO_ALL}", "1", "1")
 xor_reduce = _made("xor_reduce", f"Combine ``source`` elementwise by bitwise XOR {_TO_ALL}", "1", "n % 2")
 sum_inscan = _made("sum_inscan", f"Compute the inclusive {_PREFIX} over members 0 to ``i``.", "1", "me + 1", False)
-sum_exscan = _made("sum_exscan", f"Compute the exclusive {_PREFIX} over members 0 to ``i - 1``.", "1", "me", False)
+sum_exscan = _made("sum_exscan", f"Compute the exclusive {_PREFIX} over members before ``i``, or 0.", "1", "me", False)
 
 globals().update(work_group_forms(__name__))

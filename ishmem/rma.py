@@ -32,7 +32,8 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
     """Copy ``source`` to the symmetric array ``dest`` on a PE.
 
     Not collective. Blocking until local completion: ``source`` may then be reused. The data are at the destination
-    after the next ``quiet`` or ``barrier_all``.
+    after the next ``quiet`` or ``barrier_all``. Arrays need not be contiguous: elements go to the same indices. Between
+    different shapes, and with ``nelems``, they are counted in C order; in memory, if both arrays are in Fortran order.
 
     Args:
         dest: Symmetric array, of any dtype of dpnp.
@@ -45,8 +46,9 @@ def put(dest: ndarray, source: Any, pe: int, nelems: int | None = None) -> None:
         SymmetryError: ``dest`` is not on the symmetric heap.
         IndexError: There is no such PE.
         TypeError: Not arrays, or not of one dtype.
-        ValueError: Sizes that do not match, or arrays of different shapes neither of which divides into rows of the
-            other.
+        ValueError: Sizes that do not match, a read-only ``dest``, or arrays that are not contiguous and of shapes of
+            which neither divides into rows of the other.
+        PeerLost: The PE is lost: on another node, or in a job that continues after losses.
 
     Example:
         >>> box = ishmem.zeros(4, dtype="i4")
@@ -123,17 +125,18 @@ def p(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
     Not collective; ``quiet`` waits for remote completion.
 
     Args:
-        dest: Symmetric array, of any dtype of dpnp.
+        dest: Symmetric contiguous array, of any dtype of dpnp.
         value: A number that the dtype of ``dest`` can hold.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
-        index: The element: its number in C order, or a tuple of indices.
+        index: The element: a tuple of indices, or its number in C order (in Fortran order, if the array is in that).
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``dest`` is not on the symmetric heap.
         IndexError: There is no such PE or element.
-        TypeError: ``value`` is not a number of the kind that ``dest`` holds.
-        ValueError: ``value`` does not fit the dtype.
+        TypeError: Not an array, or ``value`` is not a number of the kind that ``dest`` holds.
+        ValueError: ``value`` does not fit the dtype, or ``dest`` is not contiguous.
+        PeerLost: As for ``put``.
 
     Example:
         >>> box = ishmem.zeros(4, dtype="i4")
@@ -145,7 +148,7 @@ def p(dest: ndarray, value: Any, pe: int, index: Index = 0) -> None:
 
 
 @fast_path(_core.g)
-@arguments_of(p, source="Symmetric array, of any dtype of dpnp.")
+@arguments_of(p, source="Symmetric contiguous array, of any dtype of dpnp.")
 def g(source: ndarray, pe: int, index: Index = 0) -> Any:
     """Get element ``index`` of the symmetric array ``source`` on a PE, as a Python scalar.
 
@@ -174,7 +177,7 @@ def _move(move: Callable[..., Any], dest: Any, source: Any, pe: Any, nelems: Any
 
 
 def plan(routine: str, dest: Any, source: Any, pe: Any, nelems: Any, is_put: bool) -> boxes.Plan:
-    """Check the arguments of a put or get and return its plan, where a scalar is an array of one element."""
+    """Return the plan of a put (``is_put``) or get, where a scalar is an array of one element; errors as ``put``."""
     number, to = check.pe(pe), check.view(dest, "dest", routine=routine)
     if is_put and check.is_scalar(source):
         source = check.as_element(dest, source)

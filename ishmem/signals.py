@@ -31,7 +31,7 @@ _ADD, _SET = (amo.operation(ATOMICS[name], SIGNAL_TYPES) for name in ("atomic_ad
 
 
 class Signal(NamedTuple):
-    """The arguments of `put_signal` on the signal, not checked."""
+    """The arguments of `put_signal` that describe its signal, not checked."""
 
     sig_addr: Any
     signal: Any
@@ -59,19 +59,21 @@ def put_signal(
     Args:
         dest: Symmetric array, of any dtype of dpnp.
         source: A dpnp or numpy array with the dtype and number of elements of ``dest``, or a scalar for one element.
-        sig_addr: Symmetric array of int32, int64, uint32 or uint64; each element is a signal.
+        sig_addr: Symmetric contiguous array of int32, int64, uint32 or uint64; each element is a signal.
         signal: Value to set or add, which the dtype of ``sig_addr`` can hold.
         sig_op: ``SIGNAL_SET`` or ``SIGNAL_ADD``.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
         nelems: Number of elements to move, from the start of both arrays; by default all of them.
-        index: The signal: the number of its element in C order, or a tuple of indices.
+        index: The signal: a tuple of indices, or its number in C order (in Fortran order, if the array is in that).
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``dest`` or ``sig_addr`` is not on the symmetric heap.
         IndexError: There is no such PE or signal.
-        TypeError: As for ``put``, or ``sig_addr`` is of no dtype of signals.
-        ValueError: Sizes that do not match, ``sig_op`` is neither operation, or ``signal`` does not fit the dtype.
+        TypeError: As for ``put``, or ``sig_addr`` is of no dtype of signals, or ``signal`` is not an integer.
+        ValueError: As for ``put``; an unknown ``sig_op``, a ``signal`` that the dtype cannot hold, or ``sig_addr`` is
+            not contiguous.
+        PeerLost: As for ``put``.
 
     Example:
         >>> box, flag = ishmem.zeros(4), ishmem.zeros(1, dtype="u8")
@@ -161,7 +163,8 @@ def signal_set(sig_addr: ndarray, signal: int, pe: int, index: Index = 0) -> Non
         SymmetryError: ``sig_addr`` is not on the symmetric heap.
         IndexError: There is no such PE or signal.
         TypeError: ``sig_addr`` is of no dtype of signals, or ``signal`` is not an integer.
-        ValueError: ``signal`` does not fit the dtype.
+        ValueError: ``signal`` does not fit the dtype, or ``sig_addr`` is not contiguous.
+        PeerLost: As for ``put``.
 
     Example:
         >>> flag = ishmem.zeros(1, dtype="u8")
@@ -208,7 +211,7 @@ def _put_signal(put: Callable[..., Any], dest: Any, source: Any, signal: Signal,
 
 
 def check_signal(routine: str, signal: Signal, pe: Any) -> None:
-    """Raise the error of ``routine`` if the signal of a put, its value, its operation or ``pe`` is invalid."""
+    """Raise the error of ``put_signal`` as that of ``routine`` if the signal of a put or its ``pe`` is invalid."""
     job.current()
     sig_addr, value, sig_op, index = signal
     if sig_op in _ALLOWED and _core.host_signals(sig_addr, value, sig_op, pe, index):

@@ -1,7 +1,7 @@
 """Symmetric host objects, which correspond to the global and static variables of a C program.
 
-A static object is a numpy array in the host memory of every PE; all host calls of ishmem accept it like a symmetric
-array. PEs map its memory by a memfd, which the kernel removes when the job ends.
+A static object is a numpy array in the host memory of every PE. Host calls accept it like a symmetric array, except
+locks, ``free``, ``realloc`` and ``register``. PEs map its memory by a memfd, which the kernel removes after the job.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class _Request:
 
 
 def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any]:
-    """Return the static object ``name``: a symmetric numpy array in host memory, zeros in the first call for the name.
+    """Return the static object ``name``, a symmetric numpy array in host memory; the first call makes it, of zeros.
 
     All PEs pass the same shape and dtype; a second call with the same name returns the same object. It is symmetric
-    until ``finalize``; the numpy array stays usable after that. Puts, gets, atomics, signals, waits and ``ptr`` of the
-    host accept it and its contiguous parts. Kernels cannot access it; copy to and from a symmetric array with ``put``
-    and ``get``. Collective, blocking.
+    until ``finalize``; the numpy array stays usable after that. Puts, gets, atomics, signals, waits, collectives and
+    ``ptr`` of the host accept it and its contiguous parts. Kernels cannot access it; copy to and from a symmetric array
+    with ``put`` and ``get``. Collective, blocking.
 
     Args:
         name: 1 to 64 bytes of printable text, which identifies the object.
@@ -55,10 +55,11 @@ def static(name: str, shape: Any, dtype: Any = "float64") -> np.ndarray[Any, Any
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
-        SymmetryError: The PEs pass different names, shapes or dtypes; on every PE.
+        SymmetryError: The PEs pass different names, shapes or dtypes, or the arguments of another PE are invalid.
         ValueError: A name that is in use with another shape or dtype, or a shape or name that is not allowed.
-        HeapExhausted: The host has too little memory; on every PE.
+        HeapExhausted: The host has too little memory.
         TypeError: A name that is not a string, or a dtype that operations do not support.
+        PeerLost: A PE died, or finalised without this call.
 
     Example:
         >>> table = ishmem.static("table", 8, "i4")
@@ -87,11 +88,7 @@ def _request(name: Any, shape: Any, dtype: Any) -> _Request:
 
 
 def _memory(request: _Request) -> int:
-    """Return the file descriptor of a new memfd of ``request.nbytes`` bytes.
-
-    Raises:
-        HeapExhausted: The host has too little memory.
-    """
+    """Return the file descriptor of a new memfd of ``request.nbytes`` bytes; ``HeapExhausted`` if memory is short."""
     try:
         fd = os.memfd_create(f"ishmem-{request.name}"[:_LONGEST], os.MFD_CLOEXEC)
         try:
@@ -112,11 +109,7 @@ class Statics:
         self._maps: dict[int, dict[int, np.ndarray[Any, Any]]] = {}  # its memory by PE, by its address on this one
 
     def check(self, request: _Request) -> None:
-        """Check that a name is free, or in use with the same shape and dtype.
-
-        Raises:
-            ValueError: The name is in use with another shape or dtype.
-        """
+        """Raise ``ValueError`` if the name of a request is in use with another shape or dtype."""
         known = self._objects.get(request.name)
         if known and known[0] != request:
             raise ValueError(f"static {request.name!r} is {known[0]}; this call requests one {request}")

@@ -1,8 +1,7 @@
 """Strided remote memory access: ``iput``, ``iget``, ``ibput``, ``ibget`` and their forms.
 
 The same names work on the host and in kernels. Elements are counted in C order from the start of each array. A stride
-is the distance in elements between the starts of consecutive elements or blocks; elements between blocks are not
-accessed.
+is the distance in elements between the starts of consecutive elements or blocks; what is between is not accessed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = exported(__name__)
 
 _THEIRS = "Symmetric C-contiguous array of the dtype of ``dest``."
 _DST = "Stride of ``dest`` in elements, at least ``bsize`` and at least 1."
-_BSIZE = "Number of elements of a block."
+_BSIZE = "Number of elements of a block, at least 0."
 
 
 @fast_path(_core.iput)
@@ -38,7 +37,7 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
         source: C-contiguous dpnp or numpy array of the dtype of ``dest``.
         dst: Stride of ``dest`` in elements, at least 1.
         sst: Stride of ``source`` in elements, with the same limit as ``dst``.
-        nelems: Number of elements.
+        nelems: Number of elements, at least 0.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
     Raises:
@@ -46,7 +45,8 @@ def iput(dest: ndarray, source: Any, dst: int, sst: int, nelems: int, pe: int) -
         SymmetryError: ``dest`` is not on the symmetric heap.
         IndexError: There is no such PE.
         TypeError: Not arrays, not of one dtype, or strides and sizes that are not integers.
-        ValueError: Strides below 1, arrays that are too short or not C-contiguous.
+        ValueError: Strides below their limit, negative sizes, arrays too short, not C-contiguous or read-only.
+        PeerLost: The PE is lost: on another node, or in a job that continues after losses.
 
     Example:
         >>> matrix = ishmem.zeros((3, 4), dtype="i4")
@@ -82,7 +82,7 @@ def iget(dest: Any, source: ndarray, dst: int, sst: int, nelems: int, pe: int) -
 
 
 @fast_path(_core.ibput)
-@arguments_of(iput, dst=_DST, bsize=_BSIZE, nblocks="Number of blocks.")
+@arguments_of(iput, dst=_DST, bsize=_BSIZE, nblocks="Number of blocks, at least 0.")
 def ibput(dest: ndarray, source: Any, dst: int, sst: int, bsize: int, nblocks: int, pe: int) -> None:
     """Put ``nblocks`` blocks of ``bsize`` elements, ``sst`` apart in ``source``, to ``dest`` on a PE, ``dst`` apart.
 
@@ -135,7 +135,10 @@ class Blocks(NamedTuple):
 
 
 def plan_blocks(routine: str, dest: Any, source: Any, blocks: Blocks, pe: Any, is_put: bool) -> boxes.Plan:
-    """Check the arguments of a strided put (``is_put``) or get and return its plan: no box, or one for all blocks."""
+    """Return the plan of a strided put (``is_put``) or get: one box with all blocks, or none without elements.
+
+    Raises the errors of ``iput``, in the name of ``routine``.
+    """
     number = check.pe(pe)
     to, origin = check.view(dest, "dest", routine=routine), check.view(source, "source", routine=routine)
     check.same_dtype(to, origin)

@@ -1,6 +1,7 @@
 """Teams: numbered groups of PEs, created by splitting an existing team.
 
 On a PE that is not in a new team, the result is ``TEAM_INVALID``: it is false, and its ``my_pe`` and ``n_pes`` are -1.
+``TEAM_WORLD`` has all PEs, ``TEAM_SHARED`` and ``TEAM_NODE`` those of this PE's node.
 The same names work on the host and in kernels. On the host they take a `Team`, not an integer. In a kernel a team is
 its handle, an integer: a kernel may use a global name, as in ``ishmem.team_sync(ishmem.TEAM_WORLD)``, or have the team
 or ``team.handle`` as an argument.
@@ -43,9 +44,9 @@ class TeamConfig:
 
 
 class Team:
-    """A team of PEs, created by ``split_strided`` and ``split_2d``.
+    """A team of PEs: predefined, or made by ``split_strided``, ``split_2d``, ``active_set`` or ``shrink``.
 
-    As a context manager it is destroyed on exit, unless an exception ended the block.
+    True where this PE is a member. As a context manager it is destroyed on exit, unless an exception ended the block.
 
     Attributes:
         handle: The integer that represents the team in kernels; -1 for a team that this PE is not in.
@@ -78,7 +79,8 @@ class Team:
         """Return the number of this PE in the team, or -1 if it is not a member; not collective.
 
         Raises:
-            StateError: Destroyed, or not between ``init`` and ``finalize``.
+            StateError: Destroyed, or not between ``init`` and ``finalize``; TEAM_NODE and TEAM_SHARED where the PEs
+                of this node have no common stride.
 
         Source: OpenSHMEM 1.5, 9.4.1 (shmem_team_my_pe); ishmem_team_my_pe.
         """
@@ -88,7 +90,7 @@ class Team:
         """Return the number of PEs of the team, or -1 if this PE is not a member; not collective.
 
         Raises:
-            StateError: Destroyed, or not between ``init`` and ``finalize``.
+            StateError: As for ``my_pe``.
 
         Source: OpenSHMEM 1.5, 9.4.2 (shmem_team_n_pes); ishmem_team_n_pes.
         """
@@ -101,7 +103,7 @@ class Team:
 
         Raises:
             StateError: A team was destroyed, or not between ``init`` and ``finalize``.
-            TypeError: ``pe`` is not an integer.
+            TypeError: ``pe`` is not an integer, or ``dest_team`` no team.
 
         Source: OpenSHMEM 1.5, 9.4.5 (shmem_team_translate_pe); ishmem_team_translate_pe.
         """
@@ -116,6 +118,7 @@ class Team:
         Raises:
             IndexError: There is no such PE.
             TypeError: ``pe`` is not an integer.
+            StateError, ValueError: As for ``sync``.
         """
         shape, number = self.shape, check.integer(pe, name)
         if not 0 <= number < shape.size:
@@ -125,19 +128,19 @@ class Team:
     def split_strided(self, start: int, stride: int, size: int, *, num_contexts: int = 0) -> Team:
         """Split the team: return the new team of its PEs ``start``, ``start + stride``, ..., ``size`` of them.
 
-        Collective over this team, blocking. ``stride`` may be negative, and 0 when ``size`` is 1. The result is
-        TEAM_INVALID on a PE that is not in the new team, and if the team to split is TEAM_INVALID.
+        Collective over this team, blocking. The result is TEAM_INVALID on a PE that is not in the new team, and if the
+        team to split is TEAM_INVALID.
 
         Args:
             start: Number of the first PE of the new team, as numbered in the team to split.
-            stride: Stride between PEs of the new team, in the same numbers; 0 only if ``size`` is 1.
+            stride: Stride between PEs of the new team, in the same numbers. May be negative; 0 only if ``size`` is 1.
             size: Number of PEs of the new team, at least 1.
-            num_contexts: Number of contexts that the program plans to create from the team; a hint.
+            num_contexts: Number of contexts that the program plans to create from the team; a hint, at least 0.
 
         Raises:
-            ValueError: PEs that this team does not have; on every PE of this team.
-            TypeError: Not integers; on every PE of this team.
-            SymmetryError: The PEs request different teams; on every PE of this team.
+            ValueError: PEs that this team does not have, or a negative ``num_contexts``.
+            TypeError: Not integers.
+            SymmetryError: The PEs request different teams, or the arguments of another PE are invalid.
             IshmemError: Too many teams are alive; on every PE of this team. Destroying some makes room.
             StateError: Destroyed, or not between ``init`` and ``finalize``.
             PeerLost: A PE died, or finalised without this call.
@@ -162,7 +165,7 @@ class Team:
 
         Args:
             xrange: Number of PEs in a row, at least 1.
-            num_contexts: Number of contexts that the program plans to create from the team; a hint.
+            num_contexts: Number of contexts that the program plans to create from the team; a hint, at least 0.
 
         Source: OpenSHMEM 1.5, 9.4.7 (shmem_team_split_2d); ishmem_team_split_2d.
         """
@@ -188,6 +191,7 @@ class Team:
             ValueError: This PE is not in the team.
             StateError: Destroyed, or not between ``init`` and ``finalize``.
             PeerLost: A PE died, or finalised without this call.
+            SymmetryError: Another member has called another collective routine.
 
         Source: OpenSHMEM 1.5, 9.9.3 (shmem_team_sync); ishmem_team_sync.
         """
@@ -220,7 +224,7 @@ class Team:
         this.remove_team(self.handle)
 
     def get_config(self) -> TeamConfig:
-        """Return the configuration of the team; not collective.
+        """Return the configuration of the team, with the hint that its split was given; not collective.
 
         Raises:
             ValueError: This PE is not in the team.
@@ -234,7 +238,7 @@ class Team:
     def create_ctx(self, options: int = 0) -> ishmem.Ctx:
         """Return a new context of this team: see ``ishmem.ctx_create``.
 
-        Not collective.
+        ``options`` and errors are those of ``ctx_create``. Not collective.
 
         Source: OpenSHMEM 1.5, 9.5.2 (shmem_team_create_ctx).
         """
@@ -292,11 +296,7 @@ TEAM_INVALID = Team(INVALID)
 
 
 def find(team: Team) -> Team:
-    """Return ``team`` unchanged, after checking that it is a `Team`.
-
-    Raises:
-        TypeError: It is not a `Team`, for example a size, which other libraries take in its place.
-    """
+    """Return ``team`` unchanged; raise ``TypeError`` if it is not a `Team`, for example a number of elements."""
     if isinstance(team, Team):
         return team
     allowed = "a Team: ishmem.TEAM_WORLD, the result of a split, or ishmem.active_set(start, stride, size)"
@@ -320,9 +320,7 @@ def _at_least_one(value: Any, name: str) -> int:
 def strided(parent: Shape, start: Any, stride: Any, size: Any) -> Shape:
     """Return PEs ``start``, ``start + stride``, ..., ``size`` of them, of ``parent``, as numbers in TEAM_WORLD.
 
-    Raises:
-        ValueError: PEs that ``parent`` does not have.
-        TypeError: Not integers.
+    Raises ``ValueError`` for PEs that ``parent`` does not have and wrong sizes, ``TypeError`` for other objects.
     """
     first, step, count = check.integer(start, "start"), check.integer(stride, "stride"), _at_least_one(size, "size")
     if step == 0 and count > 1:
@@ -388,10 +386,9 @@ def is_alive(team: Team) -> bool:
 
 
 def take(part: Shape, masks: dict[int, int], routine: str) -> int:
-    """Return the first handle that is free in ``masks``, by PE, for all members of ``part``, and remove it there.
+    """Return the first team handle that is free for all members of ``part``, and remove it from ``masks``.
 
-    Raises:
-        IshmemError: No handle is free on all members.
+    ``masks`` has a bit mask of free handles for each PE. Raises ``IshmemError``, in ``routine``'s name, without one.
     """
     common = (1 << TWIN) - 1
     for pe in part:
@@ -440,9 +437,9 @@ team_split_2d = stubs.function_of(
 
 
 def team_translate_pe(src_team: Team, src_pe: int, dest_team: Team) -> int:
-    """Return the number in ``dest_team`` of PE ``src_pe`` of ``src_team``, or -1: see ``Team.translate_pe``.
+    """Return the number in ``dest_team`` of PE ``src_pe`` of ``src_team``, or -1; errors as for ``Team.translate_pe``.
 
-    Not collective.
+    -1 if there is no such PE, it is not in ``dest_team``, or a team is TEAM_INVALID. Not collective.
 
     Args:
         src_team: A team.
@@ -463,9 +460,9 @@ def shrink(team: Team = TEAM_WORLD) -> Team:
     """Return a new team of the remaining members of a team after the loss of a PE, in the same order.
 
     Collective over the remaining members, blocking; the supervisor of the job decides which PEs are lost. It first
-    waits for this PE's kernels, whose waits end after a loss. Afterwards the lost PEs end no further waits. After
-    ``shrink(TEAM_WORLD)`` allocations and ``free`` are collective over the remaining PEs. The old team's handle stays
-    in use; its collective calls raise ``PeerLost``.
+    waits for this PE's kernels, whose waits end after a loss. From then on waits do not end because of the PEs that are
+    lost now. After ``shrink(TEAM_WORLD)`` allocations and ``free`` are collective over the remaining PEs. The old team
+    stays and counts as one of ``ISHMEM_TEAMS_MAX``; its collective calls raise ``PeerLost``.
 
     Args:
         team: A team. After a further loss, pass TEAM_WORLD again or the result of the last ``shrink``.
@@ -506,13 +503,14 @@ def team_ptr(team: Team, a: ndarray, pe: int) -> ndarray | None:
 
     Args:
         team: A team.
-        a: A symmetric array of any shape and dtype.
+        a: As for ``ptr``.
         pe: Number of the PE in the team.
 
     Raises:
         StateError: Destroyed, or not between ``init`` and ``finalize``.
         SymmetryError: ``a`` is not on the symmetric heap.
         IndexError: The team has no such PE.
+        TypeError: ``team`` is no team, ``a`` no array, or ``pe`` no integer.
 
     Example:
         >>> mine = ishmem.team_ptr(ishmem.TEAM_WORLD, ishmem.zeros(4), me)

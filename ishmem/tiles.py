@@ -21,11 +21,7 @@ from ishmem.runtime import agreement, check, job
 
 
 def run(call: Callable[..., None], dest: Any, source: Any, team: Members, given: Given) -> None:
-    """Run a collective that the core declined if its arrays are tiles, else raise the error of its arguments.
-
-    Raises:
-        Exception: As documented at the routines.
-    """
+    """Run the collective ``call``, which the core declined, if its arrays are tiles; else raise their error."""
     routine = call.__name__
     if not _are_tiles(dest, source):
         checks.refuse(routine, dest, source, team, given)
@@ -48,10 +44,9 @@ def run(call: Callable[..., None], dest: Any, source: Any, team: Members, given:
 
 
 def checked(routine: str, team: Members, dest: Any, source: Any, given: Given) -> CheckedCall:
-    """Check the arguments of a call on tiles or contiguous arrays; return its numbers, for tiles only a count of -1.
+    """Return the checked arguments of a call on tiles or contiguous arrays for the core, for tiles a count of -1.
 
-    Raises:
-        Exception: As documented at the routines.
+    Raises the documented errors of ``routine``.
     """
     if not (COLLECTIVES[routine].tiles and _are_tiles(dest, source)):
         return checks.checked(routine, team, dest, source, given)
@@ -103,12 +98,7 @@ def _checked(routine: str, dest: Any, source: Any, team: Members, given: Given) 
 
 
 def _tile(routine: str, a: check.View) -> tuple[str, np.ndarray[Any, Any]]:
-    """Check a tile; return a text of its symmetric place, and a numpy array on its memory, for comparisons only.
-
-    Raises:
-        ValueError: The array is not a tile.
-        SymmetryError: The array is neither on the symmetric heap nor registered.
-    """
+    """Check a tile; return a text of its symmetric place, and a numpy array on its memory, for comparisons only."""
     steps, span, this = a.strides, memory.span_of(a.array), job.current()
     flat = len(a.shape) == 2 and a.count > 0
     apart = flat and (a.shape[1] == 1 or steps[1] == 1) and (a.shape[0] == 1 or steps[0] >= a.shape[1])

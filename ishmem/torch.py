@@ -59,9 +59,8 @@ def zeros(shape: Any, *, dtype: torch.dtype | None = None, device: Any = None) -
     Collective, blocking: initialised on every PE when the call returns. Arguments and errors as for ``empty``.
 
     Args:
-        shape: A number of elements, or a sequence of them.
-        dtype: As for ``empty``.
-        device: As for ``empty``.
+        shape: A number of elements, or a sequence of them; the same on all PEs.
+        dtype, device: As for ``empty``.
 
     Example:
         >>> x = ishmem.torch.zeros(4, dtype=torch.int64)
@@ -75,9 +74,8 @@ def ones(shape: Any, *, dtype: torch.dtype | None = None, device: Any = None) ->
     Collective, blocking: initialised on every PE when the call returns. Arguments and errors as for ``empty``.
 
     Args:
-        shape: A number of elements, or a sequence of them.
-        dtype: As for ``empty``.
-        device: As for ``empty``.
+        shape: A number of elements, or a sequence of them; the same on all PEs.
+        dtype, device: As for ``empty``.
 
     Example:
         >>> x = ishmem.torch.ones(4)
@@ -86,12 +84,12 @@ def ones(shape: Any, *, dtype: torch.dtype | None = None, device: Any = None) ->
 
 
 def full(shape: Any, fill_value: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> torch.Tensor:
-    """Return a new symmetric tensor filled with a number, which may differ between PEs.
+    """Return a new symmetric tensor filled with a number.
 
     Collective, blocking: initialised on every PE when the call returns. Errors as for ``empty``.
 
     Args:
-        shape: A number of elements, or a sequence of them.
+        shape: A number of elements, or a sequence of them; the same on all PEs.
         fill_value: A number, which may differ between PEs.
         dtype: As for ``empty``; by default the dtype of ``torch.tensor(fill_value)``.
         device: As for ``empty``.
@@ -110,9 +108,9 @@ def empty_like(tensor: torch.Tensor, *, dtype: torch.dtype | None = None, device
     Collective, blocking. Errors as for ``empty``.
 
     Args:
-        tensor: Any tensor.
+        tensor: Any tensor, symmetric or not; its elements are not read.
         dtype: Dtype in place of that of ``tensor``.
-        device: As for ``empty``.
+        device: As for ``empty``, whatever the device of ``tensor``.
 
     Example:
         >>> x = ishmem.torch.empty_like(torch.arange(6))
@@ -126,9 +124,7 @@ def zeros_like(tensor: torch.Tensor, *, dtype: torch.dtype | None = None, device
     Collective, blocking: initialised on every PE when the call returns. Errors as for ``empty``.
 
     Args:
-        tensor: Any tensor.
-        dtype: Dtype in place of that of ``tensor``.
-        device: As for ``empty``.
+        tensor, dtype, device: As for ``empty_like``.
 
     Example:
         >>> x = ishmem.torch.zeros_like(torch.ones(3))
@@ -154,6 +150,7 @@ def peer(tensor: torch.Tensor, pe: int) -> torch.Tensor | None:
         SymmetryError: ``tensor`` is not on the symmetric heap.
         TypeError: ``tensor`` is not a tensor.
         IndexError: There is no such PE.
+        PeerLost: The PE is lost, in a job that continues after losses.
 
     Example:
         >>> x = ishmem.torch.full(3, me)
@@ -179,7 +176,7 @@ def free(tensor: torch.Tensor | None) -> None:
         tensor: A whole tensor, not a view of a part.
 
     Raises:
-        ValueError, SymmetryError, StateError, TypeError: As for ``ishmem.free``.
+        ValueError, SymmetryError, StateError, TypeError, PeerLost: As for ``ishmem.free``.
 
     Example:
         >>> x = ishmem.torch.zeros(4)
@@ -191,13 +188,15 @@ def free(tensor: torch.Tensor | None) -> None:
 def current_stream_wait(event: dpctl.SyclEvent) -> None:
     """Order later work on torch's current stream after an event, without blocking the host.
 
-    Not collective, not blocking. If torch has no XPU, there is no stream, and the call blocks until the event.
+    Not collective, not blocking. If torch lacks the device of the heap, or no job runs, there is no stream: then the
+    call blocks until the event has completed.
 
     Args:
         event: The event of an on-queue operation, of a call on another queue, or of a replay of a graph.
 
     Raises:
-        StateError: Not between ``init`` and ``finalize``.
+        StateError: The job has ended before the operation of the event, which the call waits for.
+        IshmemError: The event is of a recorded command, which the call would wait for.
 
     Example:
         >>> ishmem.torch.current_stream_wait(ishmem.sync_all_on_queue())
@@ -318,7 +317,8 @@ class _Tensors:
     def describe(self, tensor: torch.Tensor) -> tuple[int, int, int, int, int, bool]:
         """Return address, number of elements, bytes of one, order bits, dtype number, and whether on the device.
 
-        The core calls it, and declines the call on an exception.
+        Order bits as in `check.View`, dtype numbers as in `foreign.TYPE_NUMBERS`. For device memory, waits for torch's
+        current stream. The core calls it, and declines the program's call on an exception.
         """
         number, on_host = _NUMBERS.get(tensor.dtype, -1), tensor.is_cpu
         if number < 0 or not on_host or tensor.is_conj() or tensor.is_neg():
@@ -332,7 +332,11 @@ class _Tensors:
         return address, count, tensor.element_size(), order, number, not on_host
 
     def native(self, tensor: torch.Tensor) -> Any:
-        """Return a dpnp array, or for private host memory a numpy array, on the memory of a tensor."""
+        """Return a dpnp array, or for private host memory a numpy array, on the memory of a tensor.
+
+        Raises:
+            TypeError: Not strided, on another device than cpu and xpu, of an unknown dtype, or a conjugate view.
+        """
         _check(tensor)
         bits = _bits(tensor.detach())
         if tensor.device.type == "xpu":
@@ -354,7 +358,12 @@ class _Tensors:
         return _name(tensor.dtype)
 
     def element(self, value: Any, dtype: str) -> torch.Tensor:
-        """Return a tensor of one element with ``value`` rounded to ``dtype``; raise if it does not fit."""
+        """Return a CPU tensor of one element with the number ``value`` rounded to the dtype of name ``dtype``.
+
+        Raises:
+            TypeError: ``value`` is no integer or float.
+            ValueError: It is finite and too large for the dtype.
+        """
         if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
             raise TypeError(error_texts.other_kind("value", f"{value!r} ({type(value).__name__})", dtype))
         rounded = torch.tensor([float(value)], dtype=getattr(torch, dtype))
@@ -363,7 +372,7 @@ class _Tensors:
         return rounded
 
     def number(self, bits: np.ndarray[Any, Any], dtype: str) -> float:
-        """Return the number whose bits in ``dtype`` are the one element of ``bits``."""
+        """Return the number whose bits, in the dtype of name ``dtype``, are the one element of ``bits``."""
         return float(torch.from_numpy(bits).view(getattr(torch, dtype)).float().item())
 
 

@@ -32,11 +32,12 @@ def alltoallv(
     """Exchange blocks of different sizes between all members of a team.
 
     This PE sends ``source_counts[j]`` elements to member ``j`` and receives ``dest_counts[j]`` elements from it.
-    Collective over the team, blocking. Errors as for ``broadcast``, and ``SymmetryError`` on every PE when a count of a
-    sender differs from that of the receiver.
+    Collective over the team, blocking. Errors as for ``broadcast``; ``SymmetryError`` on every PE when a count of a
+    sender differs from that of the receiver; ``ValueError`` for negative numbers and lists of another length; and
+    ``IshmemError`` for a team of more than 256 PEs in a job on several nodes with more than 64 PEs.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp.
+        dest: Symmetric contiguous array, of any dtype of dpnp; it must not overlap ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``.
         dest_counts: Number of elements to receive from each PE. A sequence of integers, one for each PE of the team; in
             kernels a contiguous device array of int64.
@@ -67,15 +68,17 @@ def gatherv(
 ) -> None:
     """Gather ``counts[j]`` elements from each member ``j`` of a team at element ``displs[j]`` of ``dest`` of the root.
 
-    Collective over the team, blocking. Errors as for ``broadcast``.
+    ``dest`` has room for all blocks on every PE. Collective over the team, blocking. Errors as for ``broadcast``, and
+    ``ValueError`` for negative numbers and lists of another length.
 
     Args:
-        dest: Symmetric contiguous array, of any dtype of dpnp.
+        dest: Symmetric contiguous array, of any dtype of dpnp; it must not overlap ``source``.
         source: Symmetric contiguous array of the dtype of ``dest``.
         counts: Number of elements of each PE, the same list on all PEs. A sequence of integers, one for each PE of the
             team; in kernels a contiguous device array of int64.
         root: Number in the team of the PE that receives the data.
-        displs: Number of the first element of the block of each PE; by default blocks are adjacent.
+        displs: Number of the first element of the block of each PE in the array with all blocks, the same list on all
+            PEs; by default blocks are adjacent.
         team: A team; by default all PEs.
 
     Example:
@@ -98,7 +101,7 @@ def scatterv(
 ) -> None:
     """Send ``counts[j]`` elements from element ``displs[j]`` on of ``source`` of the root to each member ``j``.
 
-    Collective over the team, blocking. Errors as for ``broadcast``.
+    ``source`` has room for all blocks on every PE. Collective over the team, blocking. Errors as for ``gatherv``.
 
     Example:
         >>> blocks, mine = ishmem.arange(n * n), ishmem.zeros(n, dtype="i8")

@@ -35,11 +35,11 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
     between polls. Stores of the updating PE that a fence ordered before its update are visible afterwards.
 
     Args:
-        ivar: Symmetric array of int32, int64, uint32 or uint64; this PE's own copy is read.
+        ivar: Symmetric contiguous array of int32, int64, uint32 or uint64; this PE's own copy is read.
         cmp: ``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.
         cmp_value: A number that the dtype can hold.
-        index: The element: its number in C order, or a tuple of indices.
-        timeout: Largest time to wait in seconds; by default ``ISHMEM_TIMEOUT``, or no limit.
+        index: The element: a tuple of indices, or its number in C order (in Fortran order, if the array is in that).
+        timeout: Largest time to wait in seconds, at least 0; by default ``ISHMEM_TIMEOUT``, or no limit.
 
     Raises:
         WaitTimeout: The timeout has expired (also a ``TimeoutError``).
@@ -47,8 +47,9 @@ def wait_until(ivar: ndarray, cmp: int, cmp_value: Any, index: Index = 0, timeou
         StateError: Not between ``init`` and ``finalize``.
         SymmetryError: ``ivar`` is not on the symmetric heap.
         IndexError: There is no such element.
-        TypeError: A dtype or value that the routine does not support.
-        ValueError: ``cmp`` is none of ``CMP_EQ CMP_NE CMP_GT CMP_GE CMP_LT CMP_LE``, or the dtype cannot hold a value.
+        TypeError: A dtype or value that the routine does not support, or ``timeout`` is no number.
+        ValueError: An unknown ``cmp``, a ``cmp_value`` that the dtype cannot hold, a negative ``timeout``, or ``ivar``
+            is not contiguous.
 
     Example:
         >>> word = ishmem.zeros(1, dtype="i8")
@@ -83,7 +84,11 @@ globals().update(work_group_forms(__name__))
 def raise_unsatisfied(
     routine: str, outcome: int, mode: int, index: Any, seen: Any, cmp: int, wanted: Any, timeout: float | None
 ) -> NoReturn:
-    """Raise ``PeerLost`` or ``WaitTimeout`` for a wait that ended while element ``index`` was ``seen``."""
+    """Raise the error of a wait of ``routine`` that ended while element ``index`` was ``seen``.
+
+    It is ``PeerLost`` if ``outcome``, from the core, is ``LOST``, else ``WaitTimeout`` after ``timeout`` seconds.
+    ``mode`` is a `Mode`; ``cmp`` and ``wanted`` are the comparison and the value to compare with.
+    """
     this = job.current()
     if outcome == _core.LOST:
         this.raise_lost(routine)
@@ -94,11 +99,7 @@ def raise_unsatisfied(
 
 
 def check_cmp(cmp: Any) -> None:
-    """Check that ``cmp`` is one of the comparisons.
-
-    Raises:
-        ValueError: ``cmp`` is none of the comparisons.
-    """
+    """Raise ``ValueError`` unless ``cmp`` is one of the comparisons."""
     if not isinstance(cmp, Integral) or cmp not in list(Cmp):
         raise ValueError(error_texts.no_member("cmp", Cmp, cmp))
 
@@ -109,8 +110,8 @@ def check_and_run(
 ) -> Any:  # fmt: skip
     """Run a wait or test that the core declined: raise the error, or pass the core arguments that it accepts.
 
-    Returns:
-        The result of the routine.
+    ``routine`` is the public routine, ``name`` that of its array ``ivar``, of the dtypes ``types``; ``timeout``, of
+    waits only, is checked already. Returns the result of the routine.
     """
     job.current()
     array = check.view(ivar, name, types, routine.__name__)

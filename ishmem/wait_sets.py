@@ -37,13 +37,13 @@ __all__ = exported(__name__)
 _ARGUMENTS = {
     "ivars": "Symmetric 1-D array of int32, int64, uint32 or uint64, or a slice of one with a positive step; this PE's "
     "own copy is read.",
-    "indices": "A dpnp or numpy array of int32, int64, uint32 or uint64, as long as ``ivars``.",
+    "indices": "A 1-D dpnp or numpy array of int32, int64, uint32 or uint64, at least as long as ``ivars``.",
     "cmp": "``CMP_EQ``, ``CMP_NE``, ``CMP_GT``, ``CMP_GE``, ``CMP_LT`` or ``CMP_LE``.",
     "cmp_value": "A number that the dtype can hold, for all variables.",
     "cmp_values": "A dpnp or numpy array of the dtype of ``ivars`` with a value for each variable.",
-    "status": "A dpnp or numpy array of integers or bools, nonzero for variables that are not in the wait set; by "
-    "default all are.",
-    "timeout": "Seconds; by default ``ISHMEM_TIMEOUT``, or no limit.",
+    "status": "A dpnp or numpy array of integers or bools, as long as ``ivars``: nonzero for variables that are not in "
+    "the wait set; by default all are.",
+    "timeout": "Largest time to wait in seconds; by default ``ISHMEM_TIMEOUT``, or no limit.",
 }
 
 
@@ -59,8 +59,8 @@ _DOES = {
     ),
     "wait_until_some": (
         "Wait until at least one {one} satisfies the comparison with {value}; return how many do.",
-        "Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``. Returns 0 at "
-        "once for an empty set.",
+        "Their indices are stored at the start of ``indices``, the rest of which is unchanged. Returns 0 at once for "
+        "an empty set.",
     ),
     "test_all": (
         "Return whether every {one} satisfies the comparison with {value}.",
@@ -72,13 +72,13 @@ _DOES = {
     ),
     "test_some": (
         "Return how many {ones} satisfy the comparison with {value}.",
-        "Their indices are stored at the start of ``indices``, an integer array as long as ``ivars``.",
+        "Their indices are stored at the start of ``indices``, the rest of which is unchanged.",
     ),
 }
 """First line and details of the docstring of each routine."""
 _WORDS = {
     "": {"one": "variable of the wait set", "ones": "variables of the wait set", "value": "``cmp_value``"},
-    "_vector": {"one": "``ivars[i]``", "ones": "``ivars[i]``", "value": "``cmp_values[i]``"},
+    "_vector": {"one": "``ivars[i]`` of the set", "ones": "``ivars[i]`` of the set", "value": "``cmp_values[i]``"},
 }
 
 
@@ -106,7 +106,10 @@ def _made(base: str, section: int, vector: str = "") -> Callable[..., Any]:
     if vector:
         renamed(form, cmp_value="cmp_values")
     does, details = _DOES[base]
-    details = textwrap.fill(f"{details} Not collective, {'' if waits else 'not '}blocking.", docstrings.WIDTH)
+    details = textwrap.fill(
+        f"{details} Not collective, {'' if waits else 'not '}blocking. Errors as for ``wait_until``, and "
+        "``ValueError`` for arrays of different lengths.", docstrings.WIDTH,
+    )  # fmt: skip
     text = f"{does.format(**_WORDS[vector])}\n\n{details}\n\n"
     text += docstrings.sections(form, _ARGUMENTS, _example(name, mode, vector))
     form = named(form, name, __name__, text, f"OpenSHMEM 1.5, 9.10.{section} (shmem_{name}); ishmem_{name}")
@@ -149,17 +152,8 @@ def _check_and_run(
 ) -> Any:
     """Run a wait or test of a set that the core declined: raise the error, or pass the core arguments that it accepts.
 
-    Args:
-        routine: The public routine.
-        ivars: The variables.
-        cmp: The comparison.
-        wanted: The value or the values to compare with.
-        status: Array with nonzero elements for variables that are not in the set, or None.
-        indices: Array for the indices of the variables that hold; None for routines without that argument.
-        timeout: Seconds or None, already checked; only for waits.
-
-    Returns:
-        The result of the routine.
+    The arguments are those of the public routine ``routine``: ``wanted`` the value or values to compare with,
+    ``indices`` None if it has none, ``timeout`` only for waits, checked already. Returns the result of the routine.
     """
     this, name = job.current(), routine.__name__
     array = check.view(ivars, "ivars", WAIT_TYPES, name)
@@ -207,7 +201,7 @@ def _mask(routine: str, array: check.View, status: Any) -> np.ndarray[Any, Any]:
 
 
 def check_indices(routine: str, array: check.View, indices: Any) -> None:
-    """Check that ``indices`` is a writable integer array with at least as many elements as ``array``."""
+    """Raise ``TypeError`` or ``ValueError`` unless ``indices`` is a writable array of integers as long as ``array``."""
     given = check.view(indices, "indices", STANDARD, routine)
     check.writable(given)
     if given.count < array.count:

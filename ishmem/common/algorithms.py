@@ -4,7 +4,7 @@ In teams on one node, `levels` and `rounds` are `mapped`. In teams on several no
 and `kernel` are `levels`.
 
 A `Table` maps each routine to algorithms and the sizes from which they apply. A block is the data, in bytes, that
-one PE contributes, or receives from one PE.
+one PE contributes, or receives from one PE. A host ring is memory in the heap by which hosts enter a collective.
 
 ==========  =============================================================================================
 slot        the data travel with the call in each PE's host ring; small messages only, larger ones take rounds
@@ -35,12 +35,12 @@ Table = dict[str, list[tuple[int, str]]]
 
 SLOT_LIMIT = 4096
 DIVIDED_FROM = 128 << 10
-"""Block size from which `levels` takes less time than `rounds` between some hundred nodes."""
+"""Block size in bytes from which `levels` takes less time than `rounds` between some hundred nodes."""
 _ENTRY = re.compile(r"(\w+)=(\w+)(?::(.+))?")
 
 
 def allowed(routine: str) -> tuple[str, ...]:
-    """Return the algorithms that implement a routine."""
+    """Return the names of the algorithms that implement the collective routine of a name."""
     traits = COLLECTIVES[routine]
     reduces = traits.combines is Combines.REDUCTION
     has = {
@@ -56,7 +56,7 @@ def allowed(routine: str) -> tuple[str, ...]:
 
 
 def defaults(cutover: int) -> Table:
-    """Return the default table; for blocks of ``cutover`` bytes or more, the copy engine copies instead of the host."""
+    """Return the default table; from blocks of ``cutover`` bytes on, if below 2**62, `kernel` or `engine` applies."""
     table: Table = {}
     for routine in COLLECTIVES:
         names = allowed(routine)
@@ -71,10 +71,12 @@ def defaults(cutover: int) -> Table:
 
 
 def parse(text: str) -> list[tuple[str, int, str]]:
-    """Parse ``routine=algorithm[:size]``, separated by commas, to (routine, size, algorithm); ``all``: every routine.
+    """Parse ``routine=algorithm[:size]``, separated by commas, to (routine, size in bytes or 0, algorithm).
+
+    The routine ``all`` stands for every routine that has the algorithm.
 
     Raises:
-        ValueError: An unknown name, or an algorithm that the routine does not have.
+        ValueError: An unknown name, an algorithm that the routine does not have, or text that is no size.
     """
     entries = []
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -94,7 +96,7 @@ def parse(text: str) -> list[tuple[str, int, str]]:
 
 
 def override(table: Mapping[str, list[tuple[int, str]]], text: str) -> Table:
-    """Return ``table`` with the entries of ``text`` (see `parse`) in place of those from each size on."""
+    """Return ``table`` with the entries of ``text`` (see `parse`), each in place of those from its size on."""
     result = {routine: list(entries) for routine, entries in table.items()}
     for routine, start, algorithm in sorted(parse(text), key=lambda entry: entry[1]):
         result[routine] = [entry for entry in result[routine] if entry[0] < start] + [(start, algorithm)]
@@ -108,9 +110,9 @@ def are_flat(text: str) -> bool:
 
 
 def install(table: Mapping[str, Iterable[tuple[int, str]]], forced: str = "") -> None:
-    """Install a table. All PEs install the same one, between collective calls.
+    """Make the core choose by ``table``, with the entries of ``forced``, text for `parse`, as in `override`.
 
-    ``forced`` is text for `parse`; it overrides the table.
+    All PEs call with the same table, between collective calls. A routine that is not in it gets no entries.
     """
     complete = override({routine: sorted(entries) for routine, entries in table.items()}, forced)
     for number, routine in enumerate(COLLECTIVES):

@@ -25,7 +25,7 @@ DTYPES = (*RMA_TYPES, "bfloat16")
 """The dtypes by their numbers in an id."""
 
 NO_DTYPE = len(DTYPES)
-"""The dtype of a call without data."""
+"""The number that stands for the dtype of a call without data."""
 
 REFUSED = -1
 """The id that a PE publishes if its own arguments are wrong."""
@@ -35,7 +35,7 @@ DIFFERENT = -2
 
 
 class CallId(NamedTuple):
-    """The fields of an id that errors report, as numbers."""
+    """The fields of an id, as in the table of this module; ``strides`` is the number made from ``dst`` and ``sst``."""
 
     routine: int
     dtype: int
@@ -49,7 +49,7 @@ def dtype_number(dtype: object) -> int:
 
 
 def pack(routine, dtype, root, dst, sst):  # type: ignore[no-untyped-def]  # kernels compile it
-    """Return the id of a call; in Python it may have more than 64 bits, and kernels truncate it."""
+    """Return the id of a call from numbers, as the table says; in Python it may exceed 64 bits, kernels truncate it."""
     return routine + (dtype << 8) + (root << 16) + ((dst + (dst << 12) + sst) << 40)
 
 

@@ -30,7 +30,7 @@ def _not_users() -> tuple[str, ...]:
 
 
 def is_own(file: str) -> bool:
-    """Return whether a file is a module of ishmem."""
+    """Return whether the file at a path is a module of ishmem."""
     return file.startswith(_MODULES)
 
 
@@ -48,7 +48,7 @@ class CallSite(NamedTuple):
 
 
 def of_frame(frame: FrameType | None) -> Iterator[CallSite]:
-    """Yield the call sites from a frame outwards."""
+    """Yield the call sites from a frame outwards, the innermost first; none for None."""
     while frame is not None:
         yield CallSite(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
@@ -65,9 +65,10 @@ def of_dump(text: str) -> list[CallSite]:
 
 
 def describe(calls: Iterable[CallSite], details: str = "", in_core: str = "") -> str:
-    """Return a text with the routine that the program's innermost line calls, details, and file and line.
+    """Return a text with the routine that the program's innermost line calls, ``details``, and file and line.
 
-    ``in_core`` is the routine that runs in the core without a frame of its own; it replaces `FROM_CORE`.
+    ``calls`` are those of a stack, the innermost first. If none is the program's, the text has the outermost function,
+    and no line. ``in_core`` is the routine that runs in the core without a frame of its own; it replaces `FROM_CORE`.
     """
     routine = ""
     for call in calls:
@@ -92,6 +93,6 @@ def caller() -> str:
 
 
 def warn(text: str, category: type[Warning] = RuntimeWarning) -> None:
-    """Issue a warning that names the innermost line outside ishmem."""
+    """Issue a warning with ``text`` of class ``category``, at the innermost line outside ishmem."""
     frame = _caller()
     warnings.warn_explicit(text, category, frame.f_code.co_filename, frame.f_lineno)

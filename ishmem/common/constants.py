@@ -22,7 +22,7 @@ SYMBOLS = {Cmp.EQ: "==", Cmp.NE: "!=", Cmp.GT: ">", Cmp.GE: ">=", Cmp.LT: "<", C
 
 
 class SignalOp(IntEnum):
-    """How ``put_signal`` updates the signal (OpenSHMEM 1.5, 9.8.2)."""
+    """The updates of a signal by ``put_signal``: set it to a value, or add one (OpenSHMEM 1.5, 9.8.2)."""
 
     SET = 0
     ADD = 1
@@ -58,7 +58,7 @@ THREAD_SINGLE, THREAD_FUNNELED, THREAD_SERIALIZED, THREAD_MULTIPLE = Thread
 
 
 class Hint(IntFlag):
-    """The hints of ``malloc_with_hints`` on the use of the memory (OpenSHMEM 1.5, 9.3.2)."""
+    """The hints of ``malloc_with_hints``: other PEs use the memory for atomics, or signals (OpenSHMEM 1.5, 9.3.2)."""
 
     ATOMICS_REMOTE = 1
     SIGNAL_REMOTE = 2
@@ -68,7 +68,7 @@ MALLOC_ATOMICS_REMOTE, MALLOC_SIGNAL_REMOTE = Hint
 
 
 class CtxOption(IntFlag):
-    """Options of contexts (OpenSHMEM 1.5, 9.5.1)."""
+    """Options of contexts, which ``ctx_create`` explains (OpenSHMEM 1.5, 9.5.1)."""
 
     SERIALIZED = 1
     PRIVATE = 2
@@ -79,7 +79,7 @@ CTX_SERIALIZED, CTX_PRIVATE, CTX_NOSTORE = CtxOption
 
 
 class SessionOption(IntFlag):
-    """Hints on the operations of a session of a context (OpenSHMEM 1.6, 9.9.2)."""
+    """Hints on the operations of a context's session: a series that may be batched (OpenSHMEM 1.6, 9.9.2)."""
 
     BATCH = 1
 

@@ -17,7 +17,10 @@ from typing import Any
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Defer Python's signal handlers to the end of the block, in the order of their signals; blocks may be nested."""
+    """Defer Python's signal handlers to the end of the block, where they run in the order of their signals.
+
+    That of SIGINT is not deferred in a job. Blocks may be nested. It has no effect in threads but the main one.
+    """
     if threading.current_thread() is not threading.main_thread():  # handlers run in that one
         yield
         return

@@ -27,11 +27,11 @@ def _restored(kind: type[BaseException], args: tuple[Any, ...], attributes: dict
 
 
 class StateError(IshmemError):
-    """A call before ``init``, after ``finalize``, or on an object that was destroyed."""
+    """A call outside ``init`` to ``finalize``, or one that its object does not allow now, as it was destroyed."""
 
 
 class SymmetryError(IshmemError):
-    """An array that is not on the symmetric heap, or PEs that pass different arguments to a collective call."""
+    """An array that is not on the symmetric heap, or PEs whose collective calls or their arguments differ."""
 
 
 class HeapExhausted(IshmemError, MemoryError):
@@ -51,7 +51,7 @@ class PeerLost(IshmemError):
 
 
 class WaitTimeout(IshmemError, TimeoutError):
-    """A host wait has reached its ``timeout``; the message names PE, element, its value and the comparison."""
+    """A wait has reached its ``timeout``, or a wait or kernel ``ISHMEM_TIMEOUT``; the message says what is awaited."""
 
 
 _LOST = 0x70000001
@@ -64,7 +64,7 @@ class LevelZeroError(IshmemError):
         call: Name of the call, such as ``zeMemOpenIpcHandle``.
         code: The ``ze_result_t`` value.
         result: Its symbolic name, such as ``ZE_RESULT_ERROR_DEVICE_LOST``.
-        brief: The message without the device.
+        brief: The message without the name of the device.
     """
 
     def __init__(self, call: str, code: int, result: str, details: str = "", device: str = "") -> None:

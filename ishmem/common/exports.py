@@ -22,7 +22,7 @@ MODULES = ("graph", "inference", "moe")
 
 
 def by_module() -> dict[str, tuple[str, ...]]:
-    """Return the exported names of each module, sorted; the modules are in the order of the table of routines."""
+    """Return the exported names, sorted, by module, without ``ishmem.``; modules are in the order of `ROUTINES`."""
     found: dict[str, list[str]] = {}
     for routine in ROUTINES.values():
         for module, name in routine.locations:

@@ -39,7 +39,7 @@ PIECE = 256
 def workspace_words(words: int, size: int, one_shot_words: int) -> int:
     """Return the size of the workspace, in words of 8 bytes, for ``size`` PEs and messages of ``words`` words.
 
-    Kernels call it, too.
+    Those words have `WORD` bytes; messages of up to ``one_shot_words`` of them are one-shot. Kernels call it, too.
     """
     one_shot = size * min(words, one_shot_words)
     in_pieces = (words + size * PIECE - 1) // (size * PIECE) * size * PIECE

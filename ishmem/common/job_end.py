@@ -28,9 +28,9 @@ class Patience(NamedTuple):
 
 
 SUPERVISOR = Patience(failing=3.0, ending=2.0)
-"""Of the supervisor, of ``ishmem run --hosts``, and of the watchdog of a PE without either."""
+"""The limits of the supervisor, of ``ishmem run --hosts``, and of the watchdog of a PE without either."""
 MONITOR = Patience(failing=1.7, ending=0.5)
-"""Of the monitor of a node, in jobs over MPI."""
+"""The limits of the monitor of a node, in jobs over MPI."""
 REACTING = 4.0
 """Seconds after a loss in which a PE that has reported ``PeerLost`` to its monitor may end by itself."""
 AFTER_SIGNAL = 10.0
@@ -112,7 +112,7 @@ class Ending:
     """
 
     def __init__(self) -> None:
-        """Begin in the state ``RUNNING``, without signals."""
+        """Begin in the state ``RUNNING``, without signals. Times are those of ``time.monotonic``, in seconds."""
         self.state, self.sent = State.RUNNING, set[int]()
         self._due: list[tuple[float, signal.Signals]] = []
 
@@ -122,7 +122,7 @@ class Ending:
         self._due = [(at, signal.SIGTERM), (at + patience.ending, signal.SIGKILL)]
 
     def kill_after_signal(self, number: int, now: float) -> None:
-        """Schedule SIGKILL after a signal of the user, already sent: after `AFTER_SIGNAL`, or now for a second one."""
+        """Schedule SIGKILL after the user's signal ``number``: after `AFTER_SIGNAL`, or at ``now`` for a second one."""
         at = now + (0.0 if self.sent else AFTER_SIGNAL)
         self.state = State.ENDING
         self.sent.add(number)
@@ -169,7 +169,7 @@ class JobEnd(Ending, abc.ABC):
 
     @abc.abstractmethod
     def send(self, number: int) -> None:
-        """Send a signal to all PEs that run."""
+        """Send signal ``number`` to all PEs that run."""
 
     @abc.abstractmethod
     def report(self, *lines: str) -> None:
@@ -194,7 +194,7 @@ class JobEnd(Ending, abc.ABC):
         return min(filter(None, (super().due_at, self._timeout_at)), default=None)
 
     def act(self, now: float) -> None:
-        """Send the signal that is due, and end the job after its time-out, unless something else has ended it."""
+        """Send the signal due by ``now``, and end the job after its time-out, unless something else has ended it."""
         if number := self.pop_due(now):
             if self.had_grace and number == signal.SIGTERM and (names := self.names()):
                 self.report(f"not ended within {SUPERVISOR.failing:g} s: PE {names}; ending it")
@@ -206,7 +206,7 @@ class JobEnd(Ending, abc.ABC):
                 self.report(f"timed out after {self.timeout:g} s; ending PE {self.names()}", *self.places())
 
     def forward(self, number: int) -> None:
-        """Send a signal of the user to the PEs, and schedule SIGKILL after it."""
+        """Send the user's signal ``number`` to the PEs, and schedule SIGKILL after it."""
         self.report(f"{signal.Signals(number).name} passed on to the PEs")
         if number == signal.SIGINT and not self.sent:
             self.report(*self.places())
@@ -259,7 +259,7 @@ class JobEnd(Ending, abc.ABC):
         return line
 
     def result(self) -> int:
-        """Return the exit status of a job that has ended."""
+        """Return the exit status of a job that has ended; that of the first loss if no PE has survived."""
         if self.status is None and self._losses and not self._survivors:
             return self._losses[0]
         return self.status or 0

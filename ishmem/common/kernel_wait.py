@@ -69,20 +69,20 @@ GROUP_CALL = CALL + 8 * WORDS
 NBYTES = GROUP_CALL + 8 * WORDS
 
 LOST = NBYTES
-"""Offset of a word behind the record, written by the host: the polls that waits skip before they are recorded, 0 or,
-once a PE is reported lost, all but one."""
+"""Offset of the word after the record, written by the host: how many of the `POLLS` polls before its record a wait
+skips; 0, or all but one once a PE is reported lost."""
 
 POLLS = 1 << 16
-"""Polls after which a wait in a kernel is recorded."""
+"""Number of polls after which a wait in a kernel is recorded."""
 
 
 def site_text(kernel: str, place: str, routine: str, variable: str) -> str:
-    """Return the text of a call: kernel, file and line, routine, and the name of its first argument."""
+    """Return the text of a call: kernel, ``place`` (file and line), routine, and the name of its first argument."""
     return "|".join((kernel, place, routine, variable))
 
 
 def numbers_of(data: bytes) -> KernelWait:
-    """Return the record without its texts."""
+    """Return the `KernelWait` that ``data``, bytes of the heap, begins with."""
     return KernelWait(*struct.unpack_from(f"<{SITE // 8}q", data))
 
 

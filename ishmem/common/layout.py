@@ -65,8 +65,8 @@ SLOT = LINE + 4096  # header and data: see ishmem/core/collectives.hpp
 class TeamRecord(NamedTuple):
     """The record of a team that kernels read, one int64 a field; ``me`` and ``size`` are -1 while the handle is free.
 
-    ``nodes`` is the address of the team's `NodeList`, 0 for a team on one node; ``pes`` that of the PE numbers of a
-    team without a stride, else 0. Such a team has the numbers of `Layout.alias`.
+    ``sequence`` counts barriers and rendezvous in kernels. ``nodes`` is the address of the `NodeList`, 0 for a team on
+    one node; ``pes`` that of the PE numbers of a team without a stride, else 0: it has the numbers of `Layout.alias`.
     """
 
     start: int = 0
@@ -83,7 +83,7 @@ class TeamRecord(NamedTuple):
 
     @classmethod
     def unpack(cls, data: bytes) -> TeamRecord:
-        """Return the record in bytes of the heap."""
+        """Return the record that ``data``, bytes of the heap, begins with."""
         return cls(*struct.unpack_from(f"<{len(cls._fields)}q", data))
 
     @classmethod
@@ -93,8 +93,9 @@ class TeamRecord(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """The numbers of barriers and collectives that a PE's host has begun; published in long waits: see
-    ishmem/core/leave_records.cpp.
+    """The numbers of barriers and collectives that a PE's host has begun, which it publishes in long waits.
+
+    See ishmem/core/leave_records.cpp.
 
     Attributes:
         version: Odd while the record is being written.
@@ -108,7 +109,7 @@ class Begun(NamedTuple):
 
     @classmethod
     def unpack(cls, data: bytes) -> Begun:
-        """Return the record in bytes of the heap."""
+        """Return the record that ``data``, bytes of the heap, begins with."""
         version, alone, *teams = struct.unpack_from(f"<{2 + MAX_TEAMS}Q", data)
         return cls(version, alone, tuple(teams))
 
@@ -327,12 +328,13 @@ class RendezvousSlot(NamedTuple):
 class Regions:
     """The table of registered memory that kernels read, in int64.
 
-    The number of slots that have been used; for each slot the region's first address on this PE and its end, both 0
-    where it is free; then for each slot, per PE of the node, the distance to its region there minus that to the heap.
+    It has the number of slots that were ever used; for each slot its region's first address on this PE and its end, 0
+    and 0 if it is free; then for each slot, per PE of the node, the bytes from here to its region minus those to its
+    heap.
     """
 
     MOST = 128
-    """Slots."""
+    """Number of slots."""
 
     ENTRY, FIRST = 16, 8
     SHIFTS = FIRST + ENTRY * MOST
@@ -354,7 +356,7 @@ class Layout:
 
     @property
     def sync_bytes(self) -> int:
-        """Size of the lines of one team: one per round of the barrier, within nodes and between them, and one more."""
+        """Bytes of the lines of one team: one per round of the barrier, within nodes and between them, and one more."""
         return LINE * (2 * (self.n_pes - 1).bit_length() + 1)
 
     def alias(self, handle: int) -> int:
@@ -371,25 +373,25 @@ class Layout:
         return self.alias(TWIN) if self.width == self.n_pes else self.width
 
     def team(self, handle: int) -> int:
-        """Return the offset of the record of a team."""
+        """Return the offset of the `TeamRecord` of the team ``handle``."""
         return _round_up(8 * self.numbers, LINE) + LINE * handle
 
     def host_sync(self, handle: int) -> int:
-        """Return the offset of the first line of a team's barrier on the host."""
+        """Return the offset of the first cache line of the host's barrier of the team ``handle``."""
         return self.team(MAX_TEAMS) + self.sync_bytes * handle
 
     def device_sync(self, handle: int) -> int:
-        """Return the offset of the first line of a team's barrier inside kernels."""
+        """Return the offset of the first cache line of the barrier in kernels of the team ``handle``."""
         return self.host_sync(MAX_TEAMS) + self.sync_bytes * handle
 
     @property
     def is_large(self) -> bool:
-        """Whether the job has several nodes and many PEs: then slots are short, and few teams may have many members."""
+        """Whether the job has several nodes and more than `FULL_SLOTS` PEs: slots are short, and few teams large."""
         return self.width < self.n_pes and self.n_pes > FULL_SLOTS
 
     @property
     def rendezvous_slot(self) -> int:
-        """Size of a `RendezvousSlot` with its payload."""
+        """Size in bytes of a `RendezvousSlot` with its payload."""
         return LINE if self.is_large else RENDEZVOUS_SLOT
 
     @property
@@ -399,7 +401,7 @@ class Layout:
 
     @property
     def rendezvous_bytes(self) -> int:
-        """Size of the slots of a team of all PEs: one for even and one for odd rendezvous of each."""
+        """Size in bytes of the slots of a team of all PEs: one for even and one for odd rendezvous of each."""
         return 2 * self.rendezvous_slot * self.n_pes
 
     @property
@@ -408,7 +410,7 @@ class Layout:
         return max(PREDEFINED + 1, min(WIDE_BYTES // self.rendezvous_bytes, TWIN)) if self.is_large else TWIN
 
     def rendezvous(self, handle: int, odd: int = 0) -> int:
-        """Return the offset of a team's first slot for even or odd rendezvous, in collective calls inside kernels."""
+        """Return the offset of the first slot of team ``handle`` for even (``odd`` 0) or odd (1) rendezvous."""
         first, narrow = self.device_sync(MAX_TEAMS), 2 * self.rendezvous_slot * FEW_MEMBERS
         if handle < self.wide:
             return first + self.rendezvous_bytes * handle + odd * self.rendezvous_bytes // 2
@@ -432,7 +434,7 @@ class Layout:
 
     @property
     def barriers_begun(self) -> int:
-        """Numbers of barriers that this PE's host has begun, one for each team; written when the PE leaves."""
+        """Offset of the numbers of barriers that this PE's host has begun, by team; written when the PE leaves."""
         return self.rendezvous(TWIN)
 
     def agree(self, handle: int, sequence: int) -> int:
@@ -444,27 +446,27 @@ class Layout:
 
     @property
     def host_slot_bytes(self) -> int:
-        """Size of a slot of a host ring; its data are three numbers for each member, at most `FEW_MEMBERS`."""
+        """Bytes of a slot of a host ring: room for three numbers per member, or per `FEW_MEMBERS` in large jobs."""
         members = min(self.n_pes, FEW_MEMBERS) if self.is_large else self.n_pes
         return max(SLOT, LINE + _round_up(24 * members, LINE))
 
     @property
     def host_ring_bytes(self) -> int:
-        """Size of a team's host ring."""
+        """Size in bytes of a team's host ring."""
         return LINE + 2 * self.host_slot_bytes
 
     def host_ring(self, handle: int) -> int:
-        """Return the offset of a team's host ring, the slots by which hosts enter a collective."""
+        """Return the offset of the host ring of the team ``handle``: the slots by which hosts enter a collective."""
         return self.agree(MAX_TEAMS, 0) + self.host_ring_bytes * handle
 
     @property
     def turn(self) -> int:
-        """Counter of ``any`` calls of this PE's kernels; it rotates the element at which they begin."""
+        """Offset of a counter of ``wait_until_any`` and ``test_any`` in kernels: where in the set each call begins."""
         return self.host_ring(MAX_TEAMS)
 
     @property
     def violation(self) -> int:
-        """The `Violation` of ``ishmem.common.violations`` that this PE's kernels write."""
+        """Offset of the `Violation` of ``ishmem.common.violations`` that this PE's kernels write."""
         return self.turn + LINE
 
     def active_set(self, pe: int, number: int) -> int:
@@ -473,59 +475,59 @@ class Layout:
 
     @property
     def gave_up(self) -> int:
-        """Nonzero once this PE has given up active sets, an int64."""
+        """Offset of an int64 that is nonzero once an ``active_set`` call of this PE has failed."""
         return self.active_set(self.n_pes, 0)
 
     @property
     def begun(self) -> int:
-        """The `Begun` of this PE."""
+        """Offset of the `Begun` of this PE."""
         return self.gave_up + LINE
 
     @property
     def kernel_wait(self) -> int:
-        """The `KernelWait` of ``ishmem.common.kernel_wait`` that this PE's kernels write."""
+        """Offset of the `KernelWait` of ``ishmem.common.kernel_wait`` that this PE's kernels write."""
         return self.begun + _round_up(Begun.nbytes(), LINE)
 
     @property
     def proxy(self) -> int:
-        """Address of the ring in which this PE's kernels post requests to the host."""
+        """Offset of the address of the ring in which this PE's kernels post requests to the host's proxy."""
         return self.kernel_wait + _round_up(kernel_wait.LOST + 8, LINE)
 
     @property
     def tickets(self) -> int:
-        """Number of requests that this PE's kernels have begun."""
+        """Offset of the number of requests to the proxy that this PE's kernels have begun."""
         return self.proxy + LINE
 
     @property
     def routes(self) -> int:
-        """The `Route` of this PE's kernels to each PE of the node."""
+        """Offset of the table with the `Route` of this PE's kernels to each PE of the node."""
         return self.tickets + LINE
 
     @property
     def places(self) -> int:
-        """For each number of a PE a byte: 0 on another node, else 1 plus its place among the PEs of this node."""
+        """Offset of a byte for each number of a PE: 0 on another node, else 1 plus its place among this node's PEs."""
         return self.routes + _round_up(8 * self.numbers, LINE)
 
     @property
     def tile_bytes(self) -> int:
-        """Size of the tiles of one team: those of several nodes and of the result. A job on one node has none."""
+        """Size in bytes of the tiles of one team: those of several nodes and of the result. 0 in a job on one node."""
         if self.width == self.n_pes:
             return 0
         return 16 << 10 if self.is_large else 64 << 10
 
     @property
     def regions(self) -> int:
-        """The `Regions` of this PE."""
+        """Offset of the `Regions` of this PE."""
         return _round_up(self.places + (self.alias(TWIN) if self.width < self.n_pes else 0), LINE)
 
     @property
     def tiles(self) -> int:
-        """Tiles of the first team."""
+        """Offset of the tiles, parts of arrays that reductions combine, of the first team."""
         return _round_up(self.regions + Regions.SHIFTS + 8 * Regions.MOST * self.width, LINE)
 
     @property
     def meeting_bytes(self) -> int:
-        """Size of the lines of one team for rendezvous between nodes; none in a job on one node.
+        """Size in bytes of the lines of one team for rendezvous between nodes; 0 in a job on one node.
 
         Even and odd rendezvous have a line for each step between the leaders of nodes, then those of a barrier on each
         node, then one that releases a node.
@@ -534,7 +536,7 @@ class Layout:
         return 2 * LINE * lines if self.width < self.n_pes else 0
 
     def meeting(self, handle: int, odd: int = 0) -> int:
-        """Return the offset of a team's first line for steps between node leaders, in even or odd rendezvous."""
+        """Return the offset of team ``handle``'s first line for steps of leaders, in even (``odd`` 0) or odd calls."""
         return self.tiles + self.tile_bytes * TWIN + self.meeting_bytes * handle + odd * self.meeting_bytes // 2
 
     @property

@@ -43,6 +43,9 @@ def row_bytes(token: int, topk: int) -> int:
 
 
 def sizes(lists: int, max_tokens: int, outputs: int, row: int) -> tuple[int, int, int]:
-    """Return the size in bytes of the rows, the number of words and the number of flags of a workspace."""
+    """Return the size in bytes of the rows, the number of words and the number of flags of a workspace.
+
+    It has ``lists`` lists of ``max_tokens`` tokens and ``outputs`` outputs on each side, in rows of ``row`` bytes.
+    """
     words = HEADER + 3 * lists * max_tokens + outputs + 2 * lists
     return 2 * (lists * max_tokens + outputs) * row, words, 4 * lists

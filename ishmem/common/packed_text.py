@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def pack(text: str, count: int) -> tuple[int, ...]:
-    """Return a text packed into ``count`` words of 8 ASCII characters; a longer text loses its beginning."""
+    """Return a text packed into ``count`` words of 8 ASCII characters (others: ``?``); a longer one loses its start."""
     data = text.encode("ascii", "replace")[-8 * count :].ljust(8 * count, b"\0")
     return struct.unpack(f"<{count}q", data)
 

@@ -1,4 +1,4 @@
-"""Processes as the kernel sees them: their ends, their parents and their orphans."""
+"""Processes of Linux: how they have ended, their parents, children and orphans, their namespaces and signals."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def check_folder() -> None:
 
 
 def namespace(kind: str = "pid") -> int:
-    """Return the number of this process's namespace of a kind; 0 without ``/proc``."""
+    """Return the number of this process's namespace of a kind, such as "pid" or "net"; 0 without ``/proc``."""
     try:
         return os.stat(f"/proc/self/ns/{kind}").st_ino
     except OSError:
@@ -74,7 +74,7 @@ def network() -> str:
 
 
 def send_value(handle: int, number: int, value: int) -> None:
-    """Send a signal that carries a value to the process of a descriptor, if it has not ended."""
+    """Send signal ``number`` with an int ``value`` to the process of descriptor ``handle``, if it has not ended."""
     fields = _INFO.pack(number, 0, _SI_QUEUE, os.getpid(), os.getuid(), value)
     _libc.syscall(_PIDFD_SEND_SIGNAL, handle, number, ctypes.create_string_buffer(fields, _INFO_BYTES), 0)
 
@@ -93,7 +93,7 @@ def numbers(name: str = "self") -> list[int]:
 
 
 def own_number(name: str) -> int | None:
-    """Return the PID of a process of ``/proc`` in the namespace of this process; None if it is in another one."""
+    """Return the PID, in this process's namespace, of the process of a name in ``/proc``; None if it is not in that."""
     try:
         if os.readlink(f"/proc/{name}/ns/pid") != os.readlink("/proc/self/ns/pid"):
             return None
@@ -121,7 +121,10 @@ def signal_at_end_of_parent(number: int) -> None:
 
 
 def die_with(parent: int, number: int = signal.SIGKILL) -> Callable[[], None]:
-    """Return a function for a child to call before exec: it then receives signal ``number`` when ``parent`` dies."""
+    """Return a function for a child to call before exec: it gets signal ``number`` when the process ``parent`` dies.
+
+    If that has died already, the function ends the child with status 1.
+    """
 
     def prepare() -> None:
         signal_at_end_of_parent(number)

@@ -376,7 +376,7 @@ def exported(module: str) -> list[str]:
 
 
 def of_call(function: str, owner: str = "") -> tuple[Data, Waits]:
-    """Return the direction of the data of a host call, and the kind of its wait.
+    """Return the direction of the data of a call of ``function``, and the kind of its wait; none if it is no routine.
 
     A method of class ``owner`` is the routine with the name of the class before its own, or else that of its own name:
     ``Team.sync`` is ``team_sync``, and ``Ctx.put`` is ``put``.

@@ -31,7 +31,7 @@ whether the host has put to another node since a `Request.QUIET` began."""
 
 
 class Mode(IntEnum):
-    """The number of variables of a set that must satisfy the comparison."""
+    """What a wait or test of a set looks for: all variables satisfy the comparison, any one does, or those that do."""
 
     ALL = 0
     ANY = 1
@@ -64,8 +64,8 @@ class Algorithm(IntEnum):
 class Verdict(IntEnum):
     """The outcomes of a collective call of the host.
 
-    `DECLINED`: before this PE has published anything; `DISSENT`: the arguments of the members differ; `TOO_SHORT`:
-    ``dest`` of a member of a ``collect``; `PEER_GONE`: a PE is lost, or Python has an exception.
+    `DECLINED`: before this PE has published anything; `DISSENT`: the arguments of the members differ; `TOO_SHORT`: a
+    member's ``dest`` for a ``collect`` is; `PEER_GONE`: a PE is lost, or Python has an exception.
     """
 
     FINISHED = 0
@@ -153,7 +153,9 @@ class TracedCall(NamedTuple):
         value: The value to store, to add, or to wait for.
         pe: The peer, with `CallFlag.ROOTED` the root, by its number in the job; -1: none.
         start, stride, size: The team; ``size`` 0: none; ``stride`` 0: a team without stride, ``start`` is its handle.
-        routine, label: The number of the routine, and that of the kernel's name, from 1.
+        routine, label: The number of the routine, and that of the kernel's name, from 1; 0: no kernel.
+        thread: The number of the thread, in the order of first calls.
+        cmp, flags: The comparison of a wait, a `Cmp`; bits of `CallFlag`.
     """
 
     begin: int

@@ -19,9 +19,9 @@ _HOW = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def record_refusal(job: str, pe: int, n_pes: int, why: str) -> None:
-    """Write the reason why a job cannot start to a file for its other PEs; the first reason of a job counts.
+    """Write the reason ``why`` a job cannot start to a file for its other PEs; the first reason of a job counts.
 
-    ``job`` is the name of the job, which is secret.
+    ``job`` is the secret name of the job; this is PE ``pe`` of ``n_pes``. Does nothing without a folder to write to.
     """
     with contextlib.suppress(OSError):  # no folder to write to: the others wait until their time-out
         file = os.open(_path(job), _HOW | os.O_CREAT, 0o600)
@@ -35,7 +35,7 @@ def record_refusal(job: str, pe: int, n_pes: int, why: str) -> None:
 
 
 def raise_if_refused(job: str, pe: int, n_pes: int) -> None:
-    """Raise ``IshmemError`` with the reason that a PE has recorded, if any; the last reader removes the file."""
+    """Raise ``IshmemError`` with the reason that a PE has recorded, if any; the last of ``n_pes`` removes the file."""
     try:
         file = os.open(_path(job), _HOW)
     except OSError:

@@ -1,7 +1,7 @@
 """The status of each PE, in memory that the PEs and the launcher share; it stays readable after a PE was killed.
 
 The launcher creates the board, or PE 0 without one. Each record occupies a page; behind the records is space for
-tracebacks, which PEs write on request. The module needs only the standard library. It takes no locks: a reader
+tracebacks, which PEs write on request. The module needs only the standard library. Records have no locks: a reader
 may see a text that is partly updated.
 
 ``python -m ishmem.common.status_board BOARD NUMBERS REASON`` prints where the PEs of a node are, when one of them does
@@ -50,13 +50,13 @@ class SignalHandlers(Protocol):
     """Installs the handlers of `TELL` and `INSIST`; the core does."""
 
     def answer_on(self, number: int, pipe: int, /) -> None:
-        """Install a handler of a signal: it writes a byte to ``pipe``, and this PE's `KernelWait` to the board."""
+        """Install a handler of signal ``number``: it writes a byte to ``pipe``, and the `KernelWait` to the board."""
 
     def ignore_unless_handled(self, number: int, /) -> None:
-        """Ignore a signal that would end the process."""
+        """Ignore signal ``number`` if it has no handler, and so would end the process."""
 
     def insist_on(self, number: int, file: int, place: int, /) -> None:
-        """Install a handler by which `faulthandler` writes to a place of a file, unless the interpreter runs."""
+        """Make signal ``number`` write a traceback to byte ``place`` of ``file``, while Python code cannot run."""
 
 
 class PeState(enum.IntEnum):
@@ -91,7 +91,7 @@ class _Text(ctypes.Structure):
 
 
 class Record(_Text):
-    """The record of one PE.
+    """The record of one PE. Times are those of ``time.monotonic``, in seconds.
 
     Attributes:
         pid: Process that called ``init``, by its number in ``/proc``.
@@ -182,7 +182,7 @@ class StatusBoard:
 
     @classmethod
     def make(cls, n_pes: int) -> StatusBoard:
-        """Create the board of a job of ``n_pes`` PEs."""
+        """Create the board of a job of ``n_pes`` PEs; ``IshmemError`` if the system has no memory for it."""
         size = _PAGE * (1 + n_pes) + _TRACE * n_pes
         with limits.doing(f"make the status board of the job, {size} bytes of shared memory", is_memory=True):
             fd = os.memfd_create("ishmem-board-" + os.urandom(8).hex())
@@ -226,7 +226,7 @@ class StatusBoard:
         return iter(self._records)
 
     def join(self, pe: int, text: str, handlers: SignalHandlers) -> None:
-        """Register this process as a PE; on `TELL` it writes a traceback, on `INSIST` also while it runs a kernel."""
+        """Register this process as a PE, in the wait ``text``; ``handlers`` lets it write tracebacks on the signals."""
         record = self[pe]
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (TELL, INSIST))  # exec keeps the mask of the parent
         fd = os.open(f"/proc/self/fd/{self.fd}", os.O_WRONLY | os.O_CLOEXEC)  # for a file position of its own
@@ -381,7 +381,7 @@ def of_launcher() -> StatusBoard | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the report, unless another PE has printed it; return the exit status, 1 without a board."""
+    """Print the report for the command's ``arguments``, unless another PE has; return 0, or 1 without a board."""
     path, listed, reason = arguments
     numbers = [int(number) for number in listed.split(",")]
     with open(path, "r+b") as file:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shape:
-    """The members of a team by their PE numbers in the world; the stride of a team of one PE is 1.
+    """The members of a team by their PE numbers in the world: ``size`` PEs from ``start`` on.
 
     Attributes:
+        stride: Distance between members: 1 in a team of one PE, 0 in a team without a stride.
         pes: The members of a team without a stride; else empty.
     """
 

@@ -60,12 +60,12 @@ ARGUMENTS = (
 
 
 def routine_number(routine: str) -> int:
-    """Return the number that represents a routine in kernels."""
+    """Return the number that represents the routine of a name, one of `ROUTINES`, in kernels."""
     return ROUTINES.index(routine)
 
 
 def argument_number(name: str) -> int:
-    """Return the number that represents the name of an argument in kernels."""
+    """Return the number that represents the name of an argument, one of `ARGUMENTS`, in kernels."""
     return ARGUMENTS.index(name)
 
 

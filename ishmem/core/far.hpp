@@ -17,7 +17,7 @@ constexpr uint64_t PLACES = uint64_t{1} << PE_SHIFT;
 constexpr uint64_t STATICS_AT = uint64_t{1} << 42;  // static objects, consecutively
 constexpr uint64_t MIRRORS_AT = uint64_t{1} << 43;  // copies of remote members' rings: see collectives.cpp
 constexpr uint64_t DEPARTURES_AT = MIRRORS_AT + STATICS_AT;  // departure records of remote PEs: see leave_records.cpp
-constexpr uint64_t LANDINGS_AT = DEPARTURES_AT + STATICS_AT / 2;  // what reductions put: see scans_of_nodes.cpp
+constexpr uint64_t LANDINGS_AT = DEPARTURES_AT + STATICS_AT / 2;  // what collectives put: see exchange.hpp
 
 // Device addresses of Intel GPUs may have bit 62 set, but then bit 63 is set, too.
 inline bool is_far(const void *address) { return reinterpret_cast<uintptr_t>(address) >> 62 == 1; }

@@ -136,13 +136,14 @@ struct Heap {
     // Host address of a local range: host memory itself, or the mapped heap for USM; null when it is in neither.
     char *local(const View &view, size_t bytes) const;
 
-    // Host address on `pe` of the symmetric range `view`; null when an argument is invalid.
+    // Host address on `pe` of the symmetric range `view`; null when an argument is invalid, or the PE is lost in a job
+    // that goes on.
     char *remote(const View &view, size_t bytes, Py_ssize_t pe) const;
 
     // The address on `pe` that the copy engine takes; null for memory that is not symmetric.
     char *copy_engine_address(const View &view, size_t bytes, Py_ssize_t pe) const;
 
-    // Host address on `pe` of one element of a symmetric array; null when an argument is invalid.
+    // The same of one element of a contiguous symmetric array; fills `view`. An index counts in the order of memory.
     char *element(PyObject *array, PyObject *pe, PyObject *index, View &view) const;
     char *element(PyObject *array, Py_ssize_t pe, PyObject *index, View &view) const;
 

@@ -214,8 +214,8 @@ bool host_updates(const View &view, const char *at, int rmw, bool result);
 
 void fence();
 
-// The fast path of quiet and fence. Not done when copies may be outstanding, checks are enabled, or a PE or the device has
-// failed.
+// The fast path of quiet and fence: completes all operations on other PEs. Not done when copies may be outstanding,
+// checks are enabled, operations are held, a kernel has recorded an error, or a PE or the device has failed.
 Done quiet();
 
 // `device_status` returns the result of the Level Zero call `status_call`: zero while the device works.

@@ -31,7 +31,8 @@ public:
     void configure(Query query, void *context, size_t read_cutover, size_t write_cutover);
     void clear();
 
-    // Returns the host address of a private range; null when it has no mapping or the copy engine must copy it.
+    // Returns the host address of a private range; null when it has no mapping, another allocation has its address, or
+    // the copy engine must copy it.
     char *host_address(const char *address, size_t bytes, Access access);
 
     // Registers the mapping of an allocation; `mapped` is `base` where the host reaches the memory without a mapping.

@@ -26,7 +26,7 @@ void stop_proxy();
 // Lets the next quiet or barrier of this PE's kernels complete a put of the host to another node, already started.
 void host_has_put();
 
-// Waits until all posted requests are complete.
+// Waits until all posted requests are complete; Lost when the device has failed first.
 Outcome drain_proxy();
 
 // Return the number of completed requests, whether one failed, and the first failure: a ze_result_t, -1 for an invalid

@@ -75,7 +75,7 @@ class Puts {
     Group *group_ = nullptr;
 };
 
-size_t landing_bytes();  // of the region of landings: see scans_of_nodes.cpp
+size_t landing_bytes();  // of the region of landings: see exchange.hpp
 
 // Waits in a call of a team until a word of this PE is at least `least`, with or without the GIL. `step` is for rehearsals: of the steps of this
 // stage, the one in which the other PE stores it, counted from 1.

@@ -68,7 +68,10 @@ def is_active() -> bool:
 
 
 def for_devices(cards: str, devices: int) -> str:
-    """Return ``cards`` with the number of cards for so many devices; unchanged if it has a number, as ``b580:4``."""
+    """Return ``cards`` with the number of cards that have ``devices`` devices, at most `MOST`.
+
+    Unchanged if it has a number, as ``b580:4``, or names several kinds of cards.
+    """
     if cards not in TILES:
         return cards
     return f"{cards}:{min(-(-devices // TILES[cards]), MOST)}"
@@ -136,7 +139,8 @@ def require() -> None:
 def enter() -> None:
     """Execute this process once more on the card that ``ISHMEM_CARD`` names; return if that is not possible.
 
-    ``ishmem.pth`` calls this before any code of the program; ``require`` raises the error of a failure later.
+    It also returns if no card is named, or the process is on it. ``ishmem.pth`` calls this before any code of the
+    program; ``require`` raises the error of a failure later.
     """
     try:
         possible = requested() and not is_active() and not problem() and sys.executable

@@ -1,6 +1,6 @@
-"""Makes an ELF shared library without code, which only lists the libraries that it needs.
+"""ELF shared libraries without code, which only list the libraries that they need.
 
-Opening it loads these libraries as one group: they find each other's symbols, and no other library finds them. MKL
+Opening one loads these libraries as one group: they find each other's symbols, and no other library finds them. MKL
 needs the first, since its libraries use each other's symbols without declaring it. scipy needs the second: its
 ``dgemm_`` must not bind to MKL's, which takes integers of another size. ``RTLD_GLOBAL`` gives only the first.
 """

@@ -28,7 +28,7 @@ class Transport(NamedTuple):
 
 
 def kind_of(version: str) -> str:
-    """Return the name of the library that ``MPI_Get_library_version`` describes, or ``"unknown"``."""
+    """Return the name of the library whose text of ``MPI_Get_library_version`` is ``version``, or ``"unknown"``."""
     for name, pattern in (("Intel MPI", r"Intel\(R\) MPI"), ("Open MPI", "Open MPI"), ("MPICH", "MPICH|CRAY MPICH")):
         if re.search(pattern, version):
             return name
@@ -36,7 +36,7 @@ def kind_of(version: str) -> str:
 
 
 def name_of(version: str) -> str:
-    """Return the name and the number of the library that ``MPI_Get_library_version`` describes."""
+    """Return name and number of the library whose text of ``MPI_Get_library_version`` is ``version``."""
     line = version.splitlines()[0].split(",")[0]
     return " ".join(line.replace(" Version:", "").split())
 
@@ -55,7 +55,7 @@ def wheel() -> str | None:
 
 
 def transport(version: str, environ: Mapping[str, str], root: Path = _ROOT) -> Transport:
-    """Return the transport of a library, by its version text, the environment and the file system below ``root``."""
+    """Return the transport of the library of a ``version`` text, by ``environ`` and the file system below ``root``."""
     kind = kind_of(version)
     provider = environ.get("FI_PROVIDER", "")
     if kind == "Intel MPI":
@@ -72,7 +72,10 @@ def transport(version: str, environ: Mapping[str, str], root: Path = _ROOT) -> T
 
 
 def transport_default() -> dict[str, str]:
-    """Return variables for an MPI library that is not yet loaded: the MPICH wheel would use UCX, also over TCP."""
+    """Return variables for an MPI library that is not yet loaded: the MPICH wheel would use UCX, also over TCP.
+
+    Empty for other libraries, and where there is InfiniBand.
+    """
     if wheel() == "mpich" and not _has_infiniband(_ROOT):
         return {"MPIR_CVAR_CH4_NETMOD": "ofi"}
     return {}

@@ -63,9 +63,10 @@ class Launched(NamedTuple):
 
 
 def launched(environ: Mapping[str, str] | None = None, single: bool = False) -> Launched | None:
-    """Return the place of this process in the job of an MPI launcher; None without a launcher.
+    """Return the place of this process in the job of an MPI launcher, by ``environ``; None without a launcher.
 
     A launcher that started only one process counts as none, unless ``single``: ``srun -n 1 --pty bash`` is one.
+    ``environ`` is by default ``os.environ``.
     """
     given = os.environ if environ is None else environ
     family = next((each for each in _FAMILIES if each.rank in given), None)
@@ -81,7 +82,7 @@ def launched(environ: Mapping[str, str] | None = None, single: bool = False) -> 
 
 
 def without(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a process that is no part of the launcher's job."""
+    """Return ``environ`` without the variables of MPI launchers, for a process that is no part of their job."""
     return {name: value for name, value in environ.items() if not name.startswith(_PREFIXES)}
 
 

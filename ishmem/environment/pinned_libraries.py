@@ -55,7 +55,7 @@ def are_found() -> bool:
 
 
 def missing(folder: Path) -> dict[str, str]:
-    """Return the libraries that are not in a folder and not in this process, with the package of each."""
+    """Return the names of `LIBRARIES` that are not in ``folder`` and not in this process, with the package of each."""
     return {
         name: package
         for name, package in LIBRARIES.items()
@@ -64,7 +64,7 @@ def missing(folder: Path) -> dict[str, str]:
 
 
 def load(folder: Path, mkl: bool = False) -> None:
-    """Load the libraries, once; MKL, more than half of it, only with ``mkl=True``.
+    """Load the libraries in ``folder``, once; those of MKL, more than half of the bytes, only with ``mkl=True``.
 
     Raises:
         ImportError: A library is missing; names it and the package that has it.

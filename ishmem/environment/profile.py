@@ -47,7 +47,7 @@ def section(device: str, n_pes: int, n_nodes: int = 1) -> str:
 
 
 def read(path: Path) -> dict[str, Table]:
-    """Return the tables of a profile, keyed by section.
+    """Return the tables of the profile in a file, keyed by the names of its sections.
 
     Raises:
         ValueError: The file cannot be read, or has an unknown name; the message names file and section.
@@ -61,7 +61,11 @@ def read(path: Path) -> dict[str, Table]:
 
 
 def write(path: Path, tables: dict[str, Table]) -> None:
-    """Write a profile; keep sections of the file that are not in ``tables``."""
+    """Write ``tables``, keyed by section, to a profile; keep the other sections of a file that exists.
+
+    Raises:
+        ValueError: The file that exists is damaged.
+    """
     parser = configparser.ConfigParser(interpolation=None)
     for name, table in {**(read(path) if path.exists() else {}), **tables}.items():
         parser[name] = {routine: entries_text(entries) for routine, entries in table.items()}
@@ -74,7 +78,7 @@ def write(path: Path, tables: dict[str, Table]) -> None:
 
 
 def find(settings: Settings, device: str, n_pes: int, n_nodes: int = 1) -> Table:
-    """Return the table measured for a device with this number of PEs, else the nearest number; empty if there is none.
+    """Return the table measured for a device by name with ``n_pes`` PEs, else the nearest number; empty without one.
 
     On several nodes, entries of collectives are those measured on as many nodes; those of host copies are of one node.
 
@@ -109,7 +113,7 @@ def _file(asked: str | None) -> Path | None:
 
 
 def entries_text(entries: list[tuple[int, str]]) -> str:
-    """Return entries as text for `read`."""
+    """Return ``(size, algorithm)`` entries as text of a profile, for `read`."""
     return ", ".join(name + (f":{format_size(start)}" if start else "") for start, name in entries)
 
 

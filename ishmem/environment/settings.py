@@ -165,7 +165,7 @@ def _choice(default: str, *others: str, description: str) -> Any:
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """The settings, one field for each variable; the fields have descriptions."""
+    """The settings: a field for each variable, ``ISHMEM_`` and its name in capitals, with a description."""
 
     symmetric_size: int = _setting("512M", _SIZE_ALLOWED, "size of each PE's symmetric heap", parse_size)
     debug: Optional[int] = _setting(
@@ -342,9 +342,9 @@ FIELDS: dict[str, Any] = {PREFIX + field.name.upper(): field for field in attrs.
 
 
 def load(on_loss: Optional[str] = None) -> Settings:
-    """Read the settings from the environment; warn, once each, about unknown names.
+    """Read the settings from the environment; warn, once each, about unknown names. An empty variable counts as unset.
 
-    ``on_loss`` overrides the setting of that name.
+    ``on_loss``, unless None, overrides the setting of that name.
 
     Raises:
         ValueError: Variables are wrong; the message has the name, the text and the allowed values of each.
@@ -407,7 +407,7 @@ def known() -> set[str]:
 
 
 def start_logging(settings: Settings, pe: int = 0, npes: int = 1) -> None:
-    """Show the messages of the logger ``ishmem`` on stderr, with PE and host, when ``DEBUG`` is set."""
+    """Show the messages of the logger ``ishmem`` on stderr, with ``pe``, ``npes`` and host, if ``DEBUG`` is set."""
     logger = logging.getLogger("ishmem")
     for handler in [handler for handler in logger.handlers if handler.name == "ishmem"]:
         logger.removeHandler(handler)

@@ -1,4 +1,4 @@
-"""Loads the SYCL stack: OpenCL CPU runtime, Level Zero or simulator, and libraries that wheels do not find themselves.
+"""Loading of the SYCL stack: OpenCL CPU runtime, Level Zero or simulator, libraries that wheels do not find themselves.
 
 `environment` returns the variables that a child process needs; `load` loads the libraries into this process, and
 `load_when_needed` delays that until the first import that needs them. Settings of the user take precedence.
@@ -142,7 +142,7 @@ def _hierarchy() -> str:
 
 
 def mask_problem(environ: Mapping[str, str]) -> str:
-    """Return the text that the mask hides all devices, for a process that has found none; empty without a mask."""
+    """Return the text that the mask in ``environ`` hides all devices, if a process has found none; empty without it."""
     mask = environ.get(MASK, "")
     words = f"{MASK}={mask} hides all of them" if mask else ""
     if "." in mask and environ.get(HIERARCHY, "FLAT") != "COMPOSITE":
@@ -287,7 +287,7 @@ def has_devices() -> bool:
 
 
 def is_simulator(loader: str) -> bool:
-    """Return whether a Level Zero loader is the simulator: only it contains the names of its settings."""
+    """Return whether the Level Zero loader at a path is the simulator: only that contains the names of its settings."""
     try:
         return b"ISHMEM_SIM_DEVICES" in Path(loader).read_bytes()
     except OSError:

@@ -60,7 +60,7 @@ def dissent(routine: str, shape: Shape, requests: list[Asked]) -> str:
 
 
 def refuse(routine: str, dest: Any, source: Any, team: Members, given: Given) -> NoReturn:
-    """Raise the error of this PE's arguments, which the core declined, and make the other members raise."""
+    """Raise the error of this PE's arguments, which the core declined; make the others raise if it is in the team."""
     _check_first(routine, dest, source, team, given)
     error = ValueError(f"{routine}: these arguments are not supported: {dest!r}, {source!r}")
     tell_refusal(routine, team, error)
@@ -78,13 +78,16 @@ def _check_first(routine: str, dest: Any, source: Any, team: Members, given: Giv
 
 
 def tell_refusal(routine: str, team: Members, error: Exception) -> None:
-    """Take part in a call with this PE's error as refusal, so that the other members raise, with its text."""
+    """Take part in a call with ``error`` as refusal: the other members raise ``SymmetryError`` with its text."""
     text = f"refused: {type(error).__name__}: {error}".encode(errors="backslashreplace")
     _core.refuse_collective(ROUTINES[routine], team, text)
 
 
 def with_counts(routine: str, dest: Any, source: Any, team: Members, lists: tuple[Any, ...], root: Any = None) -> None:
-    """Check the counts and displacements of a v-collective and run it."""
+    """Check the arguments of ``alltoallv``, ``gatherv`` or ``scatterv`` and run it; wrong ones raise on all members.
+
+    ``lists`` has its counts and displacements in the order of its parameters; ``root`` is None for ``alltoallv``.
+    """
     given = Given(root=root, lists=lists)
     call = _check_first(routine, dest, source, team, given)
     if _core.collective_with_counts(ROUTINES[routine], dest, source, root, team, call.lists) is NotImplemented:
@@ -92,7 +95,10 @@ def with_counts(routine: str, dest: Any, source: Any, team: Members, lists: tupl
 
 
 def arrays_of(routine: str, dest: Any, source: Any, dtype: Any) -> tuple[check.View, check.View]:
-    """Return views of the arrays of a call, after checking their dtypes and that ``dest`` is writable."""
+    """Return views of the arrays of a call, after checking their dtypes and that ``dest`` is writable.
+
+    ``dtype`` is that of the program's call: "bfloat16" or None. Raises ``TypeError`` or ``ValueError``.
+    """
     types = COLLECTIVES[routine].types if dtype is None else check.stored_types(dtype, ("bfloat16",))
     to, origin = (check.view(array, name, types, routine) for array, name in ((dest, "dest"), (source, "source")))
     check.same_dtype(to, origin)

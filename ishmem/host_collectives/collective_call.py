@@ -25,7 +25,7 @@ class Members(Protocol):
         """First PE, stride and number of the members, as PE numbers in TEAM_WORLD."""
 
     def my_pe(self) -> int:
-        """Return the number of this PE in the team."""
+        """Return the number of this PE in the team, -1 if it is not a member."""
 
     def world_pe(self, pe: Any, name: str = "pe") -> int:
         """Return the number in TEAM_WORLD of PE ``pe`` of the team; ``name`` is its argument name in errors."""
@@ -47,7 +47,10 @@ class CheckedCall:
 
 
 class Given(NamedTuple):
-    """Unchecked arguments of a call other than arrays and team; ``lists``: counts and displacements, if it has them."""
+    """Unchecked arguments of a call other than arrays and team; ``lists``: counts and displacements, if it has them.
+
+    They are as in the public routines; those that the routine lacks have the defaults here.
+    """
 
     nelems: Any = None
     root: Any = None
@@ -58,7 +61,16 @@ class Given(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Arguments that a member published in the team's last call, with an error text in ``refusal``, if it refused."""
+    """Arguments that a member published in the team's last call, with an error text in ``refusal``, if it refused.
+
+    Attributes:
+        root: The root; -1: none.
+        nelems: Elements of a block.
+        algorithm: An `Algorithm`.
+        extra: The elements of ``collect``'s block, both strides of ``alltoalls``, or a digest of lists of counts.
+        dest, source: Offsets in the heap, or encoded places in static objects, of the arrays.
+        numbers: The counts and displacements of ``alltoallv``.
+    """
 
     routine: str
     dtype: str
