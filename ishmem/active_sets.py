@@ -69,7 +69,7 @@ class ActiveSets:
     def _meet(self, shape: Shape) -> dict[int, _Line]:
         """Send this PE's request to the other members; return the requests of all members, by PE number."""
         if self._broken:  # this PE's lines report the failure; others may not have read them yet, so never overwrite
-            raise SymmetryError("active_set: an earlier call failed as the PEs disagreed; use team_split_strided")
+            raise SymmetryError("active_set: an earlier call with an active set failed; use team_split_strided")
         this = job.current()
         mine = _Line(shape.start, shape.stride, shape.size, teams.free_handles(), this.highest_sequence, 0)
         numbers = {pe: self._calls.get(pe, 0) + 1 for pe in shape if pe != this.pe}

@@ -113,6 +113,7 @@ class Ctx:
 
         Raises:
             StateError: Destroyed, private to another thread, or not between ``init`` and ``finalize``.
+            PeerLost: A PE of another node is lost.
             LevelZeroError: The device is lost.
 
         Source: OpenSHMEM 1.5, 9.11.2 (shmem_ctx_quiet).
@@ -121,7 +122,8 @@ class Ctx:
             return
         this = self._usable()
         (self._engine or this.default_engine).quiet()
-        _core.fence()
+        if not _core.fence():
+            this.raise_lost("ctx_quiet")
 
     def flush(self) -> None:
         """Wait for local completion of the operations of this context: see ``ishmem.flush``.

@@ -34,7 +34,7 @@ from ishmem.common.inference import (
 )
 from ishmem.kernel_calls import KernelCalls, device_array, flat, same_queue
 from ishmem.on_queue import Depends
-from ishmem.runtime import check, graph_recording, job
+from ishmem.runtime import agreement, check, graph_recording, job
 from ishmem.runtime.queue_workers import events_of
 from ishmem.teams import TEAM_WORLD, Team, find
 from ishmem.work_groups import max_work_groups
@@ -92,15 +92,18 @@ class Communicator(KernelCalls):
             IshmemError: Kernels must not wait for other PEs: PEs share a GPU that does not run their kernels together.
             HeapExhausted, SymmetryError, StateError, PeerLost: As for ``empty``.
         """
-        self.nbytes, self.team = check.integer(nbytes, "nbytes"), find(team)
-        self._left = self.team
-        if self.nbytes < 1:
-            raise ValueError(f"nbytes is {nbytes}; allowed are positive sizes")
-        _check_reach(self.team)
-        self._members = self.team.n_pes()
-        cutover = check.integer(one_shot_nbytes, "one_shot_nbytes") // WORD
-        self._one_shot_words = max(cutover, self._members * PIECE)  # two-shot: each PE has a piece
-        words = workspace_words(-(-self.nbytes // WORD), self._members, self._one_shot_words)
+        def checked() -> int:
+            self.nbytes, self.team = check.integer(nbytes, "nbytes"), find(team)
+            self._left = self.team
+            if self.nbytes < 1:
+                raise ValueError(f"nbytes is {nbytes}; allowed are positive sizes")
+            _check_reach(self.team)
+            self._members = self.team.n_pes()
+            cutover = check.integer(one_shot_nbytes, "one_shot_nbytes") // WORD
+            self._one_shot_words = max(cutover, self._members * PIECE)  # two-shot: each PE has a piece
+            return workspace_words(-(-self.nbytes // WORD), self._members, self._one_shot_words)
+
+        words, _ = agreement.check_and_agree(job.current(), "Communicator", checked, lambda words: f"{8 * words} bytes")
         workspace = memory.zeros(words, dtype="int64")
         header = interop.host_view(workspace[: SLOTS // 8])
         for offset, value in (

@@ -198,7 +198,7 @@ def _queue(this: job.Job, lock: ndarray, index: Index, home: int, ticket: int) -
     """Wait until ``serving`` in the lock's word on PE ``home`` is ``ticket``; raise if a PE that may hold it died."""
     with long_waits.patience(this, lambda: f", element {index}, which {_who(rma.g(lock, home, index))} has") as report:
         while (word := rma.g(lock, home, index)) >> SERVING & TICKETS != ticket:
-            if this.links.lost or _holder(word) in this.gone:
+            if this.losses.end_waits() or _holder(word) in this.gone:
                 this.raise_lost("set_lock")
             report()
             os.sched_yield()

@@ -335,6 +335,7 @@ def realloc(a: ndarray | MemoryUSMDevice | None, size: Any) -> ndarray | MemoryU
     """
     if a is None:
         return malloc(size)
+    a = foreign.native(a)
     is_array = hasattr(a, "shape")
 
     def request() -> tuple[Allocation, _Request]:

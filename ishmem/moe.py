@@ -21,7 +21,7 @@ from ishmem.common import moe
 from ishmem.common.errors import IshmemError, StateError
 from ishmem.kernel_calls import KernelCalls, Results, device_array, flat, same_queue
 from ishmem.on_queue import Depends
-from ishmem.runtime import check, graph_recording, job
+from ishmem.runtime import agreement, check, graph_recording, job
 from ishmem.runtime.queue_workers import events_of
 from ishmem.teams import TEAM_WORLD, Team, find
 
@@ -133,18 +133,22 @@ class Buffer(KernelCalls):
             IshmemError: Kernels of this job must not wait for other PEs.
             HeapExhausted, SymmetryError, StateError, PeerLost: As for ``empty``.
         """
-        if dtype not in _OUTPUTS:
-            raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_OUTPUTS)}")
-        self.max_tokens, self.hidden = _positive(max_tokens, "max_tokens"), _positive(hidden, "hidden")
-        self.num_experts, self.topk = _positive(num_experts, "num_experts"), _positive(topk, "topk")
-        self.team = self._left = find(team)
+        def checked() -> tuple[int, ...]:
+            if dtype not in _OUTPUTS:
+                raise TypeError(f"dtype is {dtype!r}; allowed are {', '.join(_OUTPUTS)}")
+            self.max_tokens, self.hidden = _positive(max_tokens, "max_tokens"), _positive(hidden, "hidden")
+            self.num_experts, self.topk = _positive(num_experts, "num_experts"), _positive(topk, "topk")
+            self.team = self._left = find(team)
+            self._members = self.team.n_pes()
+            if self.num_experts % self._members:
+                raise ValueError(f"num_experts is {num_experts}; allowed are multiples of {self._members}, the PEs")
+            if job.current().no_waits:
+                raise IshmemError(f"the calls of a Buffer are kernels that wait: {job.current().no_waits}")
+            return self.max_tokens, self.hidden, self.num_experts, self.topk
+
+        agreement.check_and_agree(job.current(), "Buffer", checked, lambda sizes: f"sizes {sizes} of {dtype}")
         self._experts: Any = None  # where the tokens for each expert go, once some are lost
         self._masks = 0
-        self._members = self.team.n_pes()
-        if self.num_experts % self._members:
-            raise ValueError(f"num_experts is {num_experts}; allowed are multiples of {self._members}, the PEs")
-        if job.current().no_waits:
-            raise IshmemError(f"the calls of a Buffer are kernels that wait: {job.current().no_waits}")
         self._local = self.num_experts // self._members
         self._row = moe.row_bytes(self.hidden * (4 if dtype == "float32" else 2), self.topk)
         super().__init__(self._allocate())

@@ -34,7 +34,7 @@ from ishmem.environment import arrays
 from ishmem.runtime import boxes, check, foreign, graph_recording, job
 from ishmem.runtime.docstrings import as_on_queue, on_queue_sections
 from ishmem.runtime.heap import UsmRange
-from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of, in_slices
+from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of, until_closed
 from ishmem.runtime.stubs import named, on_queue_form
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def wait_until_on_queue(
     if isinstance(worker, Recorder):
         position = check.position(check.view(ivar, "ivar"), index)
         return _recorded_wait(worker, "wait_until", events, (ivar, cmp, cmp_value), position)
-    return _wait(lambda timeout: wait.wait_until(ivar, cmp, cmp_value, index, timeout), None, worker, events)
+    return _wait(lambda: wait.wait_until(ivar, cmp, cmp_value, index), None, worker, events)
 
 
 @as_on_queue(signals.signal_wait_until)
@@ -160,9 +160,7 @@ def signal_wait_until_on_queue(
     if isinstance(worker, Recorder):
         waited = sig_addr, cmp, cmp_value
         return _recorded_wait(worker, "signal_wait_until", events, waited, check.position(flag, index), ret)
-    return _wait(
-        lambda timeout: signals.signal_wait_until(sig_addr, cmp, cmp_value, index, timeout), result, worker, events
-    )
+    return _wait(lambda: signals.signal_wait_until(sig_addr, cmp, cmp_value, index), result, worker, events)
 
 
 def _order(routine: Callable[[], None], sycl_queue: Queue, depends: Depends) -> dpctl.SyclEvent:
@@ -385,15 +383,15 @@ class _BoxCopy:
 
 
 def _wait(
-    wait: Callable[[float], Any], to: check.View | None, worker: QueueWorker, events: Events
+    wait: Callable[[], Any], to: check.View | None, worker: QueueWorker, events: Events
 ) -> dpctl.SyclEvent:  # fmt: skip
-    """Submit a wait on the host that stores the result of ``wait(timeout)`` in ``to``, if given; return its event."""
+    """Submit a wait on the host that stores the result of ``wait()`` in ``to``, if given; return its event."""
     to_device = None
     if to and to.device:
         to_device = _bytes_at(worker, to.address, 8), dpctl.memory.MemoryUSMHost(8, queue=worker.queue)
 
     def action() -> None:
-        found = in_slices(worker, wait)
+        found = until_closed(worker, wait)
         if to is not None:
             address = to_device[1]._pointer if to_device else to.address
             ctypes.c_uint64.from_address(address).value = found & (2**64 - 1)
@@ -417,7 +415,7 @@ def _wait_set(
         results = [ret, *indices] if result else []
         return _recorded_wait(worker, name, events, (ivars, cmp, cmp_values), status, *results)
     arguments = ivars, *indices, cmp, cmp_values, status
-    return _wait(lambda timeout: routine(*arguments, timeout), result, worker, events)
+    return _wait(lambda: routine(*arguments), result, worker, events)
 
 
 def _result_view(ret: Any) -> check.View:

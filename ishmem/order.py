@@ -29,6 +29,7 @@ def fence() -> None:
 
     Raises:
         StateError: Not between ``init`` and ``finalize``.
+        PeerLost: A PE of another node is lost.
         LevelZeroError: The device is lost.
 
     Example:
@@ -42,8 +43,10 @@ def fence() -> None:
 
     Source: OpenSHMEM 1.5, 9.11.1 (shmem_fence); ishmem_fence.
     """
-    job.current().default_engine.quiet()
-    _core.order()
+    this = job.current()
+    this.default_engine.quiet()
+    if not _core.order():
+        this.raise_lost("fence")
 
 
 @fast_path(_core.quiet)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ishmem.common import constants
 from ishmem.common.routines import exported
-from ishmem.memory import is_symmetric
+from ishmem.memory import is_symmetric, span_of
 from ishmem.runtime import check, job
 
 __all__ = exported(__name__)
@@ -67,12 +67,12 @@ def pe_accessible(pe: int) -> bool:
 
 
 def addr_accessible(a: Any, pe: int) -> bool:
-    """Return whether operations on ``a`` at a PE are possible: ``a`` is symmetric and the PE is alive. Not collective.
+    """Return whether operations on ``a`` at a PE are possible. Not collective.
 
-    In a kernel: whether ``a`` lies on the symmetric heap or in registered memory, and there is such a PE.
+    ``a`` is then symmetric or registered, and the PE is alive. Kernels ask neither for its life nor for static objects.
 
     Args:
-        a: Any array, symmetric or private; for a registered one the host returns false.
+        a: Any array, symmetric or private.
         pe: Number of the PE, from 0 to ``n_pes() - 1``.
 
     Raises:
@@ -87,7 +87,12 @@ def addr_accessible(a: Any, pe: int) -> bool:
 
     Source: OpenSHMEM 1.5, 9.1.7 (shmem_addr_accessible).
     """
-    return check.integer(pe, "pe") not in job.current().gone and check.pe(pe) >= 0 and is_symmetric(a)
+    this = job.current()
+    if check.integer(pe, "pe") in this.gone:
+        return False
+    check.pe(pe)
+    span = span_of(a)
+    return is_symmetric(a) or bool(span and this.registered.find(span[0], span[1] - span[0]))
 
 
 def info_get_version() -> tuple[int, int]:

@@ -172,10 +172,14 @@ def _check_and_run(
     return result
 
 
-def _check_step(array: check.View) -> None:
-    """Check that an array is 1-D with a positive stride."""
+def _check_axes(array: check.View) -> None:
     if len(array.shape) != 1:
         raise ValueError(f"{array.name} has {len(array.shape)} dimensions; pass a 1-D array or slice")
+
+
+def _check_step(array: check.View) -> None:
+    """Check that an array is 1-D with a positive stride."""
+    _check_axes(array)
     if array.count > 1 and array.strides[0] < 1:
         raise ValueError(f"{array.name} has the stride {array.strides[0]}; pass a slice with a positive step")
 
@@ -204,5 +208,6 @@ def check_indices(routine: str, array: check.View, indices: Any) -> None:
     """Raise ``TypeError`` or ``ValueError`` unless ``indices`` is a writable array of integers as long as ``array``."""
     given = check.view(indices, "indices", STANDARD, routine)
     check.writable(given)
+    _check_axes(given)
     if given.count < array.count:
         raise ValueError(error_texts.set_size("indices", given.count, array.count))

@@ -301,7 +301,7 @@ def run_in_core(routine: str, operation: Callable[..., Any], *arguments: Any) ->
     result, this = operation(*arguments), job.current()
     if result is NotImplemented:
         this.note_far()
-        if this.links.lost or this.gone or _core.lost_pe() >= 0:
+        if this.losses.end_waits() or _core.lost_pe() >= 0 or (this.gone and not this.losses.goes_on):
             this.raise_lost(routine)
         raise IshmemError(f"{routine} cannot handle {', '.join(map(repr, arguments))}")
     return result

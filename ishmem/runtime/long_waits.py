@@ -75,6 +75,7 @@ class LongWaits:
         self._this, self._board, self._timeout = this, this.board, timeout
         self._record = this.board[this.node.place]
         self._waits: dict[int, _Wait] = {}
+        self._ends: dict[int, threading.Event] = {}  # of threads whose waits an event ends
         self._launches = _Launches()
         self._closed = threading.Event()
         self._checks: list[CrossedCalls | MixedCalls] = []
@@ -148,6 +149,8 @@ class LongWaits:
         """
         now = time.monotonic()
         thread = threading.get_ident()
+        if (end := self._ends.get(thread)) and end.is_set():
+            raise WaitTimeout("the job has ended")
         wait = self._waits.get(thread)
         if wait is None:
             wait = self._waits[thread] = _Wait(now - LONG)
@@ -169,7 +172,7 @@ class LongWaits:
 
     def _check(self, thread: int, wait: _Wait) -> None:
         """Raise if the wait cannot end; a wait within the check, for a PE of another node, is not checked."""
-        if thread in self._checking:
+        if thread in self._checking or thread in self._ends:  # the main thread may be elsewhere
             return
         self._checking.add(thread)
         try:
@@ -205,6 +208,16 @@ class LongWaits:
     def for_kernel(self) -> contextlib.AbstractContextManager[None]:
         """Return a context manager that records that this thread waits for a kernel to end."""
         return self._launches
+
+    @contextlib.contextmanager
+    def ending_with(self, event: threading.Event) -> Iterator[None]:
+        """Return a context manager in which waits of this thread raise ``WaitTimeout`` once ``event`` is set."""
+        thread = threading.get_ident()
+        self._ends[thread] = event
+        try:
+            yield
+        finally:
+            del self._ends[thread]
 
     def over(self) -> None:
         """Record that this thread's wait has ended."""

@@ -46,6 +46,12 @@ def find_membership(
         TypeError, ValueError: Arguments that do not fit together.
         IshmemError: The processes cannot be the PEs of one job.
     """
+    ways = {"comm": comm, "process_group": process_group, "uid": uid}
+    given = [name for name, value in ways.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"init takes one of comm=, process_group= and uid=; got {' and '.join(given)}")
+    if uid is None and (rank is not None or nranks is not None):
+        raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
     by_launcher = settings.npes is not None and settings.joined in (None, os.getpid())  # not a child process of a PE
     if comm is not None:
         if not (hasattr(comm, "Get_rank") and hasattr(comm, "Get_size")):
@@ -65,8 +71,6 @@ def find_membership(
         _check_namespace_of(name, rank, nranks)
         hint = "; init(uid=...) joins PEs of one node and network namespace, init(comm=MPI.COMM_WORLD) those of several"
         return _on_one_node(name, rank, nranks, hint)
-    if rank is not None or nranks is not None:
-        raise ValueError("init takes rank= and nranks= together with uid=; PE 0 gets one from get_uniqueid()")
     this = launched()
     if by_launcher and this is not None:
         raise IshmemError(

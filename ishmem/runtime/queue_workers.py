@@ -31,7 +31,7 @@ from ishmem import _core
 from ishmem.common.errors import StateError, WaitTimeout
 from ishmem.environment import arrays
 from ishmem.ipc import native, pyze
-from ishmem.runtime import foreign, graph_recording, unfinished_work
+from ishmem.runtime import foreign, graph_recording, job, unfinished_work
 
 if TYPE_CHECKING:
     from ishmem.runtime.heap import SymmetricHeap
@@ -46,8 +46,8 @@ _FUNCTIONS = "DPCTLEvent_GetCommandExecutionStatus", "DPCTLQueue_MemcpyWithEvent
 _POOL = 64  # events created per pool
 _BARRIER_QUEUES = 64
 POLL = 5e-5
-SLICE = 0.1
-"""Seconds between checks of a waiting worker whether the job has ended."""
+_CLOSE = 2.0
+"""Seconds for the thread of a worker to end with the job."""
 _SLICE_OF_EVENT = 0.02  # seconds of a wait between checks for signals, the end of the job and a lost device
 _YIELDING = 1e-3  # seconds in which a wait for an event yields; then it sleeps
 
@@ -342,7 +342,7 @@ class QueueWorker:
         self.closing.set()
         self._steps.put(None)
         if self._thread is not None:
-            self._thread.join(20 * SLICE)
+            self._thread.join(_CLOSE)
         self._end_tasks()
         self._last = None  # an event refers to its worker
 
@@ -351,7 +351,7 @@ class QueueWorker:
         for _event, _kept, host_event in self._submitted:
             if host_event is not None:
                 pyze.zeEventHostSignal(host_event)
-        end = time.monotonic() + 20 * SLICE
+        end = time.monotonic() + _CLOSE
         while self._tasks and self._tasks[0].execution_status != _COMPLETE and time.monotonic() < end:
             time.sleep(POLL)
 
@@ -561,14 +561,18 @@ class QueueWorkers:
         return drained
 
 
-def in_slices(worker: QueueWorker, wait: Callable[[float], Any]) -> Any:
-    """Run host wait ``wait(seconds)`` in slices of `SLICE`; return its result, or 0 once the job has ended."""
-    while not worker.closing.is_set():
+def until_closed(worker: QueueWorker, wait: Callable[[], Any]) -> Any:
+    """Run host wait ``wait()`` in the worker's thread; return its result, or 0 if the job ends before."""
+    this = job.peek()
+    if this is None or worker.closing.is_set():
+        return 0
+    with this.waits.ending_with(worker.closing):
         try:
-            return wait(SLICE)
+            return wait()
         except WaitTimeout:
-            continue
-    return 0
+            if worker.closing.is_set():
+                return 0
+            raise
 
 
 def events_of(depends: Iterable[dpctl.SyclEvent] | None) -> Events:

@@ -125,7 +125,7 @@ def test_members_that_disagree_raise() -> None:
             if me == 3:
                 ishmem.active_set(*asked[me])
             else:
-                words = "an earlier call failed as the PEs disagreed" if turn else first[me]
+                words = "an earlier call with an active set failed" if turn else first[me]
                 with pytest.raises(ishmem.SymmetryError, match=words):
                     ishmem.active_set(*asked[me])
         whole.sync()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any, Callable
@@ -180,3 +181,9 @@ def test_waits_after_the_job() -> None:
     """A wait for the queue does not wait for operations that an error has left undone."""
     done = run_program(program("queue_after_an_error"), 1)
     assert "[0 1 2]" in done.stdout, done.stderr
+
+
+def test_a_wait_on_a_queue_that_never_ends_is_told_and_named() -> None:
+    done = run_program(program("hang_on_a_queue"), 2, env={"ISHMEM_TIMEOUT": "2"}, timeout=60)
+    assert done.returncode != 0 and "WaitTimeout" in done.stderr
+    assert re.search(r"PE 0 .*wait_until.*element 0 is 0, wanted == 1", done.stderr), done.stderr

@@ -43,8 +43,10 @@ def check_moves(count: int) -> None:
     """Puts and gets of all kinds; guard elements stay."""
     me, n, right, left = ring()
     a, other = private(count + 2 * GUARD, "int32"), private(64, "int64")
+    assert not ishmem.addr_accessible(a, right)
     ishmem.register(a)
     ishmem.register(other)
+    assert ishmem.addr_accessible(a[::2], right) and ishmem.addr_accessible(other, right)
     data = np.arange(count, dtype="int32") + 1000 * me
     wanted = np.zeros(count + 2 * GUARD, "int32")
     for put in (ishmem.put, lambda *given: ishmem.put_on_queue(*given).wait()):

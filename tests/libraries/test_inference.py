@@ -283,6 +283,9 @@ def test_wrong_arguments_are_refused() -> None:
     ):  # fmt: skip
         with pytest.raises(kind, match=words):
             call(*arguments)
+    me = ishmem.my_pe()
+    with pytest.raises(ishmem.SymmetryError if me else ValueError, match="nbytes is 0; allowed are positive sizes"):
+        Communicator(64 if me else 0)
     tp.free()
     for call, *arguments in ((tp.all_reduce, x), (tp.free,)):
         with pytest.raises(ishmem.StateError, match="the communicator was freed"):

@@ -317,6 +317,9 @@ def check_sizes():
 @pytest.mark.ishmem(2, exact=True)
 def test_wrong_arguments_are_refused() -> None:
     check_sizes()
+    me = ishmem.my_pe()
+    with pytest.raises(ishmem.SymmetryError if me else ValueError, match="num_experts is 3; allowed are multiples"):
+        Buffer(2, 8, 2 if me else 3, 1)
     buffer = Buffer(2, 8, 2, 1, dtype="float16")
     x, idx, weights = dpnp.zeros((2, 8), dtype="f2"), dpnp.zeros((2, 1), dtype="i8"), dpnp.zeros((2, 1), dtype="f4")
     dispatch, combine = buffer.low_latency_dispatch, buffer.low_latency_combine

@@ -62,6 +62,8 @@ for wrong in ("nonsense", -1, 0, "1X", 1.5j):
 refused("0 <= rank < nranks", lambda: ishmem.init(uid="0" * 32), kind=ValueError)
 refused("0 <= rank < nranks", lambda: ishmem.init(uid="0" * 32, rank=2, nranks=2), kind=ValueError)
 refused("together with uid=", lambda: ishmem.init(rank=0, nranks=2), kind=ValueError)
+refused("got comm and uid", lambda: ishmem.init(comm=object(), uid="0" * 32), kind=ValueError)
+refused("together with uid=", lambda: ishmem.init(comm=object(), rank=0), kind=ValueError)
 refused("does not fit", lambda: ishmem.init(heap_size="100T"), kind=ishmem.IshmemError)
 ishmem.init()
 refused("further call", lambda: ishmem.init("8M"), kind=ValueError)

@@ -8,6 +8,7 @@ import time
 import numpy as np
 
 import ishmem
+from ishmem import locks
 
 victims = [int(each) for each in sys.argv[1:]]
 
@@ -37,6 +38,18 @@ def refused(call, *arguments):
     return False
 
 
+def use_lock(left, pes):
+    """Count under a lock of those that are left, for which they wait for each other."""
+    words, count = ishmem.zeros(ishmem.n_pes(), dtype="i8"), ishmem.zeros(1, dtype="i8")
+    index = next(i for i in range(words.size) if locks.find("set_lock", words, i)[2] in pes)
+    for _ in range(5):
+        with ishmem.lock(words, index):
+            ishmem.p(count, ishmem.g(count, pes[0]) + 1, pes[0])
+    left.sync()
+    assert ishmem.my_pe() != pes[0] or int(count[0]) == 5 * len(pes)
+    left.sync()
+
+
 def use(left, a, flag, dead):
     """Use the team of those that are left, and what names a lost PE."""
     me, size = ishmem.my_pe(), left.n_pes()
@@ -63,6 +76,7 @@ def use(left, a, flag, dead):
         last.sync()
     left.sync()
     ishmem.free(b)
+    use_lock(left, pes)
 
 
 with ishmem.init(heap_size="16M"):
