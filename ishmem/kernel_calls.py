@@ -138,6 +138,7 @@ def device_array(array: Any, name: str, dtypes: tuple[str, ...] = RMA_TYPES, rou
     Raises:
         TypeError: Not an array in device memory, or of a dtype that is not in ``dtypes``.
         ValueError: Not in C order.
+        SymmetryError: The array was freed.
     """
     found = check.view(array, name, dtypes, routine)
     if not arrays.on_device(found.array):

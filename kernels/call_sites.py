@@ -41,7 +41,7 @@ class CallSites(CallRewrite):
     """Inserts `store_call_site` after each ishmem call in kernels, and `store_group_call_site` before group calls."""
 
     def applies(self) -> bool:
-        """Return whether a function is code of the program, in a job with ``ISHMEM_CHECK``."""
+        """Return whether the function being compiled is the program's, in a job with ``ISHMEM_CHECK``."""
         bound = kernel_constants.bound()
         return bound is not None and bound[0].check and super().applies()
 

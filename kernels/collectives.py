@@ -288,7 +288,7 @@ def broadcast_by_nodes(entered, group):
 
 @compiled
 def put_near(nodes, to, origin, nbytes, group):
-    """Put ``nbytes`` bytes at ``origin`` to address ``to`` on all members on this node, this PE included."""
+    """Put ``nbytes`` bytes from ``origin`` to symmetric address ``to`` on all members on this node, by a work-group."""
     for step in range(nodes.n_near):
         pe = pe_in(nodes.near, place_after(nodes.index, step, nodes.n_near))
         copy_by_group(on_peer(to, pe), origin, nbytes, group)

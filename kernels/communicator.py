@@ -498,9 +498,9 @@ def _add_rms_norm(forms: Forms) -> Any:
 
 @kernel_factory
 def add_rms_norm_kernel(dtype: str) -> Any:
-    """Return the kernel of the all-reduce with residual and RMS norm of a dtype.
+    """Return the kernel of `Communicator.all_reduce_add_rms_norm` for a dtype.
 
-    Its arguments are ``workspace, dest, source, residual, weight, nelems``, and those of `Rows`.
+    Its arguments: the workspace, arrays ``dest, source, residual, weight``, their number of elements, and `Rows`.
     """
     forms = Forms.of(dtype)
     work, lanes, routine = _add_rms_norm(forms), forms.words.lanes, "Communicator.all_reduce_add_rms_norm"

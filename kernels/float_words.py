@@ -1,4 +1,4 @@
-"""Words of 4 bytes as float32 numbers: one of float32, or two of float16 or bfloat16.
+"""Conversion of words of 4 bytes, one float32 or two of float16 or bfloat16, from and to float32 numbers.
 
 Arrays of 16-bit numbers are read and written as integers, so their elements need no type of the compiler.
 """

@@ -110,7 +110,7 @@ def on_peer(address, pe):
 
 @compiled
 def shift_of(address, pe):
-    """Return the bytes to add to `peer_delta` for symmetric memory at ``address`` of this PE: 0 in the heap."""
+    """Return the bytes to add to ``peer_delta(pe)`` for this PE's symmetric memory at ``address``: 0 in the heap."""
     if region_table() != 0 and not (heap_base() <= address and address < heap_end()):
         return _shift_outside(address, pe)
     return 0

@@ -45,7 +45,7 @@ class CallConvention(MinimalCallConv):  # type: ignore[misc]
     def return_user_exc(
         self, builder: Any, exc: Any, exc_args: Any = None, loc: Any = None, func_name: Any = None
     ) -> None:
-        """Emit the return of a function by exception ``exc``, and its report, with ``exc_args``, if the line is set."""
+        """Emit the raise of exception ``exc`` with ``exc_args``, and its report if the line of ``builder`` is known."""
         place = place_of(builder)
         if place:
             text = ", ".join(map(str, exc_args or ()))

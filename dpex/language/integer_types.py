@@ -188,7 +188,7 @@ def unified(first: Any, second: Any) -> Any:
 
 
 def conversions(kinds: Sequence[Any]) -> str:
-    """Return the advice, for an error, to convert one of two operands, an uint64 and a possibly negative integer."""
+    """Return the advice to convert one of two operands of types ``kinds``: uint64 and a possibly negative integer."""
     to_signed = "np.int64(...) around the uint64 if it is less than 2**63"
     signed = next(each for each in kinds if not range_of(each).is_natural)  # type: ignore[union-attr]
     if isinstance(signed, types.Literal):

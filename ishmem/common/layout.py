@@ -461,12 +461,12 @@ class Layout:
 
     @property
     def turn(self) -> int:
-        """Offset of a counter of ``wait_until_any`` and ``test_any`` in kernels: where in the set each call begins."""
+        """Offset in bytes of the counter by which kernels choose where ``wait_until_any`` and ``test_any`` begin."""
         return self.host_ring(MAX_TEAMS)
 
     @property
     def violation(self) -> int:
-        """Offset of the `Violation` of ``ishmem.common.violations`` that this PE's kernels write."""
+        """Offset in bytes of the `Violation` that this PE's kernels write: see ``ishmem.common.violations``."""
         return self.turn + LINE
 
     def active_set(self, pe: int, number: int) -> int:

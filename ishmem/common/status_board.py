@@ -47,7 +47,7 @@ _ONCE = 5.0  # seconds in which one report serves all PEs that are interrupted
 
 
 class SignalHandlers(Protocol):
-    """Installs the handlers of `TELL` and `INSIST`; the core does."""
+    """The interface of the core's functions that install handlers of signals `TELL` and `INSIST`."""
 
     def answer_on(self, number: int, pipe: int, /) -> None:
         """Install a handler of signal ``number``: it writes a byte to ``pipe``, and the `KernelWait` to the board."""
@@ -132,7 +132,7 @@ class Record(_Text):
         return self.state in (PeState.JOINING, PeState.JOINED)
 
     def how(self) -> str:
-        """Return a text on how the PE has ended."""
+        """Return a text on how the PE's process has ended; meaningless before its end."""
         return processes.describe_end(self.code)
 
 

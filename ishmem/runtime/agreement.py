@@ -55,7 +55,7 @@ def agree(this: Job, routine: str, request: str, team: int = 0, free: int = 0) -
 
 
 def free_of_each(this: Job, team: int) -> dict[int, int]:
-    """Return the masks that the members of a team have passed to the last `agree`, keyed by PE."""
+    """Return the masks ``free`` that members of the team with handle ``team`` passed to their last `agree`, by PE."""
     return {pe: int(_FREE.unpack_from(record)[0]) for pe, record in _agreed(this, team)}
 
 

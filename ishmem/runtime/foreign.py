@@ -18,7 +18,7 @@ TYPE_NUMBERS.update((name, number) for number, name in enumerate(OPAQUE, 24))
 
 
 class Library(Protocol):
-    """The functions by which ishmem uses the arrays of a library, which are of the class ``kind``."""
+    """The functions by which ishmem uses the arrays of another library; ``kind`` is the class of these arrays."""
 
     kind: type
 

@@ -18,7 +18,7 @@ _COMPLETE = dpctl.event_status_type.complete
 
 
 class MixedCalls:
-    """The check for mixed calls, which a PE repeats during a long wait.
+    """The check, repeated in a long wait, for a collective call that some members make in a kernel, others on the host.
 
     A member that has begun a collective call in a kernel waits for this PE's kernels to begin it. When that member has
     not entered the call that this PE's host is in, and this PE runs no kernel, both wait forever.

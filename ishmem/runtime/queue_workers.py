@@ -218,7 +218,7 @@ class QueueWorker:
             self.complete([self._side.memcpy_async(to, origin, origin.nbytes)])
 
     def nothing(self, depends: Events, collective: bool = False) -> dpctl.SyclEvent:
-        """Return an event that follows ``depends`` and the previous operation; ``collective`` is as for `submit`."""
+        """Return the event of an empty operation after ``depends`` and the last one; ``collective``: see `submit`."""
         return self.submit(depends, self._mark, None, collective)
 
     def _mark(self, before: Events) -> dpctl.SyclEvent:
@@ -529,7 +529,7 @@ class QueueWorkers:
             self._heap.raise_lost_device()
 
     def in_turn(self, team: int, depends: Events, submit: Callable[[Events], dpctl.SyclEvent]) -> dpctl.SyclEvent:
-        """Submit a collective operation of a team after the team's previous one, whatever their queues."""
+        """Return the event of ``submit(events)``, an operation after ``depends`` and the last one of the team."""
         with self._order:
             turn = self._turns[team]
             turn.last = submit(depends if turn.last is None else [*depends, turn.last])

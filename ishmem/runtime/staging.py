@@ -49,6 +49,6 @@ class Staging:
 
 
 def create(context: int, device: int) -> Staging | None:
-    """Return staging for a heap, by Level Zero handles; None where no queue copies while kernels run."""
+    """Return the `Staging` of a Level Zero context and device; None if no queue of it copies while kernels run."""
     group = pyze.copy_group(device)
     return None if group is None else Staging(context, device, group)

@@ -55,7 +55,7 @@ class Link:
 
 @contextlib.contextmanager
 def connected() -> Iterator[Link]:
-    """Yield the connection of this PE; on signal `TELL` the PE writes its Python stack to a file, in kernels too."""
+    """Yield this PE's connection to the test; on signal `TELL` the PE writes its Python stack to file ``place<PE>``."""
     address, pe = Path(os.environ.pop(ADDRESS)), _number()
     with Client(str(address), "AF_UNIX") as connection, address.with_name(f"place{pe}").open("w") as place:
         faulthandler.register(TELL, file=place, all_threads=False)
