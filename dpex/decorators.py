@@ -11,7 +11,6 @@ import functools
 import gc
 import inspect
 import io
-import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -98,7 +97,7 @@ class Kernel(DeviceFunction):
     Attributes:
         hint: The option ``vec_type_hint``, or an empty string.
         codes: The compiled or loaded code by tuple of argument kinds.
-        parameters: The number of parameters of the function, the item included; `sys.maxsize` for ``*args``.
+        parameters: The number of parameters of the function, the item included.
         has_options: Whether there are parameters with defaults or keyword-only ones.
         programs: The SYCL kernels by argument kinds, context and device; `dpex.launch.submission` adds them.
     """
@@ -107,8 +106,9 @@ class Kernel(DeviceFunction):
         super().__init__(py_func, targetoptions)
         self.hint: str = self.targetoptions.get(HINT, "")
         code = py_func.__code__
-        named = code.co_argcount + code.co_kwonlyargcount
-        self.parameters = sys.maxsize if code.co_flags & inspect.CO_VARARGS else named
+        if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+            raise TypeError(f"the kernel {self.__name__} takes *args or **kwargs; name its parameters")
+        self.parameters = code.co_argcount + code.co_kwonlyargcount
         self.has_options = bool(py_func.__defaults__ or code.co_kwonlyargcount)
         self.codes: dict[tuple[Any, ...], Code] = {}
         self.programs: dict[Any, Any] = {}

@@ -211,12 +211,15 @@ def _make_body(routine: int, operation: Any, refused: int) -> Any:
 
     It returns ``refused`` if an argument is not allowed.
     """
+    others = False if isinstance(refused, bool) else 0
 
     def body(ivars, indices, cmp, cmp_value, group, status=None, call_site=None):
         group_barrier(group)
-        found = refused
-        if rank_in(group) == 0 and is_set(routine, ivars, indices, cmp, cmp_value, status):
-            found = operation(ivars, indices, cmp, cmp_value, status, call_site)
+        found = others
+        if rank_in(group) == 0:
+            found = refused
+            if is_set(routine, ivars, indices, cmp, cmp_value, status):
+                found = operation(ivars, indices, cmp, cmp_value, status, call_site)
         found = from_one(group, found)
         group_barrier(group)
         return found

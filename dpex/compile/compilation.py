@@ -82,9 +82,8 @@ def _result(kernel: Any, given: tuple[Any, ...]) -> Any:
 
 def _check_count(kernel: Any, count: int) -> None:
     parameters = list(signature(kernel.py_func).parameters.values())[1:]
-    needed = [each for each in parameters if each.default is each.empty and each.kind != each.VAR_POSITIONAL]
-    fits = count <= len(parameters) or any(each.kind == each.VAR_POSITIONAL for each in parameters)
-    if not (fits and count >= len(needed)):
+    needed = [each for each in parameters if each.default is each.empty]
+    if not len(needed) <= count <= len(parameters):
         names = ", ".join(each.name for each in parameters) or "no arguments"
         raise TypeError(f"the kernel {kernel.__name__} takes {names} after the item, got {count} arguments")
 

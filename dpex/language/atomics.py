@@ -210,14 +210,18 @@ def _unless_outside(rule: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
+_NOT_PRIVATE = "atomics are for global and local memory"
+
+
 def _atomic_ref(ref: Any, index: Any, memory_order: Any, memory_scope: Any, address_space: Any) -> Any:
     _check_ref(ref, index)
     space = ref.addrspace
+    if space == AddressSpace.PRIVATE:  # before numba tries again without literals
+        raise TypingError(f"Cannot create an AtomicRef from an array in private memory: {_NOT_PRIVATE}")
     if address_space is not None and address_space is not types.none:
         space = literal("Address space argument to AtomicRef constructor", address_space)
-    if AddressSpace.PRIVATE in (space, ref.addrspace):
-        private = AddressSpace.PRIVATE
-        raise TypingError(f"Unsupported address space value {private}: atomics are for global and local memory")
+    if space == AddressSpace.PRIVATE:
+        raise TypingError(f"Unsupported address space value {space}: {_NOT_PRIVATE}")
     if space not in (ref.addrspace, GENERIC):
         raise TypingError(
             f"The address_space specified via the AtomicRef constructor {space} does not match the address space "

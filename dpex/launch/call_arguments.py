@@ -16,10 +16,6 @@ def completed(name: str, function: Callable[..., Any], given: Sequence[Any], nam
         TypeError: The kernel has no parameter of a name, it gets two values, or one without a default gets none.
     """
     parameters = list(signature(function).parameters.values())
-    if any(each.kind == Parameter.VAR_POSITIONAL for each in parameters):
-        if named:
-            raise TypeError(f"the kernel {name} has *{parameters[-1].name}: pass its arguments by position")
-        return list(given)
     has_item = len(given) + len(named) < len(parameters) and parameters[0].name not in named
     own = parameters[1:] if has_item else parameters
     values = list(given)

@@ -50,7 +50,7 @@ _ERRORS = {NOT_SYMMETRIC: SymmetryError, MISMATCH: SymmetryError, NO_TEAM: Value
            NO_LOCK: SymmetryError, WRONG_LENGTH: ValueError, NEGATIVE: ValueError, UNEQUAL: SymmetryError,
            MISFIT: ValueError, NO_MEMBER: ValueError, SIZES: ValueError, NELEMS: ValueError,
            DIFFERENT: ValueError, GROUPS: ValueError, ALIGN: ValueError, ROWS: SymmetryError,
-           TILES: ValueError}
+           TILES: ValueError, SET_SIZE: ValueError}
 _FORMAT = f"<{len(Violation._fields)}q"
 
 

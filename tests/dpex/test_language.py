@@ -429,15 +429,7 @@ def test_vec_type_hint(valid_spirv: Any) -> None:
         run(kernel, 4, np.zeros(4), vec_type_hint="int5")
 
 
-@dpex.kernel
-def add_to_first(item: kapi.Item, *arrays):
-    i = item.get_id(0)
-    for array in arrays[1:]:
-        arrays[0][i] += array[i]
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_a_kernel_takes_any_number_of_arrays(count: int) -> None:
-    arrays = [dpnp.full(4, number + 1) for number in range(count)]
-    dpex.call_kernel(add_to_first, kapi.Range(4), *arrays)
-    assert arrays[0].asnumpy().tolist() == [count * (count + 1) // 2] * 4
+@pytest.mark.parametrize("function", [lambda item, *arrays: None, lambda item, **arrays: None])
+def test_a_kernel_names_its_parameters(function: Callable[..., None]) -> None:
+    with pytest.raises(TypeError, match=r"takes \*args or \*\*kwargs; name its parameters"):
+        dpex.kernel(function)
