@@ -158,8 +158,9 @@ class LongWaits:
             return
         if now >= wait.last_report + min(_REFRESH, wait.last_report - wait.since):
             wait.last_report = now
-            frames = callsite.of_frame(sys._getframe(1))
-            wait.text = callsite.describe(frames, details() if details else self._details(), _core.running_name())
+            frames, found = callsite.of_frame(sys._getframe(1)), details() if details else self._details()
+            name = _core.running_name()
+            wait.text = callsite.describe(frames, found, name) if end is None else f"{name}_on_queue{found}"
             self._show()
             self._check(thread, wait)
             self._print_places(wait, now)
