@@ -13,6 +13,7 @@ import numpy as np
 Body = Callable[..., "Plan"]
 Axis = Union[tuple[Any, ...], Callable[[int], tuple[Any, ...]]]
 Point = dict[str, Any]
+Check = Callable[[int], Any]
 
 SIDES = ("host", "queue", "device", "group", "program")
 """The callers of an operation: the host, a queue, a work-item, a work-group, or a whole program."""
@@ -46,7 +47,7 @@ class Plan:
 
     statement: str
     names: dict[str, Any]
-    check: Callable[[int], None] | None = None
+    check: Check | None = None
     nbytes: int = 0
     operations: int = 1
     counted: bool = False

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-import ishmem
 from ishmem.benchmarks.cases import Plan, Skip, case, values
-from ishmem.benchmarks.collectives import COLLECTIVES, Arrays
+from ishmem.benchmarks.collectives import COLLECTIVES, plan_of_ishmem
 from ishmem.benchmarks.worlds import Ishmem
 from ishmem.common.algorithms import SLOT_LIMIT, allowed, install
 from ishmem.environment.profile import GET_PRIVATE, PUT, PUT_PRIVATE, ROUTES
@@ -38,14 +37,10 @@ def _register(name: str) -> None:
             raise Skip(f"a slot holds at most {SLOT_LIMIT} bytes")
         if algorithm in (NODE_ONLY if w.spans_nodes() else NODES_ONLY):
             raise Skip("the PEs are on several nodes" if w.spans_nodes() else "the PEs are on one node")
-        routine = COLLECTIVES[name]
-        arrays = Arrays(routine, w, size)
-        source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
+        plan = plan_of_ishmem(w, name, size)
         w.barrier()
         install({name: [(0, algorithm)]})
-        names = {"ishmem": ishmem, "dest": dest, "source": source, **arrays.names}
-        statement = f"ishmem.{name}(dest, source{routine.arguments})"
-        return Plan(statement, names, lambda done: w.expect(dest, arrays.wanted), size)
+        return plan
 
 
 @case(PREFIX + PUT, "host", size=True, algorithm=ROUTES)
