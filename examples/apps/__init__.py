@@ -10,9 +10,9 @@ from __future__ import annotations
 import difflib
 import importlib
 
-from ishmem.examples.apps.frame import App, Run, Wrong
+from ishmem.examples.apps.frame import App, MpiRun, Run, Wrong
 
-__all__ = ["APPS", "App", "Run", "Wrong", "find"]
+__all__ = ["APPS", "App", "MpiRun", "Run", "Wrong", "find"]
 
 APPS = {
     "gups": "Gups",

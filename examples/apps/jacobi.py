@@ -11,7 +11,7 @@ import numpy as np
 import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.examples.apps.frame import App, Blocks, Run, gathered, option, require
+from ishmem.examples.apps.frame import App, Blocks, Run, option, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -153,8 +153,13 @@ class Jacobi(App):
 
         with run.timed():
             iterations, left = self.iterate(run, relax_once, residual)
-        inside = gathered(plates[iterations % 2][1:], blocks.counts)
+        inside = run.gathered(plates[iterations % 2][1:], blocks.counts)
         return {"plate": np.concatenate([start[:1], inside, start[-1:]]), "iterations": iterations, "residual": left}
+
+    def run_mpi(self, run: Run) -> dict[str, Any]:
+        from ishmem.examples.apps.mpi import jacobi
+
+        return jacobi.program(self, run)
 
     def check(self, result: dict[str, Any]) -> str:
         now = self.plate()
