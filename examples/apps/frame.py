@@ -144,17 +144,22 @@ class MpiRun(Run):
         view: np.ndarray[Any, Any] = self._views[id(array)][0]
         return view
 
+    def complete(self, array: Any) -> np.ndarray[Any, Any]:
+        """Wait for the kernels that write to an array, which MPI does not know; return the numpy array."""
+        array.sycl_queue.wait()
+        return self.view(array)
+
     def fcollect(self, dest: Any, source: Any) -> None:
-        self.comm.Allgather(self.view(source), self.view(dest))
+        self.comm.Allgather(self.complete(source), self.view(dest))
 
     def gather(self, dest: Any, source: Any, root: int) -> None:
-        self.comm.Gather(self.view(source)[root], self.view(dest), root)
+        self.comm.Gather(self.complete(source)[root], self.view(dest), root)
 
     def alltoall(self, dest: Any, source: Any) -> None:
-        self.comm.Alltoall(self.view(source), self.view(dest))
+        self.comm.Alltoall(self.complete(source), self.view(dest))
 
     def alltoallv(self, dest: Any, source: Any, arrive: list[int], leave: list[int], team: Any = None) -> None:
-        (team or self.comm).Alltoallv((self.view(source), leave), (self.view(dest), arrive))
+        (team or self.comm).Alltoallv((self.complete(source), leave), (self.view(dest), arrive))
 
     def split_2d(self, wide: int) -> tuple[Any, Any]:
         return self.comm.Split(self.pe // wide, self.pe), self.comm.Split(self.pe % wide, self.pe)
