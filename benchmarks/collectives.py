@@ -11,7 +11,6 @@ from typing import Any, Callable
 
 import numpy as np
 
-import ishmem
 from ishmem.benchmarks.cases import Plan, case, values
 from ishmem.benchmarks.waiting import barrier_of_mpi
 from ishmem.benchmarks.worlds import Ishmem, Mpi
@@ -161,17 +160,12 @@ def _kernel(name: str, group: bool) -> Any:
 
     ``elements`` is the number of elements in a block, and ``counts`` the array of these numbers for all blocks.
     """
-    from ishmem import dpex
+    from ishmem.benchmarks.kernels import kernel_of
 
     form, last = (f"{name}_work_group", ", item.get_group()") if group else (name, "")
-    names: dict[str, Any] = {"ishmem": ishmem}
-    exec(
-        "def loop(item, dest, source, elements, counts, times):\n"
-        "    for _ in range(times):\n"
-        f"        ishmem.{form}(dest, source{COLLECTIVES[name].arguments}{last})\n",
-        names,
-    )
-    return dpex.kernel(names["loop"])
+    call = f"ishmem.{form}(dest, source{COLLECTIVES[name].arguments}{last})"
+    lines = ["def loop(item, dest, source, elements, counts, times):", "    for _ in range(times):", f"        {call}"]
+    return kernel_of(lines, "loop")
 
 
 def plan_in_kernel(w: Ishmem, name: str, size: int, items: int = 0) -> Plan:
