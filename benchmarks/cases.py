@@ -144,9 +144,12 @@ CASES: dict[str, Case] = {}
 
 def case(
     name: str, side: str, *, size: bool | tuple[int, ...] = False, pes: tuple[int, ...] = (2,), limit: str = "",
-    **axes: Axis,
+    peers: tuple[str, ...] = (), **axes: Axis,
 ) -> Callable[[Body], Case]:  # fmt: skip
-    """Return a decorator that registers a case with the function as body for ishmem. See the package's docstring."""
+    """Return a decorator that registers a case with the function as body for ishmem, and for ``peers``, too.
+
+    See the package's docstring.
+    """
     if side not in SIDES:
         raise ValueError(f"side is {side!r}; allowed are {', '.join(SIDES)}")
     every: dict[str, Axis | None] = {} if size is False else {"size": None if size is True else size}
@@ -154,7 +157,7 @@ def case(
     new = Case(name, side, every, pes, limit)
 
     def register(body: Body) -> Case:
-        new.bodies["local" if side == "program" else "ishmem"] = body
+        new.bodies.update(dict.fromkeys(("local" if side == "program" else "ishmem", *peers), body))
         CASES[new.key] = new
         return new
 

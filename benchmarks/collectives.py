@@ -12,8 +12,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ishmem.benchmarks.cases import Plan, case, values
-from ishmem.benchmarks.waiting import barrier_of_mpi
-from ishmem.benchmarks.worlds import Ishmem, Mpi
+from ishmem.benchmarks.worlds import PEERS, Ishmem, Mpi
 
 Array = np.ndarray[Any, Any]
 ROOT = 0
@@ -123,27 +122,19 @@ COLLECTIVES = {
 """The measured routines that move or combine data, by name."""
 
 
-def _plan(w: Ishmem | Mpi, name: str, size: int, statement: str) -> Plan:
-    """Return the plan of a collective with blocks of ``size`` bytes, and the names that its statement may use."""
+def plan_of(w: Ishmem | Mpi, name: str, size: int, form: str = "{}(dest, source{})") -> Plan:
+    """Return the plan of a collective with blocks of ``size`` bytes; ``form`` is that of the call of ishmem."""
     routine, n, span = COLLECTIVES[name], w.n_pes, size * COLLECTIVES[name].step
     origin, elements = span * routine.source(n), len(values(span, 0))
     source, dest = w.filled(origin), w.blank(span * routine.dest(n))
     wanted = routine.wanted(w.pe, n, lambda pe: values(origin, pe), elements)
     names = w.names(source=source, dest=dest, elements=elements // routine.step, counts=[elements] * n)
-    return Plan(statement, names, lambda done: w.expect(dest, wanted), size)
-
-
-def plan_of_ishmem(w: Ishmem, name: str, size: int, form: str = "{}(dest, source{})") -> Plan:
-    """Return the plan of a collective with blocks of ``size`` bytes; ``form`` is that of its call."""
-    return _plan(w, name, size, "ishmem." + form.format(name, COLLECTIVES[name].arguments))
-
-
-def plan_of_mpi4py(w: Mpi, name: str, size: int) -> Plan:
-    """Return the plan of the equivalent of a collective in mpi4py, on numpy arrays, with blocks of ``size`` bytes."""
-    plan = _plan(w, name, size, COLLECTIVES[name].mpi)
-    plan.names.update(pe=w.pe, apart=_apart(w, plan.names) if COLLECTIVES[name].step > 1 else None)
-    if name == "broadcast" and w.pe == ROOT:
-        plan.check = None
+    statement = w.either(f"ishmem.{form.format(name, routine.arguments)}", routine.mpi)
+    plan = Plan(statement, names, lambda done: w.expect(dest, wanted), size)
+    if isinstance(w, Mpi):
+        names.update(pe=w.pe, apart=_apart(w, names) if routine.step > 1 else None)
+        if name == "broadcast" and w.pe == ROOT:
+            plan.check = None
     return plan
 
 
@@ -178,7 +169,7 @@ def plan_in_kernel(w: Ishmem, name: str, size: int, items: int = 0) -> Plan:
     from ishmem import dpex
     from ishmem.dpex import kernel_api as kapi
 
-    plan = plan_of_ishmem(w, name, size)
+    plan = plan_of(w, name, size)
     plan.names["all_counts"] = dpnp.asarray(plan.names["counts"])
     plan.names["items"] = kapi.NdRange((items,), (items,)) if items else kapi.Range(1)
     plan.names.update(call=dpex.call_kernel, loop=_kernel(name, items > 0))
@@ -188,17 +179,13 @@ def plan_in_kernel(w: Ishmem, name: str, size: int, items: int = 0) -> Plan:
 
 
 def _register(name: str) -> None:
-    @case(name, "host", size=SIZES, pes=(2, 4))
-    def of_ishmem(w: Ishmem, size: int) -> Plan:
-        return plan_of_ishmem(w, name, size)
-
-    @of_ishmem.peer("mpi4py")
-    def _(w: Mpi, size: int) -> Plan:
-        return plan_of_mpi4py(w, name, size)
+    @case(name, "host", size=SIZES, pes=(2, 4), peers=PEERS)
+    def by_host(w: Ishmem | Mpi, size: int) -> Plan:
+        return plan_of(w, name, size)
 
     @case(name, "queue", size=(8, 65536, 1 << 20))
     def on_queue(w: Ishmem, size: int) -> Plan:
-        return plan_of_ishmem(w, name, size, "{}_on_queue(dest, source{}).wait()")
+        return plan_of(w, name, size, "{}_on_queue(dest, source{}).wait()")
 
     @case(name, "device", size=SIZES_IN_KERNELS, pes=(2, 4), limit=BY_HOST)
     def by_item(w: Ishmem, size: int) -> Plan:
@@ -209,11 +196,10 @@ def _register(name: str) -> None:
         return plan_in_kernel(w, name, size, items)
 
 
-@case("sync_all", "host", pes=(2, 4))
-def sync_all(w: Ishmem) -> Plan:
-    return Plan("ishmem.sync_all()", w.names())
+@case("sync_all", "host", pes=(2, 4), peers=PEERS)
+def sync_all(w: Ishmem | Mpi) -> Plan:
+    return Plan(w.either("ishmem.sync_all()", "comm.Barrier()"), w.names())
 
 
-sync_all.peer("mpi4py")(barrier_of_mpi)
 for _name in COLLECTIVES:
     _register(_name)

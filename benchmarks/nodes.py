@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import ishmem
 from ishmem.benchmarks.cases import Plan, case
-from ishmem.benchmarks.collectives import BY_HOST, GROUPS, plan_in_kernel, plan_of_ishmem, plan_of_mpi4py
+from ishmem.benchmarks.collectives import BY_HOST, GROUPS, plan_in_kernel, plan_of
 from ishmem.benchmarks.copies import plan_of_copy
-from ishmem.benchmarks.waiting import barrier_of_mpi
-from ishmem.benchmarks.worlds import Ishmem, Mpi, World
+from ishmem.benchmarks.worlds import PEERS, Ishmem, Mpi, World
 
 PREFIX = "nodes_"
 WINDOW = 64
@@ -66,38 +64,26 @@ def _callers(w: World) -> dict[str, Any]:
 
 
 def _register(op: str, operation: Operation) -> None:
-    def plan(w: Ishmem | Mpi, statement: str, size: int) -> Plan:
-        copy = plan_of_copy(w, repeated(statement), size, operation.puts, operations=operation.times, counted=True)
-        copy.active = None  # all PEs run the statement, and PE 0 alone copies
-        copy.names.update(_callers(w), word=np.zeros(1, "int64"), last=size - 8)
-        return copy
-
-    @case(PREFIX + op, "host", size=operation.sizes)
-    def body(w: Ishmem, size: int) -> Plan:
-        return plan(w, operation.call, size)
-
-    @body.peer("mpi4py")
-    def _(w: Mpi, size: int) -> Plan:
-        return plan(w, operation.mpi, size)
+    @case(PREFIX + op, "host", size=operation.sizes, peers=PEERS)
+    def body(w: Ishmem | Mpi, size: int) -> Plan:
+        statement = repeated(w.either(operation.call, operation.mpi))
+        plan = plan_of_copy(w, statement, size, operation.puts, operations=operation.times, counted=True)
+        plan.active = None  # all PEs run the statement, and PE 0 alone copies
+        plan.names.update(_callers(w), word=np.zeros(1, "int64"), last=size - 8)
+        return plan
 
 
 for _op, _operation in OPERATIONS.items():
     _register(_op, _operation)
 
 
-@case(PREFIX + "fetch_add", "host")
-def fetch_add(w: Ishmem) -> Plan:
-    array = ishmem.zeros(1, dtype="int64")
-    statement, names = repeated("ishmem.atomic_fetch_add(array, 1, pe)"), w.names(array=array, **_callers(w))
-    return Plan(statement, names, w.counted(array), 8, counted=True)
-
-
-@fetch_add.peer("mpi4py")
-def _(w: Mpi) -> Plan:
-    memory = w.far(8, filled=False)
-    names = w.names(one=np.array([1]), old=np.array([0]), **_callers(w))
-    statement = repeated("window.Fetch_and_op(one, old, pe, 0, MPI.SUM); window.Flush(pe)")
-    return Plan(statement, names, w.counted(memory), 8, counted=True)
+@case(PREFIX + "fetch_add", "host", peers=PEERS)
+def fetch_add(w: Ishmem | Mpi) -> Plan:
+    far = w.far(8, filled=False)
+    names = w.names(far=far, one=np.array([1]), old=np.array([0]), **_callers(w))
+    by_mpi = "window.Fetch_and_op(one, old, pe, 0, MPI.SUM); window.Flush(pe)"
+    statement = repeated(w.either("ishmem.atomic_fetch_add(far, 1, pe)", by_mpi))
+    return Plan(statement, names, w.counted(far), 8, counted=True)
 
 
 @case(PREFIX + "put", "device", limit="put and quiet by the host")
@@ -112,13 +98,9 @@ def put_in_kernel(w: Ishmem) -> Plan:
 
 
 def _register_collective(name: str) -> None:
-    @case(PREFIX + name, "host", size=SIZES, pes=(4,))
-    def by_host(w: Ishmem, size: int) -> Plan:
-        return plan_of_ishmem(w, name, size)
-
-    @by_host.peer("mpi4py")
-    def _(w: Mpi, size: int) -> Plan:
-        return plan_of_mpi4py(w, name, size)
+    @case(PREFIX + name, "host", size=SIZES, pes=(4,), peers=PEERS)
+    def by_host(w: Ishmem | Mpi, size: int) -> Plan:
+        return plan_of(w, name, size)
 
     @case(PREFIX + name, "group", size=SIZES, pes=(4,), limit=BY_HOST)
     def by_group(w: Ishmem, size: int) -> Plan:
@@ -129,9 +111,6 @@ for _name in ("sum_reduce", "alltoall", "fcollect"):
     _register_collective(_name)
 
 
-@case(PREFIX + "barrier", "host", pes=(4,))
-def barrier(w: Ishmem) -> Plan:
-    return Plan("ishmem.barrier_all()", w.names())
-
-
-barrier.peer("mpi4py")(barrier_of_mpi)
+@case(PREFIX + "barrier", "host", pes=(4,), peers=PEERS)
+def barrier(w: Ishmem | Mpi) -> Plan:
+    return Plan(w.either("ishmem.barrier_all()", "comm.Barrier()"), w.names())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ishmem.benchmarks.command import parse_sizes
+from ishmem.benchmarks.command import FILE, parse_sizes
 from ishmem.common.algorithms import Table
 from ishmem.environment import profile
 
@@ -34,12 +34,8 @@ WORTH = 0.95
 @click.option("--hosts", default="", help="Hosts of all PEs, such as a,b; this node by default.")
 @click.option("--op", default="", help="Routines; all by default.")
 @click.option("--size", default=SIZES, show_default=True, help="Sizes of a block: a list of sizes and ranges.")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The profile; by default what init reads."
-)
-@click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="The picture; by default next to the profile."
-)
+@click.option("-o", "--output", type=FILE, help="The profile; by default what init reads.")
+@click.option("--plot", type=FILE, help="The picture; by default next to the profile.")
 def command(pes: str, hosts: str, op: str, size: str, output: Path | None, plot: Path | None) -> None:
     """Measure the algorithms of the collectives, and write a profile that init reads."""
     path = output or profile.default_path()

@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 from ishmem.benchmarks.cases import Plan, Skip, case, values
-from ishmem.benchmarks.collectives import COLLECTIVES, plan_of_ishmem
+from ishmem.benchmarks.collectives import COLLECTIVES, plan_of
 from ishmem.benchmarks.copies import own_array, plan_of_copy
 from ishmem.benchmarks.worlds import Ishmem
 from ishmem.common.algorithms import SLOT_LIMIT, allowed, install
@@ -36,7 +36,7 @@ def _register(name: str) -> None:
             raise Skip(f"a slot holds at most {SLOT_LIMIT} bytes")
         if algorithm in (NODE_ONLY if w.spans_nodes() else NODES_ONLY):
             raise Skip("the PEs are on several nodes" if w.spans_nodes() else "the PEs are on one node")
-        plan = plan_of_ishmem(w, name, size)
+        plan = plan_of(w, name, size)
         w.barrier()
         install({name: [(0, algorithm)]})
         return plan

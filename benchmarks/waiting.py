@@ -9,7 +9,7 @@ import numpy as np
 
 import ishmem
 from ishmem.benchmarks.cases import Check, Plan, Skip, case, values
-from ishmem.benchmarks.worlds import FIRST, Ishmem, Mpi, World
+from ishmem.benchmarks.worlds import FIRST, PEERS, Ishmem, Mpi, World
 
 TRIP = "a flag ping-pong between two cores in compiled code, one way"
 PLAYERS = (0, 1)
@@ -44,18 +44,18 @@ def played(w: World, flag: Any) -> Check:
     return lambda done: w.expect(flag, np.array([done if w.pe in PLAYERS else 0]))
 
 
-@case("ping_pong", "host", limit=TRIP)
-def ping_pong(w: Ishmem) -> Plan:
-    """Return the plan of p and wait_until in turn."""
-    flag = ishmem.zeros(1, dtype="int64")
-    send, wait = "ishmem.p(flag, i, pe)", "ishmem.wait_until(flag, ishmem.CMP_EQ, i)"
+@case("ping_pong", "host", limit=TRIP, peers=PEERS)
+def ping_pong(w: Ishmem | Mpi) -> Plan:
+    """Return the plan of p and wait_until in turn, or of Send and Recv.
+
+    MPI has no wait for a change of a window's memory.
+    """
+    flag = w.blank(8)
+    send = w.either("ishmem.p(flag, i, pe)", "comm.Send(flag, pe)")
+    wait = w.either("ishmem.wait_until(flag, ishmem.CMP_EQ, i)", "comm.Recv(flag, pe)")
+    if isinstance(w, Mpi):
+        return plan_of_game(w, send, wait, None, flag=flag)
     return with_trip(w, plan_of_game(w, send, wait, played(w, flag), flag=flag))
-
-
-@ping_pong.peer("mpi4py")
-def _(w: Mpi) -> Plan:
-    """Return the plan of Send and Recv: MPI has no wait for a change of a window's memory."""
-    return plan_of_game(w, "comm.Send(word, pe)", "comm.Recv(word, pe)", None, word=np.zeros(1, "int64"))
 
 
 @case("signal_ping_pong", "host", size=(8, 4096, 65536), limit=TRIP)
@@ -120,25 +120,17 @@ def flag_trip() -> Any:
     return trip
 
 
-@case("barrier_all", "host", pes=(2, 4))
-def barrier_all(w: Ishmem) -> Plan:
-    return Plan("ishmem.barrier_all()", w.names())
-
-
-@barrier_all.peer("mpi4py")
-def barrier_of_mpi(w: Mpi) -> Plan:
-    return Plan("comm.Barrier()", w.names())
+@case("barrier_all", "host", pes=(2, 4), peers=PEERS)
+def barrier_all(w: Ishmem | Mpi) -> Plan:
+    return Plan(w.either("ishmem.barrier_all()", "comm.Barrier()"), w.names())
 
 
 def _register(op: str) -> None:
-    @case(op, "host", limit="an empty Python call")
-    def body(w: Ishmem) -> Plan:
-        return Plan(f"ishmem.{op}()", w.names(), active=FIRST, limit="nothing()")
-
-    @body.peer("mpi4py")
-    def _(w: Mpi) -> Plan:
+    @case(op, "host", limit="an empty Python call", peers=PEERS)
+    def body(w: Ishmem | Mpi) -> Plan:
         w.far(8, filled=False)
-        return Plan("window.Flush_all()", w.names(), active=FIRST)
+        statement, limit = w.either(f"ishmem.{op}()", "window.Flush_all()"), w.either("nothing()", "")
+        return Plan(statement, w.names(), active=FIRST, limit=limit)
 
 
 for _op in ("fence", "quiet"):

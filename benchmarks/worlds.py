@@ -11,6 +11,8 @@ from ishmem.benchmarks.cases import Check, Skip, Wrong, values
 
 FIRST = (0,)
 """The active PEs of most cases."""
+PEERS = ("mpi4py",)
+"""The libraries with which ishmem is compared."""
 
 
 def nothing(*_arguments: Any) -> None:
@@ -57,6 +59,10 @@ class World:
     def names(self, **more: Any) -> dict[str, Any]:
         """Return the namespace of a statement: the library, the right neighbour as ``pe``, and ``more``."""
         return {"pe": self.right, **more}
+
+    def either(self, own: str, peer: str) -> str:
+        """Return the statement of ishmem or that of its peer."""
+        return own if self.library == "ishmem" else peer
 
     def received(self, active: tuple[int, ...] | None) -> bool:
         """Return whether this PE is the right neighbour of one of the active PEs; None: all are active."""
