@@ -9,7 +9,7 @@ import numpy as np
 
 import ishmem
 from ishmem.benchmarks.cases import Plan, Skip, case, values
-from ishmem.benchmarks.worlds import FIRST, Ishmem, Mpi
+from ishmem.benchmarks.worlds import FIRST, PEERS, Ishmem, Mpi
 
 DIRECTIONS = ("one", "both")
 """The active PEs: PE 0 alone, or all at the same time."""
@@ -74,7 +74,7 @@ def plan_of_copy(
     return Plan(statement, w.names(own=own, far=far), check, size, active=active, **more)
 
 
-def own_array(w: Ishmem, argument: str, contents: np.ndarray[Any, Any]) -> Any:
+def own_array(argument: str, contents: np.ndarray[Any, Any]) -> Any:
     """Return an array of kind ``argument`` with these contents."""
     if argument == "numpy":
         return contents
@@ -115,43 +115,47 @@ def _repeated(call: str, times: int, end: str) -> str:
 def _register(copy: Copy) -> None:
     several = copy.times > 1
     axes = {"argument": ARGUMENTS} if copy.kinds else {"direction": DIRECTIONS}
+    statement, by_mpi = (_repeated(call, copy.times, "") for call in (copy.call, copy.mpi))
     limit = "there[:] = here" if copy.puts else "here[:] = there"
     if several:
-        limit = _repeated("nothing(far, own, pe)", copy.times, "")
+        statement, limit = f"{statement}ishmem.quiet()", _repeated("nothing(far, own, pe)", copy.times, "")
 
-    @case(copy.case, "host", size=copy.sizes, limit=CALLS if several else MEMCPY, **axes)
-    def body(w: Ishmem, size: int, direction: str = "one", argument: str = "symmetric") -> Plan:
-        own = own_array(w, argument, values(size, w.pe) if copy.puts else np.zeros_like(values(size, 0)))
-        plan = plan_of_copy(
-            w, _repeated(copy.call, copy.times, "ishmem.quiet()"), size, copy.puts, _active(direction), own,
-            operations=copy.times, limit=limit, limit_copies=not several,
-        )  # fmt: skip
+    @case(
+        copy.case, "host", size=copy.sizes, limit=CALLS if several else MEMCPY, peers=PEERS if copy.mpi else (), **axes
+    )
+    def body(w: Ishmem | Mpi, size: int, direction: str = "one", argument: str = "symmetric") -> Plan:
+        active = _active(direction)
+        if isinstance(w, Mpi):
+            flushed = f"{by_mpi}\nwindow.Flush(pe)"
+            return plan_of_copy(w, flushed, size, copy.puts, active, operations=copy.times)
+        own = own_array(argument, values(size, w.pe) * copy.puts)
+        plan = plan_of_copy(w, statement, size, copy.puts, active, own, operations=copy.times, limit=limit)
+        plan.limit_copies = not several
         views = {"here": own_view(w, own, argument), "there": w.host_view(plan.names["far"], w.right)}
         plan.names.update(views, n=size // 8, signal=ishmem.zeros(1, dtype="uint64"))
         return plan
 
-    if copy.mpi:
 
-        @body.peer("mpi4py")
-        def _(w: Mpi, size: int, direction: str = "one", argument: str = "") -> Plan:
-            statement = f"{_repeated(copy.mpi, copy.times, '')}\nwindow.Flush(pe)"
-            return plan_of_copy(w, statement, size, copy.puts, _active(direction), operations=copy.times)
-
-
-def _register_strided(op: str, puts: bool) -> Any:
-    """Register the copy of every 4th element to every 4th element; return the case."""
+def _register_strided(op: str, puts: bool) -> None:
+    """Register the copy of every 4th element to every 4th element."""
     call = f"ishmem.{op}({'far, own' if puts else 'own, far'}, {STRIDE}, {STRIDE}, n, pe)"
     limit = "there[:] = here" if puts else "here[:] = there"
+    sizes, peers = (8, 512, 4096, 65536, 1 << 20), PEERS if puts else ()
 
-    @case(op, "host", size=(8, 512, 4096, 65536, 1 << 20), limit="the same assignment between numpy arrays")
-    def body(w: Ishmem, size: int) -> Plan:
-        plan = plan_of_copy(w, call, size, puts, step=STRIDE, limit=limit)
-        views = w.host_view(plan.names["own"], w.pe), w.host_view(plan.names["far"], w.right)
+    @case(op, "host", size=sizes, limit="the same assignment between numpy arrays", peers=peers)
+    def body(w: Ishmem | Mpi, size: int) -> Plan:
+        statement = w.either(call, "window.Put(origin, pe, target); window.Flush(pe)")
+        plan = plan_of_copy(w, statement, size, puts, step=STRIDE)
+        own, far, n = plan.names["own"], plan.names["far"], elements(size)
+        if isinstance(w, Mpi):
+            kind = w.MPI.INT64_T.Create_vector(n, 1, STRIDE).Commit()
+            plan.names.update(origin=[own, 1, kind], target=[0, 1, kind])
+            return plan
+        views = w.host_view(own, w.pe), w.host_view(far, w.right)
         here, there = (np.frombuffer(view, "i8")[::STRIDE] for view in views)
-        plan.names.update(n=elements(size), here=here, there=there)
+        plan.names.update(n=n, here=here, there=there)
+        plan.limit = limit
         return plan
-
-    return body
 
 
 def elements(size: int) -> int:
@@ -161,14 +165,7 @@ def elements(size: int) -> int:
     return size // 8
 
 
-@_register_strided("iput", True).peer("mpi4py")
-def _(w: Mpi, size: int) -> Plan:
-    kind = w.MPI.INT64_T.Create_vector(elements(size), 1, STRIDE).Commit()
-    plan = plan_of_copy(w, "window.Put(origin, pe, target); window.Flush(pe)", size, True, step=STRIDE)
-    plan.names.update(origin=[plan.names["own"], 1, kind], target=[0, 1, kind])
-    return plan
-
-
+_register_strided("iput", True)
 _register_strided("iget", False)
 for _copy in COPIES:
     _register(_copy)

@@ -59,7 +59,7 @@ def _register_route(name: str, puts: bool, private: bool) -> None:
         from ishmem.runtime import job
 
         statement = "a[:] = b" if algorithm == "mapped" else "engine.copy(to, origin, size, own); engine.quiet()"
-        own = own_array(w, "dpctl" if private else "symmetric", values(size, w.pe) * puts)
+        own = own_array("dpctl" if private else "symmetric", values(size, w.pe) * puts)
         plan, this = plan_of_copy(w, statement, size, puts, None, own), job.current()
         far, near = plan.names["far"], own if private else own.get_array()
         mapping = mapped_private(own) if private else None

@@ -112,18 +112,22 @@ def norm_rows(item: kapi.Item, x, weight, out):
         out[row, i] = x[row, i] * scale * weight[i]
 
 
+@dpex.device_func
+def product(x, matrix, i):
+    """Return one number of the product of a row and a matrix."""
+    total = np.float32(0)
+    for j in range(x.shape[0]):
+        total += x[j] * matrix[j, i]
+    return total
+
+
 @dpex.kernel
 def project(item: kapi.Item, x, query, key, value, position, queries, keys, values):
     """Write one number of the query of a head, and of its key and value at the position."""
     row, head, i = item.get_id(0), item.get_id(1) // SIZE, item.get_id(1) % SIZE
-    q, k, v = np.float32(0), np.float32(0), np.float32(0)
-    for j in range(HIDDEN):
-        q += x[row, j] * query[head, j, i]
-        k += x[row, j] * key[head, j, i]
-        v += x[row, j] * value[head, j, i]
-    queries[row, head, i] = q * np.float32(SIZE**-0.5)
-    keys[row, head, position[0], i] = k
-    values[row, head, position[0], i] = v
+    queries[row, head, i] = product(x[row], query[head], i) * np.float32(SIZE**-0.5)
+    keys[row, head, position[0], i] = product(x[row], key[head], i)
+    values[row, head, position[0], i] = product(x[row], value[head], i)
 
 
 @dpex.kernel
@@ -150,8 +154,7 @@ def add_heads(item: kapi.Item, queries, output, part):
     """Write one number of the sum of the outputs of this PE's heads."""
     row, i, total = item.get_id(0), item.get_id(1), np.float32(0)
     for head in range(output.shape[0]):
-        for j in range(SIZE):
-            total += queries[row, head, j] * output[head, j, i]
+        total += product(queries[row, head], output[head], i)
     part[row, i] = total
 
 
@@ -164,9 +167,7 @@ def route(item: kapi.Item, x, first, router, block, chosen, shares):
     if first + row < x.shape[0]:
         most, total = np.float32(-1e30), np.float32(0)
         for expert in range(EXPERTS):
-            score = np.float32(0)
-            for i in range(HIDDEN):
-                score += x[first + row, i] * router[i, expert]
+            score = product(x[first + row], router, expert)
             scores[expert], most = score, max(most, score)
         for expert in range(EXPERTS):
             scores[expert] = math.exp(scores[expert] - most)
@@ -191,10 +192,7 @@ def expert_layer(item: kapi.Item, received, counts, weight, least, out):
     """Write one number of a layer of an expert, at least ``least``, for a token that it has received."""
     expert, row, i = item.get_id(0), item.get_id(1), item.get_id(2)
     if row < counts[expert]:
-        total = np.float32(0)
-        for j in range(weight.shape[1]):
-            total += received[expert, row, j] * weight[expert, j, i]
-        out[expert, row, i] = max(total, least)
+        out[expert, row, i] = max(product(received[expert, row], weight[expert], i), least)
 
 
 @dpex.kernel

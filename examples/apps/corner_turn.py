@@ -79,9 +79,9 @@ class Turn:
                 block[...] = received[begin : begin + size].reshape(block.shape)
         return after
 
-    def put_last_stage(self, x: Any, shape: Shape, roots: Any, stage: tuple[int, int], turned: Any) -> None:
+    def put_last_stage(self, x: Any, radix: int, done: int, *, shape: Shape, roots: Any, turned: Any) -> None:
         """Do the last stage of the FFT along ``split`` and put its results into ``turned`` on the members."""
-        table, (radix, done) = [], stage
+        table = []
         for member, pe in enumerate(self.pes):
             _rows, middle, last = self.shape_of(shape, member)
             strides = (middle * last, last, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -105,7 +106,7 @@ class Fft3d(App):
             view = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
             x, other = (array_in(buffer, view) for buffer in buffers[:2])
             if turn and self.turn == "puts" and not run.comm:
-                stage = _put_stage(turn, shape, roots[axis], buffers[2])
+                stage = functools.partial(turn.put_last_stage, shape=shape, roots=roots[axis], turned=buffers[2])
                 stockham.transform(x, other, roots[axis], stage)
                 with run.communication():
                     run.barrier()
@@ -178,7 +179,3 @@ class Fft3d(App):
         left.set(title="First plane, transformed and back", xticks=[], yticks=[])
         right.imshow(np.log(abs(np.fft.fftshift(result["spectrum"], axes=(1, 2))[0])), cmap="magma")
         right.set(title=f"First plane of the spectrum, {self.layout}s on {run.n_pes} PEs", xticks=[], yticks=[])
-
-
-def _put_stage(turn: Turn, shape: Shape, roots: Any, turned: Any) -> Any:
-    return lambda x, radix, done: turn.put_last_stage(x, shape, roots, (radix, done), turned)
