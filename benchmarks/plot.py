@@ -111,8 +111,8 @@ def _against_size(rows: Sequence[Row], value: Callable[[Row], float], bandwidth:
                 low, high = ([row.seconds[name] for row in line] for name in ("q1", "q3"))
                 axis.fill_between(sizes, low, high, color=color, alpha=0.15, linewidth=0)
         log_scales(axis)
-        low, high = axis.get_ylim()  # whole decades
-        axis.set_ylim(10 ** math.floor(math.log10(low) + 0.1), 10 ** math.ceil(math.log10(high) - 0.1))
+        bottom, top = map(math.log10, axis.get_ylim())
+        axis.set_ylim(10 ** math.floor(bottom + 0.1), 10 ** math.ceil(top - 0.1))  # whole decades
         limits = [line[0].limit for name, line in panel.items() if name == MACHINE]
         where = " ".join([op, f"({side}, {pes} PEs)", *map(str, rest)])
         axis.set_title(where + "".join(f"\nmachine: {re.split('[,;]', limit)[0]}" for limit in limits), fontsize=7)

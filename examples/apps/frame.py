@@ -126,7 +126,8 @@ class MpiRun(Run):
     def place(self) -> tuple[int, int]:
         from mpi4py import MPI
 
-        self.comm, self._views = MPI.COMM_WORLD, {}
+        self.comm = MPI.COMM_WORLD
+        self._views: dict[int, Any] = {}
         return self.comm.rank, self.comm.size
 
     def barrier(self) -> None:

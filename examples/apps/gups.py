@@ -107,7 +107,7 @@ class Gups(App):
             dpex.call_kernel(update, items, table, numbers, lengths, self.elements - 1, blocks.size)
         return {"table": run.gathered(table, blocks.counts), "block": blocks.size}
 
-    def run_mpi(self, run: Run) -> dict[str, Any]:
+    def run_mpi(self, run: Run) -> Any:
         from ishmem.examples.apps.mpi import gups
 
         return gups.program(self, run)

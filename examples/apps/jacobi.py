@@ -156,7 +156,7 @@ class Jacobi(App):
         inside = run.gathered(plates[iterations % 2][1:], blocks.counts)
         return {"plate": np.concatenate([start[:1], inside, start[-1:]]), "iterations": iterations, "residual": left}
 
-    def run_mpi(self, run: Run) -> dict[str, Any]:
+    def run_mpi(self, run: Run) -> Any:
         from ishmem.examples.apps.mpi import jacobi
 
         return jacobi.program(self, run)

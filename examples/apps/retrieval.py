@@ -150,7 +150,7 @@ class Retrieval(App):
                 ishmem.gather(everything, best, 0)
         return merged(everything.asnumpy())
 
-    def run_mpi(self, run: Run) -> np.ndarray[Any, Any]:
+    def run_mpi(self, run: Run) -> Any:
         from ishmem.examples.apps.mpi import retrieval
 
         return retrieval.program(self, run)
