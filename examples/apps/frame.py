@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import field, fields
@@ -181,6 +182,7 @@ class App:
             that of a run whose `Run.communicates` is false.
         beside: The host routines by which `run_beside` does the same, if the application has it.
         forms: The values of its option ``form``, the default first, if it has several forms.
+        differs: The program with mpi4py is another one: that of the module of the same name in ``mpi``.
     """
 
     name: ClassVar[str]
@@ -188,6 +190,7 @@ class App:
     fused: ClassVar[bool] = False
     beside: ClassVar[str] = ""
     forms: ClassVar[tuple[str, ...]] = ()
+    differs: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the options that name one of some ways."""
@@ -213,6 +216,8 @@ class App:
 
     def run_mpi(self, run: Run) -> Any:
         """Run the same algorithm with mpi4py, the same program if there is no other; return the same. Collective."""
+        if self.differs:
+            return importlib.import_module(f"ishmem.examples.apps.mpi.{self.name}").program(self, run)
         return self.run_beside(run) if self.beside else self.run(run)
 
     def run_beside(self, run: Run) -> Any:

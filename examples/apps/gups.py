@@ -79,6 +79,7 @@ class Gups(App):
 
     name = "gups"
     title = "Random access (GUPS)"
+    differs = True
 
     @classmethod
     def small(cls) -> list[App]:
@@ -106,11 +107,6 @@ class Gups(App):
             items = kapi.Range(IN_FLIGHT)
             dpex.call_kernel(update, items, table, numbers, lengths, self.elements - 1, blocks.size)
         return {"table": run.gathered(table, blocks.counts), "block": blocks.size}
-
-    def run_mpi(self, run: Run) -> Any:
-        from ishmem.examples.apps.mpi import gups
-
-        return gups.program(self, run)
 
     def check(self, result: dict[str, Any]) -> str:
         table, total = result["table"].copy(), self.elements * self.updates

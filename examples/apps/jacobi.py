@@ -103,6 +103,7 @@ class Jacobi(App):
 
     name = "jacobi"
     title = "Heat (Jacobi)"
+    differs = True
     fused = True
 
     @classmethod
@@ -155,11 +156,6 @@ class Jacobi(App):
             iterations, left = self.iterate(run, relax_once, residual)
         inside = run.gathered(plates[iterations % 2][1:], blocks.counts)
         return {"plate": np.concatenate([start[:1], inside, start[-1:]]), "iterations": iterations, "residual": left}
-
-    def run_mpi(self, run: Run) -> Any:
-        from ishmem.examples.apps.mpi import jacobi
-
-        return jacobi.program(self, run)
 
     def check(self, result: dict[str, Any]) -> str:
         now = self.plate()

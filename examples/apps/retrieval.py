@@ -98,6 +98,7 @@ class Retrieval(App):
 
     name = "retrieval"
     title = "Image retrieval"
+    differs = True
     fused = True
 
     def __post_init__(self) -> None:
@@ -149,11 +150,6 @@ class Retrieval(App):
             if run.communicates:
                 ishmem.gather(everything, best, 0)
         return merged(everything.asnumpy())
-
-    def run_mpi(self, run: Run) -> Any:
-        from ishmem.examples.apps.mpi import retrieval
-
-        return retrieval.program(self, run)
 
     def check(self, result: np.ndarray[Any, Any]) -> str:
         made = np.stack([photographs.make(i, self.size) for i in range(self.pictures)])
