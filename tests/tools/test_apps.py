@@ -24,7 +24,7 @@ def results_of(name: str) -> list[tuple[App, object]]:
     results = []
     for app in find(name).small():
         for call in (app.run, app.run_beside) if app.beside else (app.run,):
-            run = Run(ishmem.my_pe(), ishmem.n_pes(), ishmem.barrier_all)
+            run = Run()
             results.append((app, call(run)))
             assert run.seconds >= run.communication_seconds > 0 or app.fused
             ishmem.barrier_all()
