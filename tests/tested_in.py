@@ -94,6 +94,7 @@ TESTED_IN = {
     "kernels/communicator": "libraries/test_inference",
     "kernels/compile_errors": "device/test_type_checks",
     "kernels/copy": "chapters/test_rma",
+    "kernels/group_arguments": "device/test_runtime_checks",
     "kernels/float_words": "chapters/test_kernels_reductions",
     "kernels/intrinsics": "device/test_values",
     "kernels/long_waits": "device/test_kernel_waits",
