@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import dpnp
 import numpy as np
-import pytest
 from launching import own_compiler, run
-
-from ishmem import dpex
 
 pytestmark = own_compiler
 
@@ -42,21 +38,3 @@ def test_keywords_and_defaults() -> None:
     wanted = np.zeros(10, np.int64)
     calls(None, 2, wanted)
     assert run(calls, 1, 2, np.zeros(10, np.int64))[0].tolist() == wanted.tolist()
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [("f()", "missing a required argument: 'a'"), ("f(1, 2, 3)", "too many"), ("f(1, d=2)", "unexpected keyword"),
-     ("f(1, a=2)", "multiple values"), ("g(1, 2)", "takes \\*args")],
-)  # fmt: skip
-def test_wrong_arguments(call: str, text: str) -> None:
-    lines = [
-        "def kernel(item, o):",
-        "    def f(a, b=3): return a * b",
-        "    def g(*a): return a[0]",
-        f"    o[0] = {call}",
-    ]
-    scope: dict[str, Any] = {}
-    exec("\n".join(lines), scope)
-    with pytest.raises(Exception, match=text):
-        dpex.call_kernel(dpex.kernel(scope["kernel"]), dpex.Range(1), dpnp.zeros(1))
