@@ -16,13 +16,15 @@ pytestmark = own_compiler
 
 OPERATORS = [
     "a + b", "a - b", "a * b", "a // b", "a % b", "a & b", "a | b", "a ^ b", "a << b", "a >> b", "a ** b",
-    "max(a, b)", "min(a, b)", "divmod(a, b)[0]", "divmod(a, b)[1]", "pow(a, b)",
+    "max(a, b)", "min(a, b)", "divmod(a, b)[0]", "divmod(a, b)[1]", "pow(a, b)", "a < b", "a <= b", "a > b", "a >= b",
+    "a == b", "a != b",
 ]  # fmt: skip
 OF_ONE = [
     "a + 3", "3 + a", "a - 1", "a + -1", "a * 3", "a // 3", "a % 7", "a // -5", "a % -5", "a & 0xff", "a & -2", "a | 1",
     "a ^ 0xff", "a << 3", "a << 63", "a << 64", "a >> 3", "a >> 63", "a >> 64", "a ** 2", "a ** 0", "a ** 5",
     "max(a, 1)", "min(a, 1)", "max(1, a, 100)", "min(a, -1)", "divmod(a, 3)[0]", "divmod(a, 7)[1]", "+a", "abs(a)",
     "int(a)", "round(a)", "round(a, 2)", "round(a, -1)", "round(a, -2)", "round(a, -17)", "round(a, -30)",
+    "a > -1", "-1 < a", "a == 5", "a != 0",
 ]  # fmt: skip
 SIGNED = {each for each in INTEGERS if each.startswith("int")}
 NO_TYPE = {"a + b", "a - b", "a * b", "a // b", "a | b", "a ^ b", "divmod(a, b)[0]", "divmod(a, b)[1]"}
@@ -32,7 +34,7 @@ BITS = {"a & b", "a | b", "a ^ b"}
 
 QUICK = [
     ("uint64", "uint64"), ("uint64", "int64"), ("int64", "uint64"), ("int64", "int64"), ("uint32", "uint32"),
-    ("uint8", "int8"), ("int8", "uint64"), ("uint16", "uint8"), ("bool", "uint64"),
+    ("uint8", "int8"), ("int8", "uint64"), ("uint16", "uint8"), ("bool", "uint64"), ("int64", "uint32"),
 ]  # fmt: skip
 PAIRS = quick_or_slow(itertools.product(INTEGERS, INTEGERS), QUICK)
 

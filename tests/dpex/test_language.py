@@ -9,7 +9,7 @@ from typing import Any, Callable
 import dpnp
 import numpy as np
 import pytest
-from launching import capabilities, own_compiler, run
+from launching import apply, capabilities, own_compiler, run
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
@@ -55,117 +55,8 @@ SCALE = 2.5
 Point = P(2, 3)
 
 
-@t(A(4), M())
-def row_slice(item, o, m):
-    i = item.get_id(0)
-    r = m[i]
-    o[i] = r[1:4][1] + r[-1] + r[::2][1] + r[::-1][0]
-
-
-@t(A(4), M())
-def two_index(item, o, m):
-    i = item.get_id(0)
-    o[i] = m[i][2] + m[i, 1:3][0] + m[i, -1] + m[:, 2][i] + m[1:, 1:][i - 1, 0]
-
-
-@t(A(4), M())
-def transposed(item, o, m):
-    i = item.get_id(0)
-    o[i] = m.T[2, i] + m.T.shape[0] + m.shape[1] + m.size + m.ndim + len(m) + m.itemsize
-
-
-@t(A(4), M())
-def reshaped(item, o, m):
-    i = item.get_id(0)
-    o[i] = m.reshape((2, 12))[1, i] + m.reshape(24)[i]
-
-
-@t(A(4), M())
-def raveled(item, o, m):
-    i = item.get_id(0)
-    o[i] = m.ravel()[i + 6]
-
-
-@t(A(4), M())
-def iterate(item, o, m):
-    i = item.get_id(0)
-    s = 0
-    for v in m[i]:
-        s += v
-    for k, v in enumerate(m[i]):
-        s += k * v
-    for a, b in zip(m[i], m[0]):
-        s += a * b
-    o[i] = s
-
-
-@t(A(4), M())
-def iterate_rows(item, o, m):
-    i = item.get_id(0)
-    s = 0
-    for r in m:
-        s += r[i]
-    o[i] = s
-
-
-@t(A(8), M())
-def assign_slice_scalar(item, o, m):
-    i = item.get_id(0)
-    if i == 0:
-        o[2:5] = 7
-        o[::3] = 1
-        m[1] = 5
-        m[:, 2] = 9
-        m[2:, 3:] = -1
-
-
-@t(A(8), A(8))
-def assign_slice_array(item, o, m):
-    i = item.get_id(0)
-    if i == 0:
-        o[2:5] = m[1:4]
-
-
-@t(M(), M(), A(6))
-def assign_row_array(item, o, m, v):
-    i = item.get_id(0)
-    o[i] = v
-    o[i, :] = m[3 - i]
-
-
-@t(A(4), M())
-def tuples(item, o, m):
-    i = item.get_id(0)
-    a = (i, 2 * i, 3)
-    x, y, z = a
-    s = 0
-    for q in a:
-        s += q
-    o[i] = x + y + z + s + len(a) + a[-1] + (1, 2)[0] + sum3(a) + max(a) + min(a)
-
-
 def sum3(a):
     return a[0] + a[1] + a[2]
-
-
-@t(A(4))
-def named(item, o):
-    i = item.get_id(0)
-    p = P(i, 2)
-    o[i] = p.x + p.y + Point.x + p[1]
-
-
-@t(A(4))
-def enums(item, o):
-    i = item.get_id(0)
-    o[i] = Color.RED + Color.BLUE * i + (1 if Plain.A == Plain.B else 2) + (Color.BLUE == 4)
-
-
-@t(A(4), A(4, np.float64))
-def consts(item, o, f):
-    i = item.get_id(0)
-    o[i] = CONST[i] + len(CONST)
-    f[i] = SCALE * i
 
 
 def dev(a, b=3, c=4):
@@ -176,11 +67,64 @@ def dev2(t, k=1):
     return t[0] * k, t[1]
 
 
-@t(A(4))
-def device(item, o):
+@t(M(), M())
+def parts(item, o, m):
     i = item.get_id(0)
+    r = m[i]
+    o[i, 0] = r[1:4][1] + r[-1] + r[::2][1] + r[::-1][0]
+    o[i, 1] = m[i][2] + m[i, 1:3][0] + m[i, -1] + m[:, 2][i] + m[1:, 1:][i - 1, 0]
+    o[i, 2] = m.T[2, i] + m.T.shape[0] + m.shape[1] + m.size + m.ndim + len(m) + m.itemsize
+    o[i, 3] = m.reshape((2, 12))[1, i] + m.reshape(24)[i]
+    o[i, 4] = m.ravel()[i + 6]
+    o[i, 5] = m[..., 3][i]
+
+
+@t(M(), M())
+def iterate(item, o, m):
+    i = item.get_id(0)
+    o[i] = 0
+    for v in m[i]:
+        o[i, 0] += v
+    for k, v in enumerate(m[i]):
+        o[i, 1] += k * v
+    for a, b in zip(m[i], m[0]):
+        o[i, 2] += a * b
+    for r in m:
+        o[i, 3] += r[i]
+
+
+@t(A(8), M(), A(96).reshape(4, 4, 6), M(), A(6))
+def assign(item, line, tile, o, m, v):
+    i = item.get_id(0)
+    if i == 0:
+        line[2:5] = 7
+        line[::3] = 1
+        line[5:8] = v[1:4]
+        tile[1] = 5
+        tile[:, 2] = 9
+        tile[2:, 3:] = -1
+    o[0][i] = v
+    o[1][i, :] = m[3 - i]
+    o[2][i, ...] = m[i, ...]
+    o[3, i, :] = m[i, :]
+
+
+@t(M())
+def tuples(item, o):
+    i = item.get_id(0)
+    a = (i, 2 * i, 3)
+    x, y, z = a
+    s = 0
+    for q in a:
+        s += q
+    o[i, 0] = x + y + z + s + len(a) + a[-1] + (1, 2)[0] + sum3(a) + max(a) + min(a)
+    p = P(i, 2)
+    o[i, 1] = p.x + p.y + Point.x + p[1]
+    o[i, 2] = Color.RED + Color.BLUE * i + (1 if Plain.A == Plain.B else 2) + (Color.BLUE == 4)
+    o[i, 3] = CONST[i] + len(CONST)
     x, y = dev2((i, 2), k=5)
-    o[i] = dev(i) + dev(i, 1) + dev(i, b=2, c=9) + x + y
+    o[i, 4] = dev(i) + dev(i, 1) + dev(i, b=2, c=9) + x + y
+    o[i, 5] = 100 * (SCALE * i)
 
 
 @t(A(8, np.float64), np.array([7, -7, 7, -7, 5, -5, 0, 1.5]), items=8)
@@ -231,38 +175,32 @@ def bools(item, o, a):
     o[i] ^= True
 
 
-@t(A(4))
-def private(item, o):
+@t(M(), A(4))
+def statements(item, o, a):
     i = item.get_id(0)
     p = kapi.PrivateArray((2, 3), np.int64, fill_zeros=True)
     p[1, 2] = i
     p[0, :] = 4
-    s = 0
+    o[i, 0] = 0
     for k in range(2):
         for m in range(3):
-            s += p[k, m]
-    o[i] = s
-
-
-@t(A(4), A(4))
-def swap_aug(item, o, a):
-    i = item.get_id(0)
-    o[i] += 5
-    o[i] *= 2
-    o[i] //= 3
-    o[i] -= 1
+            o[i, 0] += p[k, m]
+    o[i, 1] += 5
+    o[i, 1] *= 2
+    o[i, 1] //= 3
+    o[i, 1] -= 1
     x, y = i, 2
     x, y = y, x
-    o[i] += x * 10 + y
-
-
-@t(A(4), A(4))
-def ifexp(item, o, a):
-    i = item.get_id(0)
-    o[i] = 1 if a[i] > 2 else (2 if a[i] else 3)
-    o[i] += a[i] if 0 < a[i] <= 2 else 100
+    o[i, 1] += x * 10 + y
+    o[i, 2] = 1 if a[i] > 2 else (2 if a[i] else 3)
+    o[i, 3] = a[i] if 0 < a[i] <= 2 else 100
     if a[i] in (1, 2):
-        o[i] += 1000
+        o[i, 3] += 1000
+    mode = "fast"
+    if mode == "fast":
+        o[i, 4] = 1
+    else:
+        o[i, 4] = 2
 
 
 @t(A(4, np.complex128), A(4))
@@ -270,24 +208,6 @@ def cplx(item, o, a):
     i = item.get_id(0)
     z = complex(a[i], 1) * (2 + 1j)
     o[i] = z.conjugate() + z.real + abs(z) + z**2
-
-
-@t(M(), M())
-def fullslice(item, o, m):
-    i = item.get_id(0)
-    o[i, :] = m[i, :]
-    o[i, ...] = m[i, ...]
-    o[i, 2] = m[..., 3][i]
-
-
-@t(A(4, np.float64), A(4, np.float64))
-def stringeq(item, o, a):
-    i = item.get_id(0)
-    mode = "fast"
-    if mode == "fast":
-        o[i] = 1
-    else:
-        o[i] = 2
 
 
 @t(A(4), M(np.float32))
@@ -393,6 +313,12 @@ def test_float64_is_used_only_where_the_kernel_does(dtype: Any, names: bool, val
 
     run(kernel, 4, A(4, dtype))
     assert (10 in capabilities(valid_spirv[-1].spirv)) == names  # Float64
+
+
+def test_integers_are_compared_without_float64(valid_spirv: Any) -> None:
+    a, b = np.array([-1, 5]), np.array([5, 5], np.uint64)
+    assert apply(["a < b", "b == a"], {}, bool, a, b).tolist() == [[True, False], [False, True]]
+    assert 10 not in capabilities(valid_spirv[-1].spirv)
 
 
 def test_signatures_given_ahead() -> None:
