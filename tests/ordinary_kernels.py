@@ -40,19 +40,11 @@ def chain_on_a_remainder(item, out, given, n):
 @ordinary(3)
 def tuple_by_a_loop_variable(item, out, given, n):
     i = item.get_id(0)
-    weights = (3, 5, 7)
+    weights, halves, total = (3, 5, 7), (0.5, 1.5, 2.5), 0.0
     for r in range(n):
         out[i] += weights[r] * given[(i + r) % 16]
-
-
-@ordinary(4)
-def tuple_of_floats_by_a_loop_variable(item, out, given, n):
-    i = item.get_id(0)
-    halves = (0.5, 1.5, 2.5, 4.0)
-    total = 0.0
-    for r in range(n):
         total += halves[r] * given[i]
-    out[i] = int(total)
+    out[i] += int(total)
 
 
 @ordinary(7, np.int64(-3))
@@ -89,37 +81,17 @@ def chain_on_large_numbers(item, out, given, n):
         out[i] = given[i] + 4
     else:
         out[i] = 5
-
-
-@ordinary(2**45)
-def chain_on_a_remainder_of_large_numbers(item, out, given, n):
-    i = item.get_id(0)
-    x = (n + i * 2**43) % 2**44
+    x = (n * 2**5 + i * 2**43) % 2**44
     if x == 2**43:
-        out[i] = 1
+        out[i] += 100
     elif x == 0:
-        out[i] = given[i]
+        out[i] += 10 * given[i]
     elif x == 2**42:
-        out[i] = 9
+        out[i] += 900
     elif x == 5:
-        out[i] = 11
+        out[i] += 1100
     else:
-        out[i] = 2
-
-
-@ordinary(3)
-def bits(item, out, given, n):
-    i = item.get_id(0)
-    for r in range(16):
-        kind = (given[r] + i) & n
-        if kind == 0:
-            out[i] += 1
-        elif kind == 1:
-            out[i] += 10
-        elif kind == 2:
-            out[i] += 100
-        else:
-            out[i] += 1000
+        out[i] += 200
 
 
 @ordinary(50)
@@ -144,19 +116,6 @@ def states_in_a_while_loop(item, out, given, n):
             state = 0
             continue
         out[i] += 2
-
-
-@ordinary(5)
-def early_returns(item, out, given, n):
-    i = item.get_id(0)
-    if given[i] < 0:
-        out[i] = -1
-        return
-    for r in range(n):
-        if given[r] == given[i]:
-            out[i] = r
-            return
-    out[i] = 99
 
 
 @ordinary(4)
@@ -209,18 +168,6 @@ def tuple_of_tuples(item, out, given, n):
             out[i] += given[4 * y + x] * n
 
 
-@ordinary(11)
-def minimum_and_place(item, out, given, n):
-    i = item.get_id(0)
-    best, place = given[0], 0
-    for r in range(1, n):
-        if given[r] < best:
-            best, place = given[r], r
-        elif given[r] == best and r % 2 == 0:
-            place = r
-    out[i] = best * 100 + place + i
-
-
 @ordinary(3)
 def chain_on_small_numbers(item, out, given, n):
     i = item.get_id(0)
@@ -233,20 +180,3 @@ def chain_on_small_numbers(item, out, given, n):
         out[i] = 20
     elif x == 2:
         out[i] = given[i] * 2
-
-
-@ordinary(6)
-def a_table_of_steps(item, out, given, n):
-    i = item.get_id(0)
-    place = i
-    for _ in range(n):
-        step = given[place % 16] % 5
-        if step == 0:
-            place += 1
-        elif step == 1:
-            place += 3
-        elif step == 2:
-            place += 7
-        elif step == 3:
-            place = 15 - place % 16
-        out[i] = 31 * (out[i] % 1000) + place
