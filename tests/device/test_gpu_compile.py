@@ -10,7 +10,7 @@ import pytest
 
 from ishmem.dpex import spirv
 from tools import spirv_validator
-from tools.gpu_compiler import Binary, Refused, find, find_newer, renamed
+from tools.gpu_compiler import Binary, Refused, find_newer, renamed
 
 PROGRAM = Path(__file__).parents[1] / "gpu_compile" / "__main__.py"
 SPEC = importlib.util.spec_from_file_location("gpu_compile_program", PROGRAM)
@@ -35,15 +35,12 @@ class Compiler:
         raise Refused(answer)
 
 
-def test_a_second_run_compiles_nothing(tmp_path: Path) -> None:
-    compiler = Compiler(MADE)
+def test_a_second_run_compiles_nothing_but_what_is_damaged(tmp_path: Path) -> None:
+    compiler = Compiler(MADE, MADE)
     found = [program.result(compiler, tmp_path, KERNEL, "pvc") for _ in range(2)]
-    assert found == [program.Result(32, 128, 0)] * 2
-
-
-def test_damaged_results_are_made_again(tmp_path: Path) -> None:
+    assert found == [program.Result(32, 128, 0)] * 2 and len(compiler.answers) == 1
     (tmp_path / f"{KERNEL.hash[:32]}-pvc.json").write_text('{"simd": ')
-    assert program.result(Compiler(MADE), tmp_path, KERNEL, "pvc").simd == 32
+    assert program.result(compiler, tmp_path, KERNEL, "pvc").simd == 32 and not compiler.answers
 
 
 def _compilers() -> list[Any]:
@@ -73,10 +70,7 @@ def test_a_kernel_that_does_not_compile(
     printed = capsys.readouterr().out
     assert ("FAILED: module.kernel" in printed, "known: module.kernel" in printed) == (status == 1, status == 0)
     assert "does not compile" in program.table({(KERNEL, device): found})
-
-
-def test_no_kernel_is_a_failure() -> None:
-    assert program.tell({}) == 1
+    assert program.tell({}) == 1, "no kernel is a failure"
 
 
 def test_names() -> None:
@@ -97,11 +91,6 @@ def test_the_kernel_gets_a_short_name() -> None:
     assert function == module[2]
 
 
-def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert find(tmp_path) is None
-
-
 def test_a_newer_compiler_runs_by_the_loader_of_its_own_c_library(tmp_path: Path) -> None:
     libraries = tmp_path / "usr/lib/x86_64-linux-gnu"
     for file in (tmp_path / "usr/bin/ocloc-26.1", libraries / "ld-linux-x86-64.so.2"):
@@ -120,11 +109,11 @@ def test_a_newer_compiler_runs_by_the_loader_of_its_own_c_library(tmp_path: Path
     assert find_newer(tmp_path / "usr") is None
 
 
-def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for module, name in (
-        (program.gpu_compiler, "find"), (program.gpu_compiler, "find_newer"), (program.spirv_validator, "find"),
-    ):  # fmt: skip
-        monkeypatch.setattr(module, name, lambda _folder: None)
+def test_without_a_compiler_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(program, "ROOT", tmp_path)
     assert program.main() == 0
     assert capsys.readouterr().out.count("SKIPPED") == 2
 
