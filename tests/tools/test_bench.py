@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -466,16 +465,6 @@ def test_figures_are_written_to_the_page(tmp_path: Path) -> None:
     assert "old" not in page.read_text()
     page.write_text("no markers")
     assert "has no part between" in call(figures.main, [file, "--page", str(page)]).output
-
-
-def test_the_page_has_the_figures_and_the_pictures() -> None:
-    docs = Path(__file__).parents[2] / "docs"
-    page = (docs / "performance.md").read_text()
-    assert figures.BEGIN in page
-    for name in plot.PICTURES:
-        assert f"(bench-{name}.png)" in page
-        assert (docs / f"bench-{name}.png").exists()
-    assert json.loads((docs / "bench.json").read_text())["complete"]
 
 
 @pytest.mark.parametrize(
