@@ -21,19 +21,14 @@ CONSTANT, NULL = 43, 46
 # Of each instruction its name, and where among its operands the scope is, and the orders.
 ORDERED = {
     225: ("MemoryBarrier", 0, slice(1, 2)),
-    227: ("AtomicLoad", 3, slice(4, 5)),
     228: ("AtomicStore", 1, slice(2, 3)),
-    229: ("AtomicExchange", 3, slice(4, 5)),
     230: ("AtomicCompareExchange", 3, slice(4, 6)),
-    234: ("AtomicIAdd", 3, slice(4, 5)),
-    236: ("AtomicSMin", 3, slice(4, 5)),
-    237: ("AtomicUMin", 3, slice(4, 5)),
-    238: ("AtomicSMax", 3, slice(4, 5)),
-    239: ("AtomicUMax", 3, slice(4, 5)),
-    240: ("AtomicAnd", 3, slice(4, 5)),
-    241: ("AtomicOr", 3, slice(4, 5)),
-    242: ("AtomicXor", 3, slice(4, 5)),
 }
+NAMES = {
+    227: "Load", 229: "Exchange", 234: "IAdd", 236: "SMin", 237: "UMin", 238: "SMax", 239: "UMax", 240: "And",
+    241: "Or", 242: "Xor",
+}  # fmt: skip
+ORDERED.update({number: (f"Atomic{name}", 3, slice(4, 5)) for number, name in NAMES.items()})
 CROSS_DEVICE, CROSS_WORKGROUP = 0, 0x200
 
 Found = list[tuple[str, Order]]

@@ -369,11 +369,6 @@ def in_groups(item: kapi.NdItem, a):
     a[item.get_global_id(0)] = 1
 
 
-@dpex.kernel
-def with_local(item: kapi.NdItem, a, local):
-    a[0] = local[0]
-
-
 def test_sizes_of_launches() -> None:
     a = dpnp.zeros(8)
     for make, error, words in (

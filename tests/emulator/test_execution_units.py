@@ -250,7 +250,6 @@ def test_branches(thread: Thread) -> None:
 
 LOAD_64 = "send.ugm (16|M0) r30 r10 null:0 0x0 0x04200780"  # 16 addresses of 64 bits, 2 registers of data
 STORE_32 = "send.ugm (16|M0) null r10 r20:1 0x0 0x04000584"
-ADD_32 = "send.ugm (16|M0) r30 r10 r20:1 0x0 0x0410058C"
 
 
 def test_memory(thread: Thread) -> None:
@@ -270,13 +269,6 @@ def test_a_store_ends_the_thread(thread: Thread) -> None:
     thread.run(f"{STORE_32} {{EOT}}\n(W) mov (16|M0) r30.0<1>:d 7:w", active=0xFFFF)
     np.testing.assert_array_equal(thread.memory.view(np.int32)[:17], [*range(1, 17), 0])
     assert not thread.get(30, np.int32, 16).any()
-
-
-def test_atomics_on_one_word(thread: Thread) -> None:
-    thread.set(10, np.full(16, MEMORY, np.uint64)), thread.set(20, np.arange(16, dtype=np.int32))
-    thread.run(ADD_32, active=0xFFFF)
-    assert thread.memory.view(np.int32)[0] == 120
-    np.testing.assert_array_equal(thread.get(30, np.int32, 16), np.cumsum(np.arange(16)) - np.arange(16))
 
 
 @pytest.mark.parametrize(
@@ -534,12 +526,14 @@ def test_products_of_matrices_of_bytes(thread: Thread, a: str, b: str) -> None:
     np.testing.assert_array_equal(thread.get(10, np.int32, 32).reshape(2, 16), wanted)
 
 
-COMBINE = {0x13: np.add, 0x14: np.subtract, 0x15: np.minimum, 0x16: np.maximum}
+COMBINE = {0x0C: np.add, 0x13: np.add, 0x14: np.subtract, 0x15: np.minimum, 0x16: np.maximum}
+"""What atomics of 16 lanes on one word do: the first of integers, the others of floats."""
+ATOMICS = [("d", 2, 1, 0x0C), *((*each, opcode) for each in (("hf", 5, 1), ("f", 2, 1), ("df", 3, 2))
+                                for opcode in list(COMBINE)[1:])]  # fmt: skip
 
 
-@pytest.mark.parametrize("opcode", COMBINE)
-@pytest.mark.parametrize(("name", "size", "registers"), [("hf", 5, 1), ("f", 2, 1), ("df", 3, 2)])
-def test_atomics_of_floats(thread: Thread, name: str, size: int, registers: int, opcode: int) -> None:
+@pytest.mark.parametrize(("name", "size", "registers", "opcode"), ATOMICS)
+def test_atomics(thread: Thread, name: str, size: int, registers: int, opcode: int) -> None:
     """Lanes update one word, in their order, and get what was there before."""
     dtype = np.dtype(TYPES[name])
     values = np.array([3, -2, 0.5, 7, -11, 2, 1, 9] * 2, dtype)

@@ -31,20 +31,11 @@ def _variables_of_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-class Item:
-    def __init__(self, at: int) -> None:
-        self.at = at
-
-    def get_id(self, _dimension: int) -> int:
-        return self.at
-
-
 @pytest.mark.parametrize(("kernel", "number"), KERNELS, ids=lambda value: getattr(value, "__name__", repr(value)))
 def test_ordinary_kernels(kernel, number) -> None:
     given, want = np.array(list(inputs())), np.zeros(16, dtype="i8")
     plain = number.item() if isinstance(number, np.generic) else number
-    for at in range(16):
-        kernel(Item(at), want, [int(x) for x in given], plain)
+    kapi.call_kernel(kernel, kapi.Range(16), want, [int(x) for x in given], plain)
     out = dpnp.zeros(16, dtype="i8")
     typed = dict(kernel.__annotations__, item=kapi.Item)
     kernel.__annotations__ = typed

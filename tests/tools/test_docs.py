@@ -63,8 +63,8 @@ def test_a_notebook_shows_what_its_cells_print(notebook: Path) -> None:
         assert pictures == sum("image/png" in output.get("data", {}) for output in cell["outputs"])
 
 
-@pytest.mark.parametrize("n", [3])
-def test_the_program_in_the_readme_runs(n: int) -> None:
+def test_the_program_in_the_readme_runs() -> None:
+    n = 3
     program = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert program
     done = succeeded(run_program(program[1], n))
