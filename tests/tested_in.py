@@ -9,7 +9,6 @@ TESTED_IN = {
     "dpex/compile/constructs": "dpex/test_unsupported",
     "dpex/compile/dispatcher": "device/test_function_cache",
     "dpex/compile/failures": "dpex/test_bounds",
-    "dpex/compile/keyword_only": "dpex/test_closures",
     "dpex/compile/nonnegative": "dpex/test_integers",
     "dpex/compile/numba_messages": "dpex/test_messages",
     "dpex/compile/passes": "dpex/test_empty_blocks",

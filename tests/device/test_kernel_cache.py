@@ -150,10 +150,7 @@ def turn_of(store: Store, key: str, head_start: float) -> bytes | None:
 
 
 def module(*instructions: tuple[int, ...]) -> bytes:
-    words = [spirv.MAGIC, 0x10400, 0, 100, 0]
-    for op, *operands in instructions:
-        words += [(len(operands) + 1) << 16 | op, *operands]
-    return np.array(words, "<u4").tobytes()
+    return spirv.kernel_module(instructions, 100)
 
 
 def test_patched() -> None:

@@ -94,7 +94,7 @@ class Writer:
             self.statement(depth, (*place, str(number)), level)
 
     def statement(self, depth: int, place: tuple[str, ...], level: str) -> None:
-        kinds = ["assign", "store", "lanes"]
+        kinds = ["assign", "store", "lanes", "chain"]
         kinds += ["if", "for"] * (depth < 4)
         if self.calls and (level != "some" or self.diverged):
             kinds += ["call", "call"]
@@ -117,6 +117,15 @@ class Writer:
     def write_lanes(self, depth: int, _place: Any, _level: str) -> None:
         self.write(depth, f"for k in range(n, {self.term('xyuv')} % 40, s):")
         self.write(depth + 1, f"x = (x + k * {self.term('yuv')}) % {LIMIT}")
+
+    def write_chain(self, depth: int, _place: Any, _level: str) -> None:
+        """Draw a chain of comparisons, of which the compiler makes a switch."""
+        self.loops += 1
+        name, kind = f"c{self.loops}", self.one("", "np.int8", "np.uint8", "np.int32")
+        self.write(depth, f"{name} = {kind}({self.term('xyuvn')} % {self.one(3, 5, 9)})")
+        for number in range(self.one(2, 3, 5)):
+            self.write(depth, f"{'elif' if number else 'if'} {name} == {number}:")
+            self.write(depth + 1, f"x = {self.term('xyuvn')}")
 
     def write_meet(self, depth: int, place: Any, _level: str) -> None:
         self.write(depth, f"CALL(({', '.join(place)},), 'meet')")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as arrays
-from launching import apply, own_compiler
+from launching import own_compiler
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
@@ -85,9 +85,3 @@ def test_of_private_and_local_arrays() -> None:
     out = dpnp.zeros(8, dtype="i8")
     dpex.call_kernel(kernel, dpex.NdRange((8,), (8,)), kapi.LocalAccessor((8,), np.int64), out)
     assert dpnp.asnumpy(out).tolist() == [48] * 8
-
-
-def test_logarithm_of_a_base() -> None:
-    x, base = np.array([8.0, 100.0, 0.5, 7.0]), np.array([2.0, 10.0, 4.0, 7.0])
-    found = apply(["math.log(a, b)", "math.log(8, 2)"], {"math": math}, np.float64, x, base)
-    np.testing.assert_allclose(found, [[math.log(*each) for each in zip(x, base)], [3.0] * 4], rtol=1e-15)

@@ -12,7 +12,7 @@ import pytest
 from launching import apply, capabilities, own_compiler, run
 
 from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
+from ishmem.dpex import kernel_api as kapi, spirv
 
 pytestmark = own_compiler
 
@@ -65,6 +65,77 @@ def dev(a, b=3, c=4):
 
 def dev2(t, k=1):
     return t[0] * k, t[1]
+
+
+def chain(x, value):
+    """Return a number that depends on a large one, by a chain of which the compiler makes a switch."""
+    if x == 0:
+        return 1
+    if x == 2**40:
+        return value
+    if x == 2**41:
+        return 3
+    if x == 3 * 2**40:
+        return value + 4
+    if x == 2**43:
+        return 6
+    if x == 5:
+        return 11
+    return 5
+
+
+@t(A(16), A(16) * 3, np.array([2**40]), np.array([2**40], np.uint64), np.array([2.5, 0.5]), items=16)
+def chains(item, o, given, large, natural, halves):
+    i = item.get_id(0)
+    o[i] = chain(large[0] * (i % 5), given[i]) + 100 * chain(natural[0] * (i % 5), given[i])
+    o[i] += 10_000 * chain((large[0] * 2**5 + i * 2**42) % 2**44, given[i])
+    y = halves[i % 2] * (i % 4)
+    if y == 0.0:
+        o[i] += 1_000_000
+    elif y == 2.5:
+        o[i] += 2_000_000
+    elif y == 5.0:
+        o[i] += 3_000_000
+    elif y == 1.0 or y == 1.5:
+        o[i] += 4_000_000
+
+
+@t(A(16), A(16) * 7 % 11 - 5, items=16)
+def states(item, o, given):
+    i = item.get_id(0)
+    state, steps = 0, 0
+    while steps < 50:
+        steps += 1
+        if state == 0:
+            state = 1 if given[i] > 0 else 2
+        elif state == 1:
+            o[i] += 1
+            state = 3
+        elif state == 2:
+            o[i] -= 1
+            state = 3
+        elif state == 3:
+            if steps > 20 + i:
+                break
+            state = 4
+        else:
+            state = 0
+            continue
+        o[i] += 2
+
+
+@t(A(16), A(16), items=16)
+def tuples_in_loops(item, o, given):
+    i = item.get_id(0)
+    weights, halves, total = (3, 5, 7), (0.5, 1.5, 2.5), 0.0
+    for r in range(3):
+        o[i] += weights[r] * given[(i + r) % 16]
+        total += halves[r] * given[i]
+    o[i] += int(total)
+    for dx, dy in ((-1, 0), (1, 0), (0, 1), (0, -1)):
+        x, y = i % 4 + dx, i // 4 + dy
+        if 0 <= x < 4 and 0 <= y < 4:
+            o[i] += given[4 * y + x]
 
 
 @t(M(), M())
@@ -125,6 +196,31 @@ def tuples(item, o):
     x, y = dev2((i, 2), k=5)
     o[i, 4] = dev(i) + dev(i, 1) + dev(i, b=2, c=9) + x + y
     o[i, 5] = 100 * (SCALE * i)
+
+
+@t(A(10), items=1)
+def inner_functions(item, o):
+    x = len(o) - 8
+
+    def product(a, b = 3):
+        return a * b
+
+    def late(a, b = x + 1, *, c):
+        return a * 100 + b * 10 + c
+
+    def outer(a, b = 2):
+        def inner(p, q = 4, r = 5):
+            return p * 100 + q * 10 + r
+
+        return inner(a, r=b)
+
+    digits = lambda a, b=3, c=7: a * 100 + b * 10 + c  # noqa: E731
+    x = 50
+    o[0], o[1], o[2] = product(2, b=5), digits(1, 2), digits(1, c=9)
+    o[3], o[4], o[5] = late(1, c=3), outer(1), outer(b=7, a=2)
+    o[6], o[7], o[8] = product(a=2), digits(1), digits(c=1, b=2, a=3)
+    for i in range(3):
+        o[9] += product(i, b=i)
 
 
 @t(A(8, np.float64), np.array([7, -7, 7, -7, 5, -5, 0, 1.5]), items=8)
@@ -222,7 +318,7 @@ def device_functions(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Return a function that makes the functions of this file functions of the device."""
 
     def change() -> None:
-        for name in ("dev", "dev2", "sum3"):
+        for name in ("dev", "dev2", "sum3", "chain"):
             monkeypatch.setitem(globals(), name, dpex.device_func(globals()[name]))
 
     return change
@@ -348,8 +444,7 @@ def test_vec_type_hint(valid_spirv: Any) -> None:
     for hint, words in ((None, []), ("int4", [4 << 16 | 2]), ("half16", [16 << 16 | 4])):
         options = {"vec_type_hint": hint} if hint else {}
         assert run(kernel, 4, np.zeros(4), **options)[0].tolist() == [7] * 4
-        spirv = np.frombuffer(valid_spirv[-1].spirv, np.uint32)
-        modes = [at for at in range(5, len(spirv) - 3) if spirv[at] == 4 << 16 | 16 and spirv[at + 2] == 30]
-        assert [spirv[at + 3] for at in modes] == words
+        modes = [operands for op, operands in spirv.instructions(valid_spirv[-1].spirv) if op == 16]
+        assert [operands[2] for operands in modes if operands[1] == 30] == words
     with pytest.raises(ValueError, match=r"vec_type_hint is 'int5'; allowed are char, .* with 2, 4, 8 or 16 elements"):
         run(kernel, 4, np.zeros(4), vec_type_hint="int5")

@@ -20,7 +20,7 @@ OF_ONE = [
 ]  # fmt: skip
 OF_ONE = [name for name in OF_ONE if hasattr(math, name)]  # Python 3.10 has no cbrt and no exp2
 OF_INTEGERS = [name for name in ("sin", "exp", "log", "sqrt", "erf", "gamma", "exp2") if name in OF_ONE]
-OF_TWO = ["atan2", "copysign", "fmod", "hypot", "pow", "remainder"]
+OF_TWO = ["atan2", "copysign", "fmod", "hypot", "log", "pow", "remainder"]
 TO_INTEGERS = ["ceil", "floor", "trunc"]
 QUESTIONS = ["isfinite", "isinf", "isnan"]
 COMPLEX = [
@@ -128,4 +128,5 @@ def test_functions_of_dpnp() -> None:
 def test_constants() -> None:
     got = apply(["math.inf", "-math.inf", "math.pi", "math.e", "np.inf"], {"math": math, "np": np}, np.float64, BETWEEN)
     assert got[:, 0].tolist() == [math.inf, -math.inf, math.pi, math.e, math.inf]
+    agree(["math.log(8, 2)"], np.float64, BETWEEN, exact=True)
     assert np.isnan(apply(["math.nan", "np.nan"], {"math": math, "np": np}, np.float64, BETWEEN)).all()

@@ -19,6 +19,7 @@ from common import dpex, dpnp, kapi
 from subprocesses import program, run_program
 
 from ishmem.common.errors import LevelZeroError
+from ishmem.dpex import spirv as dpex_spirv
 from ishmem.ipc import pyze
 
 HERE = Path(__file__).parents[1]
@@ -57,18 +58,18 @@ def code_of(call, *arguments) -> str:
 # ---- a module made by hand: store(global ulong *out, ulong value, uint more, local uint *scratch)
 
 
-def instruction(op: int, *operands: int | str) -> list[int]:
-    words: list[int] = []
+def instruction(op: int, *operands: int | str) -> tuple[int, ...]:
+    words: list[int] = [op]
     for operand in operands:
         if isinstance(operand, str):
             raw = operand.encode() + b"\0" * (4 - len(operand) % 4)
             words += struct.unpack(f"<{len(raw) // 4}I", raw)
         else:
             words.append(operand)
-    return [(len(words) + 1) << 16 | op, *words]
+    return tuple(words)
 
 
-def assembled(name: str, main: int, bound: int, *body: list[int], needs: tuple[int, ...] = (), **more: int) -> bytes:
+def assembled(name: str, main: int, bound: int, *body: tuple[int, ...], needs: tuple[int, ...] = (), **more: int):
     """Assemble a kernel: its name and number, the bound of numbers, its types and instructions, and its inputs."""
     extensions = [instruction(10, "SPV_INTEL_arbitrary_precision_integers")] if needs else []
     lines = [
@@ -80,8 +81,7 @@ def assembled(name: str, main: int, bound: int, *body: list[int], needs: tuple[i
         instruction(253),
         instruction(56),
     ]
-    words = [0x07230203, 0x10400, 0, bound, 0, *(word for line in lines for word in line)]
-    return struct.pack(f"<{len(words)}I", *words)
+    return dpex_spirv.kernel_module(lines, bound)
 
 
 def spirv(name: str = "store") -> bytes:

@@ -1,4 +1,4 @@
-"""How the simulator compiles: ordinary kernels compute what Python does, crashes are errors, machine code is kept."""
+"""How the simulator compiles: strides, switches and fences are right, crashes are errors, machine code is kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import level_zero
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from ordinary_kernels import KERNELS, inputs
 from subprocesses import program, run_program
 from test_simulator import Level0, assembled, instruction, run, spirv
 
@@ -29,18 +28,6 @@ def _variables_of_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some tests use the simulator in this process; it reads its settings when the driver starts."""
     for name, value in stack.variables("sim").items():
         monkeypatch.setenv(name, value)
-
-
-@pytest.mark.parametrize(("kernel", "number"), KERNELS, ids=lambda value: getattr(value, "__name__", repr(value)))
-def test_ordinary_kernels(kernel, number) -> None:
-    given, want = np.array(list(inputs())), np.zeros(16, dtype="i8")
-    plain = number.item() if isinstance(number, np.generic) else number
-    kapi.call_kernel(kernel, kapi.Range(16), want, [int(x) for x in given], plain)
-    out = dpnp.zeros(16, dtype="i8")
-    typed = dict(kernel.__annotations__, item=kapi.Item)
-    kernel.__annotations__ = typed
-    dpex.call_kernel(dpex.kernel(kernel), kapi.Range(16), out, dpnp.array(given), number)
-    assert dpnp.asnumpy(out).tolist() == want.tolist()
 
 
 def set_strided(item: kapi.Item, a):
