@@ -127,11 +127,11 @@ class Writer:
             self.write(depth, f"{'elif' if number else 'if'} {name} == {number}:")
             self.write(depth + 1, f"x = {self.term('xyuvn')}")
 
-    def write_meet(self, depth: int, place: Any, _level: str) -> None:
-        self.write(depth, f"CALL(({', '.join(place)},), 'meet')")
+    def write_meet(self, depth: int, place: Any, _level: str, method: str = "meet") -> None:
+        self.write(depth, f"CALL(({', '.join(place)},), {method!r})")
 
-    def write_barrier(self, depth: int, place: Any, _level: str) -> None:
-        self.write(depth, f"CALL(({', '.join(place)},), 'barrier')")
+    def write_barrier(self, depth: int, place: Any, level: str) -> None:
+        self.write_meet(depth, place, level, "barrier")
 
     def write_exchange(self, depth: int, place: Any, _level: str) -> None:
         where = ", ".join(place)
