@@ -109,40 +109,34 @@ def test_every_case_of_the_host_runs(ishmem_npes: int) -> None:
     check_cases(cases, True)
 
 
-@pytest.mark.slow("the chapters' tests in kernels")
-@pytest.mark.ishmem(2, timeout=120)
-def test_every_case_of_kernels_runs() -> None:
-    check_cases(points(2, "device", "group"), False)
+KERNELS = ("device", "group")
+
+
+@pytest.mark.slow("the chapters' tests")
+@pytest.mark.ishmem([2, 3], timeout=120)
+@pytest.mark.parametrize(
+    ("sides", "ops"),
+    [(KERNELS, ()), (("host", "queue"), suite.ON_REQUEST), (KERNELS, ("broadcast", "alltoalls", "sum_reduce")),
+     (("device",), ("gatherv", "sum_inscan"))],
+    ids=["kernels", "collectives", "collectives in kernels", "others"],
+)  # fmt: skip
+def test_other_cases_run(ishmem_npes: int, sides: tuple[str, ...], ops: tuple[str, ...]) -> None:
+    check_cases(points(ishmem_npes, *sides, ops=ops), False)
+
+
+# Barriers leave nothing; and_reduce leaves 1 & 8 at the smallest size, which is 0, the initial value.
+UNSEEN = (("sync_all/host", {}), ("nodes_barrier/host", {}), ("and_reduce/host", {"size": 8}))
 
 
 @pytest.mark.ishmem(2)
-def test_every_check_fails_when_nothing_was_done(pes: Pes) -> None:
-    cases = points(2, "host", "queue", "device", "group")
-    checked = [(key, point) for key, point in cases if key.split("/")[0] not in NOTHING_TO_CHECK]
+@pytest.mark.parametrize(
+    ("sides", "ops"), [(("host", "queue", *KERNELS), ()), (("host",), suite.ON_REQUEST)], ids=["usual", "collectives"]
+)
+def test_every_check_fails_when_nothing_was_done(pes: Pes, sides: tuple[str, ...], ops: tuple[str, ...]) -> None:
+    cases = points(2, *sides, ops=ops)
+    checked = [each for each in cases if each[0].split("/")[0] not in NOTHING_TO_CHECK and each not in UNSEEN]
     noticed = pes.run(check_faults, checked)
     assert [each for each, *flags in zip(checked, *noticed) if not any(flags)] == []
-
-
-@pytest.mark.slow("test_collectives.py")
-@pytest.mark.ishmem([2, 3])
-def test_every_collective_runs(ishmem_npes: int) -> None:
-    check_cases(points(ishmem_npes, "host", "queue", ops=suite.ON_REQUEST), False)
-
-
-@pytest.mark.slow("test_kernels_collectives.py")
-@pytest.mark.ishmem(2, timeout=120)
-def test_collectives_in_kernels_run() -> None:
-    some = points(2, "device", "group", ops=("broadcast", "alltoalls", "sum_reduce"))
-    check_cases(some + points(2, "device", ops=("gatherv", "sum_inscan")), False)
-
-
-@pytest.mark.ishmem(2)
-def test_the_checks_of_collectives_fail_when_nothing_was_done(pes: Pes) -> None:
-    # Barriers leave nothing; and_reduce leaves 1 & 8 at the smallest size, which is 0, the initial value.
-    unseen = (("sync_all/host", {}), ("nodes_barrier/host", {}), ("and_reduce/host", {"size": 8}))
-    cases = [each for each in points(2, "host", ops=suite.ON_REQUEST) if each not in unseen]
-    noticed = pes.run(check_faults, cases)
-    assert [each for each, *flags in zip(cases, *noticed) if not any(flags)] == []
 
 
 def test_collectives_are_measured_when_they_are_named() -> None:
