@@ -10,7 +10,7 @@ import pytest
 
 from ishmem.dpex import spirv
 from tools import spirv_validator
-from tools.gpu_compiler import Binary, Refused, find_newer, renamed
+from tools.gpu_compiler import Binary, Refused
 
 PROGRAM = Path(__file__).parents[1] / "gpu_compile" / "__main__.py"
 SPEC = importlib.util.spec_from_file_location("gpu_compile_program", PROGRAM)
@@ -71,42 +71,6 @@ def test_a_kernel_that_does_not_compile(
     assert ("FAILED: module.kernel" in printed, "known: module.kernel" in printed) == (status == 1, status == 0)
     assert "does not compile" in program.table({(KERNEL, device): found})
     assert program.tell({}) == 1, "no kernel is a failure"
-
-
-def test_names() -> None:
-    mangled = "_ZN8__main__11pass_on_242B70c8tJTIcFKzyF2ILShI4CrgQElUaPP8ItemTypeILi1EE"
-    assert program.readable(mangled) == "__main__.pass_on"
-    inner = "_ZN4test9check_all12_3clocals_3e10kernel_243B70c8t"
-    assert program.readable(inner) == "test.check_all.kernel"
-    assert program.readable("strange") == "strange"
-
-
-def test_the_kernel_gets_a_short_name() -> None:
-    long_name = (*tuple(int.from_bytes(b"name", "little") for _ in range(9)), 0)
-    module = [(15, (6, 77, *long_name, 12, 13)), (5, (77, *long_name)), (54, (1, 77, 0, 2))]
-    code = spirv.assembled(bytes([3, 2, 35, 7]) + bytes(16), module, 100)
-    entry, function = spirv.instructions(renamed(code))
-    kernel = tuple(int.from_bytes(part, "little") for part in (b"kern", b"el\0\0"))
-    assert entry == (15, (6, 77, *kernel, 12, 13))
-    assert function == module[2]
-
-
-def test_a_newer_compiler_runs_by_the_loader_of_its_own_c_library(tmp_path: Path) -> None:
-    libraries = tmp_path / "usr/lib/x86_64-linux-gnu"
-    for file in (tmp_path / "usr/bin/ocloc-26.1", libraries / "ld-linux-x86-64.so.2"):
-        file.parent.mkdir(parents=True)
-        file.write_text('#!/bin/sh\necho "$@" > said\nexit 3\n')
-        file.chmod(0o755)
-    compiler = find_newer(tmp_path)
-    assert compiler is not None
-    assert "bmg-g21" in compiler.devices
-    with pytest.raises(Refused, match="ocloc compile: exit status 3"):
-        compiler._run(tmp_path, "compile", "-device", "pvc")
-    said = (tmp_path / "said").read_text().split()
-    assert said[0] == "--library-path"
-    assert said[1].split(":")[0] == str(libraries)
-    assert said[2:] == [str(tmp_path / "usr/bin/ocloc-26.1"), "compile", "-device", "pvc"]
-    assert find_newer(tmp_path / "usr") is None
 
 
 def test_without_a_compiler_it_says_so(

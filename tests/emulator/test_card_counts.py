@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ishmem.environment import card
-from tools.counts import __main__ as counts, opencl_c
+from tools.counts import __main__ as counts
 
 TABLE = json.loads((Path(__file__).parents[2] / "docs" / "counts.json").read_text())
 OWN, BARE = {"instructions": 12.0, "load": 1.0}, {"instructions": 10.0, "load": 1.0, "fence": 1.0}
@@ -43,11 +43,3 @@ def test_growth_and_goal_of_an_operation() -> None:
 def test_the_page_has_the_table() -> None:
     page = (Path(__file__).parents[2] / "docs" / "performance.md").read_text()
     assert counts.page_text(TABLE) in page
-
-
-def test_opencl_c_is_compiled() -> None:
-    code = opencl_c.compiled("kernel void one(global int* a) { *a = 1; }")
-    assert code[:4] == bytes([3, 2, 0x23, 7])
-    assert b"SPV_KHR_untyped_pointers" not in code
-    with pytest.raises(ValueError, match="unknown type name 'wrong'"):
-        opencl_c.compiled("kernel void one(wrong a) {}")

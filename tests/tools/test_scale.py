@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -135,18 +133,6 @@ def test_command(tmp_path: Path) -> None:
     assert predicted in page.read_text() and f"| part |{memory}" in page.read_text()
     assert picture.stat().st_size > 1000
     assert "Usage" in CliRunner().invoke(scale_command.scale, ["--link", "far=1"]).output
-
-
-def test_check(tmp_path: Path) -> None:
-    rows = [{"routine": scale.BARRIER, "size": 0, "seconds": 1e-5}, {"routine": "fcollect", "size": 8, "seconds": 1e-5}]
-    run = tmp_path / "run.json"
-    run.write_text(json.dumps({"nodes": [0, 0, 1, 1], "costs": {"message": 1e-6}, "rows": rows}))
-    other = tmp_path / "other.json"
-    other.write_text(json.dumps({"nodes": [0, 1, 1, 1], "costs": {"near_bandwidth": 2e9}, "rows": rows}))
-    said = called("--measured", str(run), "--measured", str(other))
-    assert "| | block | 2 + 2 | 1 + 3 |" in said
-    assert "| GB/s each way of a PE within a node |  | 2 |" in said
-    assert re.search(r"\| `fcollect` \| 8 \| .*, 10 us: 0\.\d\d \| .*, 10 us: \d\.\d\d \|", said), said
 
 
 @pytest.mark.slow("the same on fewer PEs")
