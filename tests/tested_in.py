@@ -99,7 +99,7 @@ TESTED_IN = {
     "kernels/long_waits": "device/test_kernel_waits",
     "kernels/peers": "chapters/test_rma",
     "kernels/prox*": "host/test_routes",
-    "kernels/spec_constants": "device/test_precompile",
+    "kernels/spec_constants": "device/test_function_cache",
     "kernels/tile_collectives": "chapters/test_tiles",
     "kernels/combining": "chapters/test_kernels_reductions",
     "kernels/reductions_of_nodes": "nodes/test_chapters_on_nodes",
