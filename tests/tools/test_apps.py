@@ -100,16 +100,6 @@ def test_applications_are_measured_beside_mpi4py(tmp_path: Path, monkeypatch: py
     assert len(applications.draw(rows).axes) >= 2
 
 
-@pytest.mark.slow("test_bench.py: the same runner")
-def test_forms_are_measured_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = find("matmul_allscatter")
-    monkeypatch.setattr(kind, "scaled", lambda n: kind.small()[0])
-    rows = [row for found in applications.measure(("matmul_allscatter",), (2,), 1, 0) for row in found]
-    assert [row.reason for row in rows] == [""] * len(rows)
-    assert {row.contender for row in rows} >= {"ishmem", "specialised", kind.beside}
-    assert "Product and all-scatter, fused | strong | 2 |" in applications.beside(rows)
-
-
 def test_table_beside_host_routines() -> None:
     times = {"ishmem": 2.0, "mpi4py": 3.0, "fcollect between two kernels": 1.0}
     rows = [applications.Row("decode", "weak", 2, name, seconds, seconds, 1) for name, seconds in times.items()]
