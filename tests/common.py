@@ -132,6 +132,12 @@ def same(seen: Any, wanted: np.ndarray, about: str = "") -> None:
         np.testing.assert_array_equal(array, wanted, about, strict=True)
 
 
+def refused(error: Any, words: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
+    """Assert that a call raises an error in whose text a pattern is found."""
+    with pytest.raises(error, match=words):
+        function(*arguments, **named)
+
+
 def symmetric(values: np.ndarray) -> Any:
     """Return a symmetric array of these values, set on every PE."""
     return ishmem.array(values)

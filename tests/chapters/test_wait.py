@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from common import COMPARE, dpex, dpnp, edges, kapi, same, symmetric
+from common import COMPARE, dpex, dpnp, edges, kapi, refused, same, symmetric
 from subprocesses import program, run_program
 
 import ishmem
@@ -181,8 +181,7 @@ def test_wrong_arguments_are_refused() -> None:
             ((np.zeros(3, "int32"), 1, 1), ishmem.SymmetryError, "ivar .* not on the symmetric heap"),
             ((None, 1, 1), TypeError, "NoneType"),
         ):
-            with pytest.raises(kind, match=words):
-                routine(*arguments)
+            refused(kind, words, routine, *arguments)
 
 
 LOSSES = [

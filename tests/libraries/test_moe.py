@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from common import CHECKING, dpnp, ring
+from common import CHECKING, dpnp, refused, ring
 from halves import as_bits, as_numbers, named
 
 import ishmem
@@ -306,12 +306,9 @@ def check_sizes():
         ((0, 8, 2, 1), "max_tokens is 0; allowed are positive numbers"),
         ((2, 8, 3, 1), "num_experts is 3; allowed are multiples of 2, the PEs"),
     ):
-        with pytest.raises(ValueError, match=words):
-            Buffer(*given)
-    with pytest.raises(TypeError, match="hidden is an integer, got float"):
-        Buffer(2, 8.0, 2, 1)
-    with pytest.raises(TypeError, match="dtype is 'int8'; allowed are float32, float16, bfloat16"):
-        Buffer(2, 8, 2, 1, dtype="int8")
+        refused(ValueError, words, Buffer, *given)
+    refused(TypeError, "hidden is an integer, got float", Buffer, 2, 8.0, 2, 1)
+    refused(TypeError, "dtype is 'int8'; allowed are float32, float16, bfloat16", Buffer, 2, 8, 2, 1, dtype="int8")
 
 
 @pytest.mark.ishmem(2, exact=True)
@@ -331,18 +328,14 @@ def test_wrong_arguments_are_refused() -> None:
         (((x, dpnp.zeros(2)), idx), ValueError, r"the scales of x has shape \(2,\); it needs \(2, 2\)"),
         (((x, weights[:1]), idx), ValueError, r"the scales of x has shape \(1, 1\); it needs \(2, 1\)"),
     ):
-        with pytest.raises(kind, match=words):
-            dispatch(*given)
+        refused(kind, words, dispatch, *given)
     with pytest.raises(ValueError, match="a row of x has 16 bytes and 20 beside it; this buffer takes 32 in all"):
         buffer.dispatch((x, dpnp.zeros((2, 2), dtype="f4")), idx, weights)
     recv_x, _, handle, _, hook = dispatch(x, idx, return_recv_hook=True)
-    with pytest.raises(ishmem.StateError, match="the hook of the last dispatch was not called"):
-        dispatch(x, idx)
+    refused(ishmem.StateError, "the hook of the last dispatch was not called", dispatch, x, idx)
     hook()
-    with pytest.raises(ishmem.StateError, match="this hook of a dispatch was called before"):
-        hook()
-    with pytest.raises(ValueError, match=r"y has shape \(2, 8\); it needs \(1, 4, 8\)"):
-        combine(x, idx, weights, handle)
+    refused(ishmem.StateError, "this hook of a dispatch was called before", hook)
+    refused(ValueError, r"y has shape \(2, 8\); it needs \(1, 4, 8\)", combine, x, idx, weights, handle)
     with pytest.raises(TypeError, match=r"y.*int16; allowed are float32, float16"):
         combine(dpnp.zeros((1, 4, 8), dtype="i2"), idx, weights, handle)
     with pytest.raises(TypeError, match="out has dtype float32 and y has dtype float16"):
@@ -350,8 +343,7 @@ def test_wrong_arguments_are_refused() -> None:
     combine(recv_x, idx, weights, handle)[1].wait()
     buffer.free()
     for call in (lambda: dispatch(x, idx), buffer.free, hook):
-        with pytest.raises(ishmem.StateError, match="the buffer was freed"):
-            call()
+        refused(ishmem.StateError, "the buffer was freed", call)
 
 
 def check_experts():
@@ -369,8 +361,7 @@ def check_rows():
         buffer.low_latency_dispatch(dpnp.zeros((2, 8), dtype="f4" if me else "f2"), idx)[3].wait()
         sizes = [f"{32 if pe else 16} bytes and 0 of scales" for pe in (me, 1 - me)]
         words = f"Buffer.dispatch in a kernel on PE {me}: a token has {sizes[0]} here, and {sizes[1]} on PE {1 - me}; "
-        with pytest.raises(ishmem.SymmetryError, match=words):
-            ishmem.quiet()
+        refused(ishmem.SymmetryError, words, ishmem.quiet)
         recv_x, _, _, event, _ = buffer.low_latency_dispatch(dpnp.full((2, 8), me, dtype="f4"), idx)
         event.wait()
         assert (recv_x.asnumpy()[0, :2] == 1 - me).all()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch_library
-from common import dpex, dpnp, kapi
+from common import dpex, dpnp, kapi, refused
 from halves import as_bits
 from subprocesses import run_program
 from test_inference import summed, values
@@ -72,11 +72,6 @@ def same(tensor: Any, wanted: Any) -> None:
 def places() -> tuple[int, int, int, int]:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     return me, n, (me + 1) % n, (me - 1) % n
-
-
-def refused(error: type[BaseException], words: str, function: Any, *arguments: Any, **named: Any) -> None:
-    with pytest.raises(error, match=words):
-        function(*arguments, **named)
 
 
 def check_creation() -> None:
