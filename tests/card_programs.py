@@ -188,36 +188,23 @@ def blits() -> None:
     assert context.data[2048:2064] == struct.pack("I", 0xA1B2C3D4) * 3 + bytes(4)
 
 
-def unknown_packet() -> None:
-    """A packet that is unknown ends the context.
-
-    compute engine 0: the batch at 0x200000: command 0x1f800000 is unknown. The context is banned
-    """
-    Context().fails(0x1F800000)
-
-
-def unknown_form() -> None:
-    """A form of a known packet that is not emulated ends the context.
-
-    MI_SEMAPHORE_WAIT at 0x200000: a wait for a signal is not emulated, first word 0x0e000003. The context is banned
-    """
-    Context().fails(0x0E000003, 0, *words(DATA), 0)
+WRONG: list[tuple[int, tuple[int, ...], str]] = [
+    (COMPUTE, (0x1F800000,), "compute engine 0: the batch at 0x200000: command 0x1f800000 is unknown"),
+    (COMPUTE, (0x0E000003, 0, *words(DATA), 0),
+     "MI_SEMAPHORE_WAIT at 0x200000: a wait for a signal is not emulated, first word 0x0e000003"),
+    (COMPUTE, (0x11000001, 0x2010, 1), "MI_LOAD_REGISTER_IMM at 0x200000: register 0x2010 is unknown"),
+    (COMPUTE, (0x56C00005, 9, 0, 9, *words(DATA), 0), "MEM_SET at 0x200000: this engine does not have the command"),
+    (COMPUTE, (0x18800001, *words(0x500000)), "the batch at 0x500000: page fault: read of 4 bytes at 0x500000"),
+]  # fmt: skip
+"""An unknown packet, form of a packet and register, a packet of another engine, and a batch that is not mapped."""
 
 
-def unknown_register() -> None:
-    """A register that is unknown ends the context.
-
-    MI_LOAD_REGISTER_IMM at 0x200000: register 0x2010 is unknown. The context is banned
-    """
-    Context().fails(0x11000001, 0x2010, 1)
+def wrong_packets() -> None:
+    for engine, packets, _ in WRONG:
+        Context(engine).fails(*packets)
 
 
-def other_engine() -> None:
-    """A packet of another engine ends the context.
-
-    MEM_SET at 0x200000: this engine does not have the command. The context is banned
-    """
-    Context(COMPUTE).fails(0x56C00005, 9, 0, 9, *words(DATA), 0)
+wrong_packets.__doc__ = "Each ends its context.\n\n" + "|".join(f"{said}. The context is banned" for *_, said in WRONG)
 
 
 def page_fault() -> None:
@@ -228,14 +215,6 @@ def page_fault() -> None:
     context, other = Context(), Context()
     context.fails(STORE, *words(DATA), 7, STORE, *words(0x123456000), 7)
     assert context.word(0) == 7 and other.run(STORE, *words(DATA), 8) == 0
-
-
-def page_fault_of_batch() -> None:
-    """A batch that is not mapped ends the context.
-
-    the batch at 0x500000: page fault: read of 4 bytes at 0x500000. The context is banned
-    """
-    Context().fails(0x18800001, *words(0x500000))
 
 
 def unmapped() -> None:

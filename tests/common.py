@@ -73,7 +73,7 @@ def one_line(text: str, *names: str, called: str = "function") -> Callable[..., 
 
     Its statements are separated by semicolons: so calls can be made from a table of routines.
     """
-    scope: dict[str, Any] = {"ishmem": ishmem, "kapi": kapi}
+    scope: dict[str, Any] = {"ishmem": ishmem, "kapi": kapi, "np": np}
     exec(f"def {called}(item, {', '.join(names)}):\n    {text}\n", scope)
     function: Callable[..., Any] = scope[called]
     return function

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Callable
 
 import numpy as np
+from common import one_line
 
 KERNELS: list[tuple[Callable[..., None], Any]] = []
 
@@ -53,58 +54,6 @@ def tuple_of_floats_by_a_loop_variable(item, out, given, n):
     for r in range(n):
         total += halves[r] * given[i]
     out[i] = int(total)
-
-
-@ordinary(7, np.int64(-3))
-def long_chain_on_a_number(item, out, given, n):
-    i = item.get_id(0)
-    x = given[i] % 9 + n
-    if x == 0:
-        out[i] = 100
-    elif x == 1:
-        out[i] = given[i]
-    elif x == 4:
-        out[i] = 7 * given[i]
-    elif x == 7:
-        out[i] = -given[i]
-    elif x == -3:
-        out[i] = 12
-    elif x == 12:
-        out[i] = given[0]
-    else:
-        out[i] = 3
-
-
-@ordinary(2**40, np.uint64(2**40))
-def chain_on_large_numbers(item, out, given, n):
-    i = item.get_id(0)
-    x = n * (i % 5)
-    if x == 0:
-        out[i] = 1
-    elif x == 2**40:
-        out[i] = given[i]
-    elif x == 2**41:
-        out[i] = 3
-    elif x == 3 * 2**40:
-        out[i] = given[i] + 4
-    else:
-        out[i] = 5
-
-
-@ordinary(2**45)
-def chain_on_a_remainder_of_large_numbers(item, out, given, n):
-    i = item.get_id(0)
-    x = (n + i * 2**43) % 2**44
-    if x == 2**43:
-        out[i] = 1
-    elif x == 0:
-        out[i] = given[i]
-    elif x == 2**42:
-        out[i] = 9
-    elif x == 5:
-        out[i] = 11
-    else:
-        out[i] = 2
 
 
 @ordinary(3)
@@ -183,22 +132,6 @@ def nested_chains(item, out, given, n):
             break
 
 
-@ordinary(2.5, 0.5)
-def chain_on_floats(item, out, given, n):
-    i = item.get_id(0)
-    x = n * (i % 4)
-    if x == 0.0:
-        out[i] = 1
-    elif x == 2.5:
-        out[i] = 2
-    elif x == 5.0:
-        out[i] = 3
-    elif x == 1.0 or x == 1.5:
-        out[i] = 4
-    else:
-        out[i] = 5
-
-
 @ordinary(3)
 def tuple_of_tuples(item, out, given, n):
     i = item.get_id(0)
@@ -221,20 +154,6 @@ def minimum_and_place(item, out, given, n):
     out[i] = best * 100 + place + i
 
 
-@ordinary(3)
-def chain_on_small_numbers(item, out, given, n):
-    i = item.get_id(0)
-    x = np.int8(given[i] % 4)
-    if x == 3:
-        out[i] = n
-    elif x == 0:
-        out[i] = given[i]
-    elif x == 1:
-        out[i] = 20
-    elif x == 2:
-        out[i] = given[i] * 2
-
-
 @ordinary(6)
 def a_table_of_steps(item, out, given, n):
     i = item.get_id(0)
@@ -250,3 +169,32 @@ def a_table_of_steps(item, out, given, n):
         elif step == 3:
             place = 15 - place % 16
         out[i] = 31 * (out[i] % 1000) + place
+
+
+CHAINS: dict[str, tuple[tuple[Any, ...], str, dict[str, str]]] = {
+    "long_chain_on_a_number": (
+        (7, np.int64(-3)), "given[i] % 9 + n",
+        {"0": "100", "1": "given[i]", "4": "7 * given[i]", "7": "-given[i]", "-3": "12", "12": "given[0]", "": "3"}),
+    "chain_on_large_numbers": (
+        (2**40, np.uint64(2**40)), "n * (i % 5)",
+        {"0": "1", "2**40": "given[i]", "2**41": "3", "3 * 2**40": "given[i] + 4", "": "5"}),
+    "chain_on_a_remainder_of_large_numbers": (
+        (2**45,), "(n + i * 2**43) % 2**44", {"2**43": "1", "0": "given[i]", "2**42": "9", "5": "11", "": "2"}),
+    "chain_on_floats": (
+        (2.5, 0.5), "n * (i % 4)", {"0.0": "1", "2.5": "2", "5.0": "3", "1.0 or x == 1.5": "4", "": "5"}),
+    "chain_on_small_numbers": (
+        (3,), "np.int8(given[i] % 4)", {"3": "n", "0": "given[i]", "1": "20", "2": "given[i] * 2"}),
+}  # fmt: skip
+"""Kernels that compare one value with several: the last argument, the value, and what is written in each case."""
+
+
+def chain(value: str, cases: dict[str, str], name: str) -> Callable[..., None]:
+    lines = ["i = item.get_id(0)", f"x = {value}"]
+    for case, result in cases.items():
+        lines += [f"elif x == {case}:" if case else "else:", f"    out[i] = {result}"]
+    text = "\n    ".join(lines).replace("elif", "if", 1)
+    return one_line(text, "out", "given", "n", called=name)
+
+
+for _name, (_numbers, _value, _cases) in CHAINS.items():
+    ordinary(*_numbers)(chain(_value, _cases, _name))
