@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -88,7 +88,8 @@ def in_kernel(item: kapi.Item, locks, index, form):
         ishmem.clear_lock(locks, index)
 
 
-def check_words(in_kernels: bool) -> None:
+@CHECKING
+def test_a_word_that_is_no_lock() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     # The holder: no PE; has no ticket; no PE, though tickets are out.
     for wrong in (n + 3, n, 1, (5 << NEXT) + n + 1, (3 << SERVING) + (3 << NEXT) + 1):
@@ -97,22 +98,11 @@ def check_words(in_kernels: bool) -> None:
             words = f"element {me} is {wrong}"
             with pytest.raises(ishmem.SymmetryError, match=f"{name}: {words}, which is no lock of {n} PEs"):
                 getattr(ishmem, name)(locks, me)
-            if in_kernels:
-                dpex.call_kernel(in_kernel, kapi.Range(1), locks, me, form)
-                refused(ishmem.SymmetryError, rf"{name} in a kernel on PE {me}: {words}", ishmem.quiet)
+            dpex.call_kernel(in_kernel, kapi.Range(1), locks, me, form)
+            refused(ishmem.SymmetryError, rf"{name} in a kernel on PE {me}: {words}", ishmem.quiet)
         ishmem.barrier_all()
         same(locks, np.full(n, wrong))
         ishmem.barrier_all()
-
-
-@pytest.mark.ishmem(2)
-def test_a_word_that_is_no_lock() -> None:
-    check_words(in_kernels=False)
-
-
-@CHECKING
-def test_a_word_that_is_no_lock_in_kernels() -> None:
-    check_words(in_kernels=True)
 
 
 @pytest.mark.ishmem
@@ -185,16 +175,13 @@ def test_wrong_arguments_are_refused() -> None:
 def test_a_lock_excludes_threads() -> None:
     locks, counts = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
 
-    def work() -> None:
+    def work(_number: int) -> None:
         for _ in range(50):
             with ishmem.lock(locks):
                 increment(counts, 0)
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, range(3)))
     ishmem.barrier_all()
     assert ishmem.g(counts, 0) == 150 * ishmem.n_pes()
 

@@ -78,24 +78,6 @@ def test_copies_of_each_type_and_alignment(dtype: str) -> None:
     same(dest[3:4], theirs[5:6])
 
 
-@pytest.mark.ishmem(3)
-def test_megabytes_to_all_pes_at_once() -> None:
-    """Megabytes, to all PEs at once, from several queues; the call holds the only reference to the source."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    count = 1 << 20
-    dest = ishmem.zeros((n, count), dtype="i4")
-    ishmem.barrier_all()
-    events = [
-        ishmem.put_on_queue(dest[me], np.arange(count, dtype="i4") * (me + 1) + pe, pe, new_queue(dest))
-        for pe in range(n)
-    ]
-    for event in events:
-        event.wait()
-    ishmem.barrier_all()
-    for pe in range(n):
-        same(dest[pe], np.arange(count, dtype="i4") * (pe + 1) + me)
-
-
 # ---- strided
 
 

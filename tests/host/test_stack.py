@@ -109,13 +109,6 @@ def test_dpnp_before_ishmem_under_ishmem_run():
     assert sorted(done.stdout.splitlines()) == ["[0] level_zero:gpu:0", "[1] level_zero:gpu:0"], done.stderr
 
 
-def test_number_of_devices():
-    code = (
-        "from ishmem.environment import stack; stack.load(); import dpctl; print(len(dpctl.get_devices('level_zero')))"
-    )
-    assert python(code, ISHMEM_SIM_DEVICES="3").stdout == "3\n"
-
-
 def test_the_users_variables_stay(monkeypatch):
     monkeypatch.setenv("ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/mine:/yours")
