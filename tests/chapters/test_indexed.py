@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import KERNEL_TYPES, both_forms, dpex, dpnp, kapi, pattern, refused, same, symmetric
+from common import KERNEL_TYPES, both_forms, dpex, dpnp, kapi, one_line, pattern, refused, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
@@ -156,21 +156,17 @@ def test_wrong_arguments_are_refused() -> None:
     refused((ValueError, IndexError), "ixput in a kernel", ishmem.quiet)
 
 
-@dpex.kernel
-def alone_put(item: kapi.Item, dest, source, indices, pe):  # type: ignore
-    ishmem.ixput(dest, source, indices, pe)
-
-
-@dpex.kernel
-def alone_get(item: kapi.Item, source, dest, indices, pe):  # type: ignore
-    ishmem.ixget(dest, source, indices, pe)
+CHECKED = {
+    routine: dpex.kernel(one_line(f"ishmem.{routine}({arrays}, indices, pe)", "a", "local", "indices", "pe"))
+    for routine, arrays in (("ixput", "a, local"), ("ixget", "local, a"))
+}
 
 
 @pytest.mark.ishmem(1, env={"ISHMEM_CHECK": "1"})
 def test_kernels_check_indices() -> None:
     """An index or a PE out of range is an error that names the routine; nothing moves."""
     a, local = ishmem.zeros(6, dtype="i4"), dpnp.ones(1, dtype="i4")
-    for routine, kernel in (("ixput", alone_put), ("ixget", alone_get)):
+    for routine, kernel in CHECKED.items():
         for index, pe, words in ((6, 0, "element 6 on"), (0, 9, "pe is 9")):
             dpex.call_kernel(kernel, kapi.Range(1), a, local, dpnp.asarray([index]), pe)
             refused(IndexError, f"{routine} in a kernel.*{words}", ishmem.quiet)

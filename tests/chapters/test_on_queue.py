@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from common import SAMPLE, WIDTH, dpctl, dpex, dpnp, kapi, new_queue, pattern, refused, ring, same, symmetric
 from subprocesses import program, run_program, succeeded
-from test_strided import SHAPED
+from test_strided import SHAPED, check_strides, check_views
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES, SIGNAL_TYPES
@@ -87,67 +87,43 @@ def test_copies_of_each_type_and_alignment(dtype: str) -> None:
 def test_strided_copies(dtype: str) -> None:
     me, n, right, left = ring()
     mine, theirs = pattern(dtype, 400, me), pattern(dtype, 400, left)
-    source, queue = symmetric(mine), None
-    shapes = ((1, 1, 1, 33), (3, 2, 1, 40), (7, 1, 1, 0), (5, 9, 3, 20), (4, 4, 4, 17), (9, 7, 7, 1))
-    for dst, sst, bsize, nblocks in shapes:
-        for origin in (source, dpnp.asarray(mine), mine):
-            before = pattern(dtype, 400, 7)
-            dest, expected = symmetric(before), before.copy()
-            for i in range(nblocks):
-                expected[1 + i * dst : 1 + i * dst + bsize] = theirs[2 + i * sst : 2 + i * sst + bsize]
-            tail = (dst, sst, nblocks) if bsize == 1 else (dst, sst, bsize, nblocks)
-            put = ishmem.iput_on_queue if bsize == 1 else ishmem.ibput_on_queue
-            get = ishmem.iget_on_queue if bsize == 1 else ishmem.ibget_on_queue
-            put(dest[1:], origin[2:], *tail, right, queue).wait()
-            ishmem.barrier_all()
-            same(dest, expected)
-            local = dpnp.asarray(before)
-            get(local[1:], source[2:], *tail, left, queue, [READY]).wait()
-            same(local, expected)
-            queue = new_queue(source) if queue is None else queue
-    packed = np.zeros(60, dtype)
-    ishmem.ibget_on_queue(packed, source, 3, 9, 3, 20, left).wait()
+    source = symmetric(mine)
+    queue, packed = new_queue(source), np.zeros(60, dtype)
+    check_strides(dtype, "_on_queue")
+    ishmem.ibget_on_queue(packed, source, 3, 9, 3, 20, left, queue, [READY]).wait()
     same(packed, np.concatenate([theirs[9 * i : 9 * i + 3] for i in range(20)]))
     refused(ValueError, "no gaps", ishmem.iget_on_queue, packed, source, 2, 1, 5, left)
     refused(ValueError, "strides are at least 1", ishmem.iput_on_queue, source, source, 0, 1, 5, left)
     ishmem.barrier_all()
     # Interleaved parts of one array, on this PE itself.
-    ishmem.iput_on_queue(source, source[1:], 2, 2, 100, me).wait()
+    ishmem.iput_on_queue(source, source[1:], 2, 2, 100, me, queue).wait()
     swapped = mine.copy()
     swapped[0:200:2] = mine[1:200:2]
     same(source, swapped)
 
 
 @pytest.mark.ishmem(2)
-@pytest.mark.parametrize("count", [None, 5, 13])
-def test_copies_of_views(count: int | None) -> None:
+@pytest.mark.parametrize("count", [0, 5, 13])
+def test_copies_of_views(count: int) -> None:
     """Views in up to three dimensions, transposed and backwards, from and to private and host memory."""
+
+    def put(*arguments: Any, nelems: int | None) -> None:
+        ishmem.put_on_queue(*arguments, nelems=nelems).wait()
+
+    def get(*arguments: Any, nelems: int | None) -> None:
+        ishmem.get_on_queue(*arguments, nelems=nelems).wait()
+
+    check_views("int16", count, put, put, get, get, on_host=False)
     me, n, right, left = ring()
-    values = [pattern("int16", 120, pe).reshape(4, 5, 6) for pe in range(ishmem.n_pes())]
-    guard = pattern("int16", 120, 99).reshape(4, 5, 6)
-    source, private = symmetric(values[me]), dpnp.asarray(values[me])
+    values = [pattern("int16", 120, pe).reshape(4, 5, 6) for pe in range(n)]
+    guard, source = np.zeros((4, 5, 6), "int16"), symmetric(values[me])
     for to, origin in SHAPED:
-        nelems = None if count is None else min(count, to(guard).size)
-        puts, gets = [symmetric(guard) for _ in range(3)], [symmetric(guard), dpnp.asarray(guard)]
-        packed = np.zeros(to(guard).shape, "int16")
-        for dest, given in zip(puts, (source, values[me], private)):
-            ishmem.put_on_queue(to(dest), origin(given), right, nelems=nelems).wait()
-        for dest in gets:
-            ishmem.get_on_queue(to(dest), origin(source), right, nelems=nelems).wait()
-        ishmem.get_on_queue(packed, origin(source), right, nelems=nelems).wait()
-        ishmem.barrier_all()
-        places = to(np.arange(120).reshape(4, 5, 6)).ravel()[:nelems]
-        for results, pe in ((puts, left), (gets, right)):
-            expected = guard.copy()
-            expected.ravel()[places] = origin(values[pe]).ravel()[:nelems]
-            for result in results:
-                same(result, expected)
+        packed, nelems = np.zeros(to(guard).shape, "int16"), min(count, to(guard).size) if count else None
+        get(packed, origin(source), right, nelems=nelems)
         wanted = np.zeros(packed.size, "int16")
-        wanted[: len(places)] = origin(values[right]).ravel()[:nelems]
+        wanted[:nelems] = origin(values[right]).ravel()[:nelems]
         same(packed, wanted.reshape(packed.shape))
-        ishmem.barrier_all()
-        for each in (*puts, gets[0]):
-            ishmem.free(each)
+    ishmem.barrier_all()
     swapped = symmetric(values[me][0, :, :5])
     ishmem.put_on_queue(swapped, swapped.T, me).wait()  # arrays that overlap
     same(swapped, np.ascontiguousarray(values[me][0, :, :5].T))

@@ -10,7 +10,7 @@ import collective_model as model
 import halves
 import numpy as np
 import pytest
-from common import CHECKING, KERNEL_TYPES, dpctl, dpex, dpnp, kapi, pattern, refused, same
+from common import CHECKING, KERNEL_TYPES, dpctl, dpex, dpnp, kapi, one_line, pattern, refused, same
 from test_kernels_collectives import forms, shapes
 from test_kernels_reductions import values
 from test_registered_memory import registered_arrays
@@ -202,9 +202,7 @@ def test_wrong_tiles_are_refused() -> None:
     ishmem.sum_reduce(*good)
 
 
-@dpex.kernel
-def sums(item: kapi.Item, dest, source):  # type: ignore
-    ishmem.sum_reduce(dest, source)
+sums = dpex.kernel(one_line("ishmem.sum_reduce(dest, source)", "dest", "source"))
 
 
 @pytest.mark.ishmem(2)
@@ -270,14 +268,8 @@ def test_tiles_on_queues_and_in_graphs(kind: tuple[str, ...]) -> None:
         ishmem.quiet_on_queue(queue)
 
 
-@dpex.kernel
-def broadcast(item: kapi.Item, dest, source, root):  # type: ignore
-    ishmem.broadcast(dest, source, root)
-
-
-@dpex.kernel
-def exchange(item: kapi.Item, dest, source, dst, sst):  # type: ignore
-    ishmem.alltoalls(dest, source, dst, sst, 1)
+broadcast = dpex.kernel(one_line("ishmem.broadcast(dest, source, root)", "dest", "source", "root"))
+exchange = dpex.kernel(one_line("ishmem.alltoalls(dest, source, dst, sst, 1)", "dest", "source", "dst", "sst"))
 
 
 @CHECKING

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, refused
+from common import dpex, dpnp, kapi, one_line, refused
 
 import ishmem
 from ishmem.testing import Pes
@@ -40,14 +40,10 @@ def plane(item: kapi.NdItem, values: Any, counter: Any, out: Any) -> None:
     out[me] = total
 
 
-@dpex.kernel
-def in_sub_group(item: kapi.NdItem, counter: Any) -> None:
-    ishmem.sync_work_groups(counter, item.get_sub_group())
-
-
-@dpex.kernel
-def in_group(item: kapi.NdItem, counter: Any) -> None:
-    ishmem.sync_work_groups(counter, item.get_group())
+in_group, in_sub_group = (
+    dpex.kernel(one_line(f"ishmem.sync_work_groups(counter, item.{group}())", "counter"))
+    for group in ("get_group", "get_sub_group")
+)
 
 
 def check_rounds(groups: int, size: int) -> None:

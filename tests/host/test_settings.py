@@ -136,6 +136,7 @@ def test_values_that_the_simulator_takes():
         ("INIT_TIMEOUT", "inf", "seconds, more than 0"),
         ("LEAKS", "drip", "auto, warn, ignore or error"),
         ("PE", "-1", "0 to ISHMEM_NPES - 1"),
+        ("TEAMS_MAX", "65", "3 to 64"),
         ("JOB", "../x", "32 hexadecimal digits"),
         ("SIM_ORDER", "early", "late, or late: and a seed"),
         ("SIM_ORDER", "late:x", "late, or late: and a seed"),
