@@ -28,61 +28,39 @@ def calls(n: int, size: int, me: int) -> dict[str, tuple[Any, ...]]:
 COUNTED = ("alltoalls", "alltoallv", "gatherv", "scatterv")
 
 
-def check_as_host(sizes: tuple[int, ...]) -> None:
+def check_results(sizes: tuple[int, ...]) -> None:
     """Each gives what the host's form gives, on teams and queues of all kinds."""
     size = ishmem.n_pes()
-    for shape in [(0, 1, size), (size - 1, -1, size), (0, 2, (size + 1) // 2)]:
-        team = ishmem.TEAM_WORLD.split_strided(*shape)
-        for n in sizes if team else ():
-            me, members = team.my_pe(), team.n_pes()
-            room = 3 * members * (n + 2 * members) + 1
-            source = symmetric_on(team, pattern("int32", room, n, me), room)
-            wanted, seen = symmetric_on(team, None, room), symmetric_on(team, None, room)
-            for number, (name, between) in enumerate(calls(n, members, me).items()):
-                options: dict[str, Any] = {"team": team}
-                if name not in COUNTED:
-                    options["nelems"] = n + me if name == "collect" else n
-                wanted[:] = seen[:] = number
-                getattr(ishmem, name)(wanted, source, *between, **options)
-                queue = (None, new_queue(seen))[number % 2]
-                event = getattr(ishmem, f"{name}_on_queue")(
-                    seen, source, *between, **options, sycl_queue=queue, depends=[READY]
-                )
-                assert isinstance(event, dpctl.SyclEvent)
-                event.wait()
-                same(seen, wanted.asnumpy(), f"{name} {shape} {n}")
-        ishmem.sync_all()
-        team.destroy()
-
-
-_heap: dict[str, Any] = {}
-
-
-def symmetric_on(_team: Any, values: Any, room: int) -> Any:
-    """Return a part of an array that every PE has allocated, since a team cannot allocate."""
-    array = _heap["free"].pop()[:room]
-    array[:] = 0 if values is None else dpnp.asarray(values)
-    return array
-
-
-def check_results(sizes: tuple[int, ...]) -> None:
-    size = ishmem.n_pes()
     for n in sizes:
-        room = 3 * size * (n + 2 * size) + 1
-        _heap["free"] = [ishmem.zeros(room, dtype="int32") for _ in range(9)]
-        check_as_host((n,))
-    _heap.clear()
+        arrays = [ishmem.zeros(3 * size * (n + 2 * size) + 1, dtype="int32") for _ in range(3)]
+        for shape in [(0, 1, size), (size - 1, -1, size), (0, 2, (size + 1) // 2)]:
+            with ishmem.TEAM_WORLD.split_strided(*shape) as team:
+                if team:
+                    check_as_host(team, n, *arrays)
+                ishmem.sync_all()
+
+
+def check_as_host(team: ishmem.Team, n: int, *arrays: Any) -> None:
+    me, members = team.my_pe(), team.n_pes()
+    room = 3 * members * (n + 2 * members) + 1
+    source, wanted, seen = (array[:room] for array in arrays)
+    source[:] = dpnp.asarray(pattern("int32", room, n, me))
+    for number, (name, between) in enumerate(calls(n, members, me).items()):
+        options: dict[str, Any] = {"team": team}
+        if name not in COUNTED:
+            options["nelems"] = n + me if name == "collect" else n
+        wanted[:] = seen[:] = number
+        getattr(ishmem, name)(wanted, source, *between, **options)
+        options |= {"sycl_queue": (None, new_queue(seen))[number % 2], "depends": [READY]}
+        event = getattr(ishmem, f"{name}_on_queue")(seen, source, *between, **options)
+        assert isinstance(event, dpctl.SyclEvent)
+        event.wait()
+        same(seen, wanted.asnumpy(), f"{name} {team} {n}")
 
 
 @pytest.mark.ishmem
 def test_results_of_each_routine() -> None:
     check_results((0, 1, 3, 1000))
-
-
-@pytest.mark.slow("test_results_of_each_routine; on the host: test_collectives.py")
-@pytest.mark.ishmem(2)
-def test_results_of_large_blocks() -> None:
-    check_results((100_003,))
 
 
 @pytest.mark.ishmem(2)

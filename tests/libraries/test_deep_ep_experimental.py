@@ -11,7 +11,6 @@ from test_process_group import torchrun
 
 import ishmem
 from ishmem import deep_ep
-from ishmem.testing import Pes
 
 
 def new_buffer() -> deep_ep.ElasticBuffer:
@@ -178,11 +177,9 @@ def test_sizes_that_the_hints_return() -> None:
 
 
 @pytest.mark.slow("the same on one node")
-def test_calls_between_nodes() -> None:
-    with Pes(2, nodes=[1, 1]) as pool:
-        pool.run(check_engram, *SHAPES[0])
-        pool.run(check_pipeline, 2, 5)
-        pool.run(check_sessions, 4)
+def test_calls_between_nodes(pool_with) -> None:
+    for check, *arguments in ((check_engram, *SHAPES[0]), (check_pipeline, 2, 5), (check_sessions, 4)):
+        pool_with(2, nodes=[1, 1]).run(check, *arguments)
 
 
 @pytest.mark.slow("the same with arrays of dpnp")

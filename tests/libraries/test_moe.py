@@ -301,19 +301,15 @@ def test_normal_calls_of_float8(tokens) -> None:
         assert handle.origins.asnumpy()[0, :tokens].tolist() == list(range(tokens))
 
 
-def check_sizes():
-    for given, words in (
-        ((0, 8, 2, 1), "max_tokens is 0; allowed are positive numbers"),
-        ((2, 8, 3, 1), "num_experts is 3; allowed are multiples of 2, the PEs"),
-    ):
-        refused(ValueError, words, Buffer, *given)
-    refused(TypeError, "hidden is an integer, got float", Buffer, 2, 8.0, 2, 1)
-    refused(TypeError, "dtype is 'int8'; allowed are float32, float16, bfloat16", Buffer, 2, 8, 2, 1, dtype="int8")
-
-
 @pytest.mark.ishmem(2, exact=True)
 def test_wrong_arguments_are_refused() -> None:
-    check_sizes()
+    for given, kind, words in (
+        ((0, 8, 2, 1), ValueError, "max_tokens is 0; allowed are positive numbers"),
+        ((2, 8, 3, 1), ValueError, "num_experts is 3; allowed are multiples of 2, the PEs"),
+        ((2, 8.0, 2, 1), TypeError, "hidden is an integer, got float"),
+    ):
+        refused(kind, words, Buffer, *given)
+    refused(TypeError, "dtype is 'int8'; allowed are float32, float16, bfloat16", Buffer, 2, 8, 2, 1, dtype="int8")
     buffer = Buffer(2, 8, 2, 1, dtype="float16")
     x, idx, weights = dpnp.zeros((2, 8), dtype="f2"), dpnp.zeros((2, 1), dtype="i8"), dpnp.zeros((2, 1), dtype="f4")
     dispatch, combine = buffer.low_latency_dispatch, buffer.low_latency_combine

@@ -6,7 +6,6 @@ import doctest
 import gc
 import io
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -28,18 +27,14 @@ REDUCED = ("int32", "int64", *HALVES, "float32", "float64", "complex64")
 
 
 @pytest.fixture(scope="module", params=[1, 3])
-def tensors(request: pytest.FixtureRequest) -> Iterator[Pes]:
+def tensors(request: pytest.FixtureRequest, pool_with: Any) -> Pes:
     """PEs that can import torch."""
-    pool = Pes(request.param, torch_library.environment())
-    yield pool
-    pool.stop()
+    return pool_with(request.param, torch_library.environment())
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[Pes]:
-    pool = Pes(2, torch_library.environment())
-    yield pool
-    pool.stop()
+def two(pool_with: Any) -> Pes:
+    return pool_with(2, torch_library.environment())
 
 
 def dtypes(names: Any = (*RMA_TYPES, *OPAQUE)) -> list[Any]:
@@ -538,15 +533,12 @@ def check_between_nodes() -> None:
 
 
 @pytest.mark.slow("test_calls_take_tensors, on one node")
-def test_tensors_move_between_nodes() -> None:
-    pool = Pes(2, torch_library.environment(), nodes=[1, 1])
-    try:
-        for dtype in ("bfloat16", "float32"):
-            for check in (check_movement, check_views, check_collectives):
-                pool.run(check, dtype)
-        pool.run(check_between_nodes)
-    finally:
-        pool.stop()
+def test_tensors_move_between_nodes(pool_with) -> None:
+    pool = pool_with(2, torch_library.environment(), [1, 1])
+    for dtype in ("bfloat16", "float32"):
+        for check in (check_movement, check_views, check_collectives):
+            pool.run(check, dtype)
+    pool.run(check_between_nodes)
 
 
 def check_examples() -> None:
