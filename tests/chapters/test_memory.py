@@ -112,12 +112,9 @@ def test_array_and_arange() -> None:
 
 @pytest.mark.ishmem([1, 2])
 def test_a_symmetric_array_is_a_dpnp_array() -> None:
-    """A symmetric array is a dpnp array; results computed from it are not symmetric."""
+    """A symmetric array is a dpnp array; which results are symmetric: test_interop.py."""
     a = ishmem.arange(12, dtype="float64").reshape(3, 4)
-    assert ishmem.is_symmetric(a)
     assert ishmem.is_symmetric(a[1:, ::-2])
-    assert not ishmem.is_symmetric(a + 1)
-    assert not ishmem.is_symmetric(a.copy())
     assert not ishmem.is_symmetric(np.zeros(3))
     assert not ishmem.is_symmetric("text")
     assert not ishmem.is_symmetric(ishmem.ptr(a, (ishmem.my_pe() + 1) % ishmem.n_pes())) or ishmem.n_pes() == 1

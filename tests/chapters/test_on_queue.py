@@ -35,12 +35,6 @@ def add_one(item: kapi.Item, source, out):
     out[i] = source[i] + 1
 
 
-@dpex.kernel
-def spin_then_fill(item: kapi.Item, flag, out, value):
-    ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
-    out[0] = value
-
-
 # ---- copies
 
 
@@ -291,43 +285,6 @@ def test_operations_of_an_in_order_queue_follow_each_other() -> None:
         done.wait()
         same(out, np.arange(LARGE, dtype="i4") * (number * (left + 1)) + 1)
         ishmem.barrier_all_on_queue(queue).wait()
-
-
-@pytest.mark.ishmem([1, 2])
-def test_default_queue_stays_free() -> None:
-    """Operations that wait do not stop the other commands of the heap's queue, which dpnp uses too."""
-    me = ishmem.my_pe()
-    flag, squares, filled = (ishmem.zeros(count, dtype="i8") for count in (1, 10, 10))
-    wait = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1)
-    put = ishmem.put_on_queue(flag, np.full(1, 5, "i8"), me)
-    squares += dpnp.arange(10, dtype="i8") ** 2
-    dpex.call_kernel(fill, kapi.Range(10), filled, 3)
-    host = np.zeros(10, "i8")
-    for array, wanted in ((squares, np.arange(10) ** 2), (filled, np.arange(10) * 3)):
-        ishmem.get(host, array, me)  # asnumpy() would wait for the queue
-        same(host, wanted)
-    assert ishmem.g(flag, me) == 0
-    ishmem.p(flag, 1, me)
-    put.wait()
-    assert wait.execution_status == dpctl.event_status_type.complete and int(flag[0]) == 5
-
-
-@pytest.mark.ishmem(2)
-def test_waits_leave_the_device_free() -> None:
-    """A wait on a queue does not occupy the device: a waiting kernel and the one it waits for can run."""
-    me, n, right, left = ring()
-    flags, out = ishmem.zeros(2, dtype="i8"), ishmem.zeros(1, dtype="i8")
-    ishmem.barrier_all()
-    queues = [new_queue(flags) for _ in range(6)]
-    waits = [ishmem.wait_until_on_queue(flags, ishmem.CMP_EQ, 1, queue, index=1) for queue in queues]
-    _, spun = dpex.call_kernel_async(spin_then_fill, kapi.Range(1), (READY,), flags, out, 3)
-    ishmem.p(flags, 1, right, 0)
-    spun.wait()
-    ishmem.put_on_queue(flags[1:], np.ones(1, "i8"), right, new_queue(flags), [spun]).wait()
-    for wait in waits:
-        wait.wait()
-    same(out, np.full(1, 3))
-    ishmem.barrier_all()
 
 
 # ---- waits
