@@ -144,7 +144,6 @@ def test_wrong_arguments_are_refused() -> None:
         refused(error, words, ishmem.ixput, *arguments)
     with pytest.raises(IndexError, match=r"indices\[2\] is 7; source has the elements 0 to 5"):
         ishmem.ixget(host, a, np.array([0, 1, 7]), 0)
-    refused(TypeError, "kernels only", ishmem.ixput_work_group, a, host, indices, 0, None)
     ishmem.ixput(a, host, np.array([0, 99, 1]), 0, np.array([1, 0, 1]))  # an index that is masked out
     for kernel, arguments, words in (
         (KERNELS[0][1], (a, a, a, a, dpnp.zeros(3)), "indices has dtype float64"),

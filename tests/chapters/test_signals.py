@@ -156,8 +156,6 @@ def test_wrong_arguments_are_refused() -> None:
         (lambda: ishmem.signal_fetch(s, 2), IndexError, "index is 2"),
         (lambda: ishmem.signal_wait_until(s, 9, 0), ValueError, "cmp is 9; allowed are CMP_EQ"),
         (lambda: ishmem.signal_wait_until(s, ishmem.CMP_EQ, -1), ValueError, "-1"),
-        (lambda: ishmem.put_signal_work_group(a, a, s, 1, op, 0, None), TypeError, "kernels only"),
-        (lambda: ishmem.signal_wait_until_work_group(s, 1, 1, None), TypeError, "kernels only"),
     ]
     for call, kind, words in wrong:
         refused(kind, words, call)

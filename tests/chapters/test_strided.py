@@ -242,7 +242,6 @@ def test_wrong_arguments_are_refused() -> None:
         (lambda: ishmem.put(b[::2], host.astype("f4")[::2], 0), TypeError, "dtype"),
         (lambda: ishmem.put(b[::2], host, 0), ValueError, "dest has 12 elements and source has 24"),
         (lambda: ishmem.get(frozen[::2], b[::2], 0), ValueError, "read-only"),
-        (lambda: ishmem.iput_work_group(b, b, 1, 1, 2, 0, None), TypeError, "kernels only"),
     ]
     for call, kind, words in wrong:
         refused(kind, words, call)

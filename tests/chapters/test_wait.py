@@ -161,10 +161,11 @@ def test_wrong_arguments_are_refused() -> None:
 
 
 LOSSES = [
-    *((call, "exit") for call in ("wait_until", "wait_until_any", "barrier_all", "sync_all", "broadcast", "finalize")),
-    *((call, "kill") for call in ("set_lock", "team_sync", "active_set")),
+    *((call, "exit") for call in ("wait_until", "sync_all")),
+    *((call, "kill") for call in ("team_sync", "active_set")),
     *((call, "finalize") for call in ("team_sync", "active_set", "broadcast")),
 ]
+"""Beside those of ``job/test_faults.py``."""
 
 
 @pytest.mark.parametrize(("call", "how"), LOSSES)

@@ -151,8 +151,6 @@ def test_wrong_arguments_are_refused() -> None:
         (lambda: ishmem.test_all_vector(a, eq, 1), TypeError, "cmp_values is a dpnp or numpy array"),
         (lambda: ishmem.test_some(a, host[:3], eq, 1), ValueError, "indices has 3"),
         (lambda: ishmem.test_some(a, None, eq, 1), TypeError, "indices is a dpnp or numpy array"),
-        (lambda: ishmem.test_any_work_group(a, eq, 1, None), TypeError, "kernels only"),
-        (lambda: ishmem.wait_until_work_group(a, eq, 1, None), TypeError, "kernels only"),
     ]
     for call, kind, words in wrong:
         refused(kind, words, call)
