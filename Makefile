@@ -93,7 +93,7 @@ test-numba-dpex:
 	@$(MAKE) --no-print-directory STACK=numba-dpex test ARGS="-o ishmem_npes=2 $(OF_NUMBA_DPEX) $(ARGS)"
 
 # Those that depend most on numba.
-OF_NUMBA := $(foreach name,language closures empty_blocks duplicate_returns function_code messages,tests/dpex/test_$(name).py)
+OF_NUMBA := $(foreach name,language empty_blocks duplicate_returns function_code messages,tests/dpex/test_$(name).py)
 test-numba: $(VENV)/.installed
 	@.ci/numba-releases $(VENV)/bin/python $(OF_NUMBA) $(ARGS)
 

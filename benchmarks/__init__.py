@@ -7,16 +7,15 @@ rest: warm-up, number of calls, batches, the slowest PE, median and quartiles, t
     @case("broadcast", "host", size=True, pes=(2, 4), root=(0,))
     def broadcast(w: Ishmem, size: int, root: int) -> Plan:
         source, dest = w.filled(size), w.blank(size)
-        return Plan(
-            "ishmem.broadcast(dest, source, root)",
-            {"ishmem": ishmem, "dest": dest, "source": source, "root": root},
-            check=lambda done: w.expect(dest, values(size, root)),
-            nbytes=size,
-        )
+        names = w.names(dest=dest, source=source, root=root)
+        check = lambda done: w.expect(dest, values(size, root))
+        return Plan("ishmem.broadcast(dest, source, root)", names, check, nbytes=size)
 
     @broadcast.peer("mpi4py")
     def _(w: Mpi, size: int, root: int) -> Plan:
         ...
+
+A body that is the same for both libraries, but for the statement, is registered for both by ``peers=("mpi4py",)``.
 
 * ``size=True`` uses the sizes of ``--size``; ``size=(8, 1 << 20)`` are the case's own. Any other keyword is an axis,
   selected with ``--axis root=0,1``; a value that is a function is called with the number of PEs. ``pes`` are the

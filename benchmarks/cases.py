@@ -13,6 +13,7 @@ import numpy as np
 Body = Callable[..., "Plan"]
 Axis = Union[tuple[Any, ...], Callable[[int], tuple[Any, ...]]]
 Point = dict[str, Any]
+Check = Callable[[int], Any]
 
 SIDES = ("host", "queue", "device", "group", "program")
 """The callers of an operation: the host, a queue, a work-item, a work-group, or a whole program."""
@@ -46,7 +47,7 @@ class Plan:
 
     statement: str
     names: dict[str, Any]
-    check: Callable[[int], None] | None = None
+    check: Check | None = None
     nbytes: int = 0
     operations: int = 1
     counted: bool = False
@@ -143,9 +144,12 @@ CASES: dict[str, Case] = {}
 
 def case(
     name: str, side: str, *, size: bool | tuple[int, ...] = False, pes: tuple[int, ...] = (2,), limit: str = "",
-    **axes: Axis,
+    peers: tuple[str, ...] = (), **axes: Axis,
 ) -> Callable[[Body], Case]:  # fmt: skip
-    """Return a decorator that registers a case with the function as body for ishmem. See the package's docstring."""
+    """Return a decorator that registers a case with the function as body for ishmem, and for ``peers``, too.
+
+    See the package's docstring.
+    """
     if side not in SIDES:
         raise ValueError(f"side is {side!r}; allowed are {', '.join(SIDES)}")
     every: dict[str, Axis | None] = {} if size is False else {"size": None if size is True else size}
@@ -153,7 +157,7 @@ def case(
     new = Case(name, side, every, pes, limit)
 
     def register(body: Body) -> Case:
-        new.bodies["local" if side == "program" else "ishmem"] = body
+        new.bodies.update(dict.fromkeys(("local" if side == "program" else "ishmem", *peers), body))
         CASES[new.key] = new
         return new
 

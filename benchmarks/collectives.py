@@ -5,16 +5,14 @@ The size is that of a block: the data that one PE contributes, or receives from 
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import Any, Callable
 
 import numpy as np
 
-import ishmem
 from ishmem.benchmarks.cases import Plan, case, values
-from ishmem.benchmarks.worlds import Ishmem, Mpi
+from ishmem.benchmarks.worlds import PEERS, Ishmem, Mpi
 
 Array = np.ndarray[Any, Any]
 ROOT = 0
@@ -57,12 +55,11 @@ def _joined(pe: int, n: int, source: Callable[[int], Array], block: int) -> Arra
 
 
 def _at_root(pe: int, n: int, source: Callable[[int], Array], block: int) -> Array:
-    joined = _joined(pe, n, source, block)
-    return joined if pe == ROOT else np.zeros_like(joined)
+    return _joined(pe, n, source, block) * (pe == ROOT)
 
 
 def _exchanged(pe: int, n: int, source: Callable[[int], Array], block: int) -> Array:
-    return np.concatenate([source(each)[pe * block : (pe + 1) * block] for each in range(n)])
+    return np.concatenate([_part(source(each), pe, block) for each in range(n)])
 
 
 def _exchanged_in_steps(pe: int, n: int, source: Callable[[int], Array], block: int) -> Array:
@@ -72,7 +69,11 @@ def _exchanged_in_steps(pe: int, n: int, source: Callable[[int], Array], block: 
 
 
 def _scattered(pe: int, n: int, source: Callable[[int], Array], block: int) -> Array:
-    return source(ROOT)[pe * block : (pe + 1) * block]
+    return _part(source(ROOT), pe, block)
+
+
+def _part(source: Array, pe: int, block: int) -> Array:
+    return source[pe * block : (pe + 1) * block]
 
 
 def _reduced(combine: Any) -> Callable[..., Array]:
@@ -81,127 +82,67 @@ def _reduced(combine: Any) -> Callable[..., Array]:
 
 def _scanned(before: int) -> Callable[..., Array]:
     """Return the function `Collective.wanted` of a scan: inclusive (``before=0``) or exclusive (``before=1``)."""
-    zero = np.zeros_like
-    return lambda pe, n, source, block: sum((source(each) for each in range(pe + 1 - before)), zero(source(0)))
+    return lambda pe, n, source, block: sum((source(each) for each in range(pe + 1 - before)), 0 * source(0))
 
 
+IN_STEPS = f", {STRIDE}, {STRIDE}, elements"
 COLLECTIVES = {
     "broadcast": Collective(
-        lambda pe, n, source, block: source(ROOT),
-        f"comm.Bcast(source if pe == {ROOT} else dest, {ROOT})",
+        lambda pe, n, source, block: source(ROOT), f"comm.Bcast(source if pe == {ROOT} else dest, {ROOT})",
         arguments=f", {ROOT}",
     ),
-    "fcollect": Collective(_joined, "comm.Allgather(source, dest)", dest=_all),
-    "collect": Collective(_joined, "comm.Allgatherv(source, dest)", dest=_all),
-    "alltoall": Collective(_exchanged, "comm.Alltoall(source, dest)", dest=_all, source=_all),
+    "fcollect": Collective(_joined, "comm.Allgather(source, dest)", _all),
+    "collect": Collective(_joined, "comm.Allgatherv(source, dest)", _all),
+    "alltoall": Collective(_exchanged, "comm.Alltoall(source, dest)", _all, _all),
     "alltoalls": Collective(
-        _exchanged_in_steps,
-        "comm.Alltoallw([source, *apart], [dest, *apart])",
-        dest=_all,
-        source=_all,
-        arguments=f", {STRIDE}, {STRIDE}, elements",
-        step=STRIDE,
+        _exchanged_in_steps, "comm.Alltoallw([source, *apart], [dest, *apart])", _all, _all, IN_STEPS, STRIDE
     ),
     "alltoallv": Collective(
-        _exchanged,
-        "comm.Alltoallv([source, counts], [dest, counts])",
-        dest=_all,
-        source=_all,
-        arguments=", counts, counts",
+        _exchanged, "comm.Alltoallv([source, counts], [dest, counts])", _all, _all, ", counts, counts"
     ),
-    "gather": Collective(_at_root, f"comm.Gather(source, dest, {ROOT})", dest=_all, arguments=f", {ROOT}"),
+    "gather": Collective(_at_root, f"comm.Gather(source, dest, {ROOT})", _all, arguments=f", {ROOT}"),
     "scatter": Collective(_scattered, f"comm.Scatter(source, dest, {ROOT})", source=_all, arguments=f", {ROOT}"),
     "gatherv": Collective(
-        _at_root,
-        f"comm.Gatherv(source, [dest, counts], {ROOT})",
-        dest=_all,
-        arguments=f", counts, {ROOT}",
+        _at_root, f"comm.Gatherv(source, [dest, counts], {ROOT})", _all, arguments=f", counts, {ROOT}"
     ),
     "scatterv": Collective(
-        _scattered,
-        f"comm.Scatterv([source, counts], dest, {ROOT})",
-        source=_all,
-        arguments=f", counts, {ROOT}",
+        _scattered, f"comm.Scatterv([source, counts], dest, {ROOT})", source=_all, arguments=f", counts, {ROOT}"
     ),
     **{
         f"{name}_reduce": Collective(_reduced(combine), f"comm.Allreduce(source, dest, MPI.{operation})")
         for name, combine, operation in (
-            ("sum", np.add, "SUM"),
-            ("prod", np.multiply, "PROD"),
-            ("max", np.maximum, "MAX"),
-            ("min", np.minimum, "MIN"),
-            ("and", np.bitwise_and, "BAND"),
-            ("or", np.bitwise_or, "BOR"),
+            ("sum", np.add, "SUM"), ("prod", np.multiply, "PROD"), ("max", np.maximum, "MAX"),
+            ("min", np.minimum, "MIN"), ("and", np.bitwise_and, "BAND"), ("or", np.bitwise_or, "BOR"),
             ("xor", np.bitwise_xor, "BXOR"),
         )
     },
     "sum_inscan": Collective(_scanned(0), "comm.Scan(source, dest, MPI.SUM)"),
     "sum_exscan": Collective(_scanned(1), "comm.Exscan(source, dest, MPI.SUM)"),
-}
+}  # fmt: skip
 """The measured routines that move or combine data, by name."""
 
 
-class Arrays:
-    """The sizes of source and destination in bytes at a point, the expected destination, and names for the plan."""
-
-    def __init__(self, routine: Collective, w: Any, size: int) -> None:
-        n, self.w = w.n_pes, w
-        bytes_of = routine.step * size
-        self.source_bytes, self.dest_bytes = bytes_of * routine.source(n), bytes_of * routine.dest(n)
-        elements = len(values(bytes_of, 0))
-        source = lambda pe: values(self.source_bytes, pe)  # noqa: E731
-        self.wanted = routine.wanted(w.pe, n, source, elements)
-        # The names in the statements.
-        self.names = {"elements": elements // routine.step, "counts": [elements] * n, "pe": w.pe}
-
-
-def plan_of_ishmem(w: Ishmem, name: str, size: int) -> Plan:
-    """Return the plan of host collective ``name`` of `COLLECTIVES`, with blocks of ``size`` bytes, on PE ``w``."""
-    routine = COLLECTIVES[name]
-    arrays = Arrays(routine, w, size)
-    source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
-    names = {"ishmem": ishmem, "dest": dest, "source": source, **arrays.names}
-    statement = f"ishmem.{name}(dest, source{routine.arguments})"
-    return Plan(statement, names, lambda done: w.expect(dest, arrays.wanted), size)
+def plan_of(w: Ishmem | Mpi, name: str, size: int, form: str = "{}(dest, source{})") -> Plan:
+    """Return the plan of a collective with blocks of ``size`` bytes; ``form`` is that of the call of ishmem."""
+    routine, n, span = COLLECTIVES[name], w.n_pes, size * COLLECTIVES[name].step
+    origin, elements = span * routine.source(n), len(values(span, 0))
+    source, dest = w.filled(origin), w.blank(span * routine.dest(n))
+    wanted = routine.wanted(w.pe, n, lambda pe: values(origin, pe), elements)
+    names = w.names(source=source, dest=dest, elements=elements // routine.step, counts=[elements] * n)
+    statement = w.either(f"ishmem.{form.format(name, routine.arguments)}", routine.mpi)
+    plan = Plan(statement, names, lambda done: w.expect(dest, wanted), size)
+    if isinstance(w, Mpi):
+        names.update(pe=w.pe, apart=_apart(w, names) if routine.step > 1 else None)
+        if name == "broadcast" and w.pe == ROOT:
+            plan.check = None
+    return plan
 
 
-def plan_of_mpi4py(w: Mpi, name: str, size: int) -> Plan:
-    """Return the plan of the equivalent of a collective in mpi4py, on numpy arrays, with blocks of ``size`` bytes."""
-    routine = COLLECTIVES[name]
-    arrays = Arrays(routine, w, size)
-    source, dest = values(arrays.source_bytes, w.pe), np.zeros_like(values(arrays.dest_bytes, 0))
-    names = {"comm": w.comm, "MPI": w.MPI, "dest": dest, "source": source, **arrays.names}
-    names["apart"] = _apart(w, arrays, dest) if routine.step > 1 else None
-    check = None if name == "broadcast" and w.pe == ROOT else lambda done: w.expect(dest, arrays.wanted)
-    return Plan(routine.mpi, names, check, size)
-
-
-def _host(name: str, routine: Collective) -> None:
-    @case(name, "host", size=SIZES, pes=(2, 4))
-    def of_ishmem(w: Ishmem, size: int) -> Plan:
-        return plan_of_ishmem(w, name, size)
-
-    @of_ishmem.peer("mpi4py")
-    def _(w: Mpi, size: int) -> Plan:
-        return plan_of_mpi4py(w, name, size)
-
-
-def _apart(w: Mpi, arrays: Arrays, dest: Array) -> list[Any]:
+def _apart(w: Mpi, names: dict[str, Any]) -> list[Any]:
     """Return counts, displacements in bytes and types of an Alltoallw of every ``STRIDE``-th element."""
-    n, count = w.n_pes, arrays.names["elements"]
-    kind = {1: w.MPI.UINT8_T, 8: w.MPI.INT64_T}[dest.itemsize].Create_vector(count, 1, STRIDE).Commit()
-    displacements = [each * count * STRIDE * dest.itemsize for each in range(n)]
-    return [[1] * n, displacements, [kind] * n]
-
-
-def _queue(name: str, routine: Collective) -> None:
-    @case(name, "queue", size=(8, 65536, 1 << 20))
-    def of_ishmem(w: Ishmem, size: int) -> Plan:
-        arrays = Arrays(routine, w, size)
-        source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
-        names = {"ishmem": ishmem, "dest": dest, "source": source, **arrays.names}
-        statement = f"ishmem.{name}_on_queue(dest, source{routine.arguments}).wait()"
-        return Plan(statement, names, lambda done: w.expect(dest, arrays.wanted), size)
+    n, count, itemsize = w.n_pes, names["elements"], names["dest"].itemsize
+    kind = {1: w.MPI.UINT8_T, 8: w.MPI.INT64_T}[itemsize].Create_vector(count, 1, STRIDE).Commit()
+    return [[1] * n, [each * count * STRIDE * itemsize for each in range(n)], [kind] * n]
 
 
 @functools.cache
@@ -210,17 +151,12 @@ def _kernel(name: str, group: bool) -> Any:
 
     ``elements`` is the number of elements in a block, and ``counts`` the array of these numbers for all blocks.
     """
-    from ishmem import dpex
+    from ishmem.benchmarks.kernels import kernel_of
 
     form, last = (f"{name}_work_group", ", item.get_group()") if group else (name, "")
-    names: dict[str, Any] = {"ishmem": ishmem}
-    exec(
-        "def loop(item, dest, source, elements, counts, times):\n"
-        "    for _ in range(times):\n"
-        f"        ishmem.{form}(dest, source{COLLECTIVES[name].arguments}{last})\n",
-        names,
-    )
-    return dpex.kernel(names["loop"])
+    call = f"ishmem.{form}(dest, source{COLLECTIVES[name].arguments}{last})"
+    lines = ["def loop(item, dest, source, elements, counts, times):", "    for _ in range(times):", f"        {call}"]
+    return kernel_of(lines, "loop")
 
 
 def plan_in_kernel(w: Ishmem, name: str, size: int, items: int = 0) -> Plan:
@@ -233,21 +169,24 @@ def plan_in_kernel(w: Ishmem, name: str, size: int, items: int = 0) -> Plan:
     from ishmem import dpex
     from ishmem.dpex import kernel_api as kapi
 
-    by_host = plan_of_ishmem(w, name, size)
-    names = dict(by_host.names)
-    names["all_counts"] = dpnp.asarray(names["counts"])
-    names["items"] = kapi.NdRange((items,), (items,)) if items else kapi.Range(1)
-    names.update(call=dpex.call_kernel, loop=_kernel(name, items > 0))
-    return dataclasses.replace(
-        by_host,
-        statement="call(loop, items, dest, source, elements, all_counts, count)",
-        names=names,
-        counted=True,
-        limit=f"for _ in range(count):\n    {by_host.statement}",
-    )
+    plan = plan_of(w, name, size)
+    plan.names["all_counts"] = dpnp.asarray(plan.names["counts"])
+    plan.names["items"] = kapi.NdRange((items,), (items,)) if items else kapi.Range(1)
+    plan.names.update(call=dpex.call_kernel, loop=_kernel(name, items > 0))
+    plan.limit, plan.counted = f"for _ in range(count):\n    {plan.statement}", True
+    plan.statement = "call(loop, items, dest, source, elements, all_counts, count)"
+    return plan
 
 
-def _in_kernel(name: str) -> None:
+def _register(name: str) -> None:
+    @case(name, "host", size=SIZES, pes=(2, 4), peers=PEERS)
+    def by_host(w: Ishmem | Mpi, size: int) -> Plan:
+        return plan_of(w, name, size)
+
+    @case(name, "queue", size=(8, 65536, 1 << 20))
+    def on_queue(w: Ishmem, size: int) -> Plan:
+        return plan_of(w, name, size, "{}_on_queue(dest, source{}).wait()")
+
     @case(name, "device", size=SIZES_IN_KERNELS, pes=(2, 4), limit=BY_HOST)
     def by_item(w: Ishmem, size: int) -> Plan:
         return plan_in_kernel(w, name, size)
@@ -257,17 +196,10 @@ def _in_kernel(name: str) -> None:
         return plan_in_kernel(w, name, size, items)
 
 
-@case("sync_all", "host", pes=(2, 4))
-def _sync_all(w: Ishmem) -> Plan:
-    return Plan("ishmem.sync_all()", {"ishmem": ishmem})
+@case("sync_all", "host", pes=(2, 4), peers=PEERS)
+def sync_all(w: Ishmem | Mpi) -> Plan:
+    return Plan(w.either("ishmem.sync_all()", "comm.Barrier()"), w.names())
 
 
-@_sync_all.peer("mpi4py")
-def _(w: Mpi) -> Plan:
-    return Plan("comm.Barrier()", {"comm": w.comm})
-
-
-for _name, _routine in COLLECTIVES.items():
-    _host(_name, _routine)
-    _queue(_name, _routine)
-    _in_kernel(_name)
+for _name in COLLECTIVES:
+    _register(_name)

@@ -15,6 +15,7 @@ from ishmem.common.sizes import parse_size
 if TYPE_CHECKING:
     from ishmem.benchmarks.runner import Options, Row, Rows
 
+FILE = click.Path(dir_okay=False, path_type=Path)
 _SIZES = "those of each case, or 8,16:64M:4"
 _INTERRUPTED = 128 + signal.SIGINT
 
@@ -81,8 +82,8 @@ def _axes(_ctx: Any, _param: Any, value: tuple[str, ...]) -> dict[str, tuple[str
 @click.option("--batch", type=click.FloatRange(0.0001, 10), help="Seconds per batch; 0.004, between nodes 0.02.")
 @click.option("--cases", type=click.Path(exists=True, dir_okay=False), multiple=True, help="A file with more cases.")
 @click.option("--hosts", default="", help="Hosts of all PEs, such as a,b: measures what goes between nodes.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write results as JSON.")
-@click.option("--csv", "csv_path", type=click.Path(dir_okay=False, path_type=Path), help="Write results as CSV.")
+@click.option("--json", "json_path", type=FILE, help="Write results as JSON.")
+@click.option("--csv", "csv_path", type=FILE, help="Write results as CSV.")
 @click.option("--list", "list_only", is_flag=True, help="List operations, sides and axes, and measure nothing.")
 @click.pass_context
 def command(
@@ -106,8 +107,8 @@ def _options(
     op: Any, side: Any, size: Any, pes: Any, axes: Any, peers: Any, cases: Any, hosts: str,
     batch: float | None, batches: int,
 ) -> Options:  # fmt: skip
-    from ishmem.benchmarks.group import PEERS
     from ishmem.benchmarks.runner import Options
+    from ishmem.benchmarks.worlds import PEERS
 
     wrong = [name for name in peers if name not in (*PEERS, "none")]
     if wrong:
@@ -186,7 +187,7 @@ _RESULTS = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @command.command()
 @click.argument("results", type=_RESULTS)
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="By default RESULTS with .png.")
+@click.option("-o", "--output", type=FILE, help="By default RESULTS with .png.")
 @click.option("--picture", callback=_words, default="", help="latency, bandwidth, pairs or peers; all by default.")
 @click.option("--op", callback=_words, default="", help="Only these operations.")
 @click.option("--side", callback=_words, default="", help="Only these sides.")

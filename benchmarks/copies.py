@@ -9,7 +9,7 @@ import numpy as np
 
 import ishmem
 from ishmem.benchmarks.cases import Plan, Skip, case, values
-from ishmem.benchmarks.worlds import Ishmem, Mpi
+from ishmem.benchmarks.worlds import FIRST, PEERS, Ishmem, Mpi
 
 DIRECTIONS = ("one", "both")
 """The active PEs: PE 0 alone, or all at the same time."""
@@ -59,42 +59,31 @@ COPIES = (
 )
 
 
-def active(direction: str) -> tuple[int, ...] | None:
-    """Return the active PEs for a direction; None for all."""
-    return (0,) if direction == "one" else None
+def plan_of_copy(
+    w: Ishmem | Mpi, statement: str, size: int, puts: bool, active: tuple[int, ...] | None = FIRST, own: Any = None,
+    step: int = 1, **more: Any,
+) -> Plan:  # fmt: skip
+    """Return the plan of a copy of ``size`` bytes between ``own``, an array here, and ``far`` on the right neighbour.
+
+    Every ``step``-th element is copied; ``more`` are attributes of the plan.
+    """
+    far = w.far(step * size, filled=not puts)
+    if own is None:
+        own = w.filled(step * size) if puts else w.blank(step * size)
+    check = w.copied(far if puts else own, step * size, puts, active, step)
+    return Plan(statement, w.names(own=own, far=far), check, size, active=active, **more)
 
 
-def at_target(w: Any, dest: Any, size: int, who: tuple[int, ...] | None) -> Any:
-    """Return the check of a put: ``dest`` contains the left neighbour's values if that one is active, else zeros."""
-    wanted = values(size, w.left) if w.received(who) else np.zeros_like(values(size, 0))
-    return lambda done: w.expect(dest, wanted)
-
-
-def at_origin(w: Any, dest: Any, size: int, who: tuple[int, ...] | None) -> Any:
-    """Return the check of a get: ``dest`` has the right neighbour's values if this PE is one of ``who``, else zeros."""
-    wanted = values(size, w.right) if w.sent(who) else np.zeros_like(values(size, 0))
-    return lambda done: w.expect(dest, wanted)
-
-
-def nothing(*_arguments: Any) -> None:
-    """Do nothing; called to measure the cost of a Python call."""
-
-
-def own_array(w: Ishmem, argument: str, contents: np.ndarray[Any, Any]) -> Any:
+def own_array(argument: str, contents: np.ndarray[Any, Any]) -> Any:
     """Return an array with these contents, of a kind in `ARGUMENTS`."""
     if argument == "numpy":
         return contents
-    if argument == "dpctl":
-        from ishmem.environment.arrays import tensor
+    if argument == "symmetric":
+        return ishmem.array(contents)
+    import dpnp
 
-        return tensor.asarray(contents)
-    if argument == "dpnp":
-        import dpnp
-
-        return dpnp.asarray(contents)
-    array = w.blank(contents.nbytes)
-    array[...] = contents
-    return array
+    array = dpnp.asarray(contents)
+    return array if argument == "dpnp" else array.get_array()
 
 
 def own_view(w: Ishmem, own: Any, argument: str) -> Any:
@@ -115,59 +104,58 @@ def own_view(w: Ishmem, own: Any, argument: str) -> Any:
     return memoryview((ctypes.c_char * own.nbytes).from_address(address)).cast("B")
 
 
+def _active(direction: str) -> tuple[int, ...] | None:
+    return FIRST if direction == "one" else None
+
+
 def _repeated(call: str, times: int, end: str) -> str:
-    return f"for _ in range({times}): {call}\n{end}"
+    return f"for _ in range({times}): {call}\n{end}" if times > 1 else call
 
 
 def _register(copy: Copy) -> None:
-    put, several = copy.puts, copy.times > 1
+    several = copy.times > 1
     axes = {"argument": ARGUMENTS} if copy.kinds else {"direction": DIRECTIONS}
+    statement, by_mpi = (_repeated(call, copy.times, "") for call in (copy.call, copy.mpi))
+    limit = "there[:] = here" if copy.puts else "here[:] = there"
+    if several:
+        statement, limit = f"{statement}ishmem.quiet()", _repeated("nothing(far, own, pe)", copy.times, "")
 
-    @case(copy.case, "host", size=copy.sizes, limit=CALLS if several else MEMCPY, **axes)
-    def body(w: Ishmem, size: int, direction: str = "one", argument: str = "symmetric") -> Plan:
-        who, contents = active(direction), values(size, w.pe)
-        far = w.blank(size) if put else w.filled(size)
-        own = own_array(w, argument, contents if put else np.zeros_like(contents))
-        names: dict[str, Any] = {"ishmem": ishmem, "far": far, "own": own, "n": size // 8, "pe": w.right}
-        names.update(signal=ishmem.zeros(1, dtype="uint64"), nothing=nothing)
-        names.update(here=own_view(w, own, argument), there=w.host_view(far, w.right))
-        check = at_target(w, far, size, who) if put else at_origin(w, own, size, who)
-        statement, limit = copy.call, "there[:] = here" if put else "here[:] = there"
-        if several:
-            statement = _repeated(copy.call, copy.times, "ishmem.quiet()")
-            limit = _repeated("nothing(far, own, pe)", copy.times, "")
-        return Plan(statement, names, check, size, copy.times, active=who, limit=limit, limit_copies=not several)
-
-    if copy.mpi:
-
-        @body.peer("mpi4py")
-        def _(w: Mpi, size: int, direction: str = "one", argument: str = "") -> Plan:
-            who, contents = active(direction), values(size, w.pe)
-            window, far = w.window(size, None if put else contents)
-            own = contents if put else np.zeros_like(contents)
-            check = at_target(w, far, size, who) if put else at_origin(w, own, size, who)
-            statement = _repeated(copy.mpi, copy.times, "window.Flush(pe)")
-            names = {"window": window, "own": own, "pe": w.right}
-            return Plan(
-                statement if several else f"{copy.mpi}; window.Flush(pe)", names, check, size, copy.times, active=who
-            )
+    @case(
+        copy.case, "host", size=copy.sizes, limit=CALLS if several else MEMCPY, peers=PEERS if copy.mpi else (), **axes
+    )
+    def body(w: Ishmem | Mpi, size: int, direction: str = "one", argument: str = "symmetric") -> Plan:
+        active = _active(direction)
+        if isinstance(w, Mpi):
+            flushed = f"{by_mpi}\nwindow.Flush(pe)"
+            return plan_of_copy(w, flushed, size, copy.puts, active, operations=copy.times)
+        own = own_array(argument, values(size, w.pe) * copy.puts)
+        plan = plan_of_copy(w, statement, size, copy.puts, active, own, operations=copy.times, limit=limit)
+        plan.limit_copies = not several
+        views = {"here": own_view(w, own, argument), "there": w.host_view(plan.names["far"], w.right)}
+        plan.names.update(views, n=size // 8, signal=ishmem.zeros(1, dtype="uint64"))
+        return plan
 
 
-def _register_strided(op: str, put: bool) -> Any:
-    """Register the copy of every 4th element to every 4th element; return the case."""
+def _register_strided(op: str, puts: bool) -> None:
+    """Register the copy of every 4th element to every 4th element."""
+    call = f"ishmem.{op}({'far, own' if puts else 'own, far'}, {STRIDE}, {STRIDE}, n, pe)"
+    limit = "there[:] = here" if puts else "here[:] = there"
+    sizes, peers = (8, 512, 4096, 65536, 1 << 20), PEERS if puts else ()
 
-    @case(op, "host", size=(8, 512, 4096, 65536, 1 << 20), limit="the same assignment between numpy arrays")
-    def body(w: Ishmem, size: int) -> Plan:
-        n = elements(size)
-        source, dest = w.filled(STRIDE * size), w.blank(STRIDE * size)
-        names = {"ishmem": ishmem, "dest": dest, "source": source, "n": n, "pe": w.right}
-        from_pe, to_pe = (w.pe, w.right) if put else (w.right, w.pe)
-        views = (w.host_view(source, from_pe), w.host_view(dest, to_pe))
-        names["here"], names["there"] = (np.frombuffer(view, "i8")[::STRIDE] for view in views)
-        statement, check = f"ishmem.{op}(dest, source, {STRIDE}, {STRIDE}, n, pe)", in_steps(w, dest, size, put)
-        return Plan(statement, names, check, size, active=(0,), limit="there[:] = here")
-
-    return body
+    @case(op, "host", size=sizes, limit="the same assignment between numpy arrays", peers=peers)
+    def body(w: Ishmem | Mpi, size: int) -> Plan:
+        statement = w.either(call, "window.Put(origin, pe, target); window.Flush(pe)")
+        plan = plan_of_copy(w, statement, size, puts, step=STRIDE)
+        own, far, n = plan.names["own"], plan.names["far"], elements(size)
+        if isinstance(w, Mpi):
+            kind = w.MPI.INT64_T.Create_vector(n, 1, STRIDE).Commit()
+            plan.names.update(origin=[own, 1, kind], target=[0, 1, kind])
+            return plan
+        views = w.host_view(own, w.pe), w.host_view(far, w.right)
+        here, there = (np.frombuffer(view, "i8")[::STRIDE] for view in views)
+        plan.names.update(n=n, here=here, there=there)
+        plan.limit = limit
+        return plan
 
 
 def elements(size: int) -> int:
@@ -177,23 +165,7 @@ def elements(size: int) -> int:
     return size // 8
 
 
-def in_steps(w: Any, dest: Any, size: int, put: bool) -> Any:
-    """Return the check of a copy of every 4th element, ``size`` bytes, by PE 0: a put if ``put``, else a get."""
-    wanted = np.zeros(STRIDE * size // 8, "i8")
-    if w.received((0,)) if put else w.sent((0,)):
-        wanted[::STRIDE] = values(STRIDE * size, w.left if put else w.right)[::STRIDE]
-    return lambda done: w.expect(dest, wanted)
-
-
-@_register_strided("iput", True).peer("mpi4py")
-def _(w: Mpi, size: int) -> Plan:
-    n, (window, dest) = elements(size), w.window(STRIDE * size)
-    kind = w.MPI.INT64_T.Create_vector(n, 1, STRIDE).Commit()
-    names = {"window": window, "origin": [values(STRIDE * size, w.pe), 1, kind], "target": [0, 1, kind], "pe": w.right}
-    statement = "window.Put(origin, pe, target); window.Flush(pe)"
-    return Plan(statement, names, in_steps(w, dest, size, True), size, active=(0,))
-
-
+_register_strided("iput", True)
 _register_strided("iget", False)
 for _copy in COPIES:
     _register(_copy)
@@ -206,30 +178,31 @@ def _every_pe(n_pes: int) -> tuple[int, ...]:
 @case("pairs", "host", size=(8, 1 << 20), pes=(4,), limit=MEMCPY, origin=_every_pe, target=_every_pe)
 def pairs(w: Ishmem, size: int, origin: int, target: int) -> Plan:
     """Return the plan of a put from PE ``origin`` to PE ``target``: the data of the heat map."""
-    source, dest = w.filled(size), w.blank(size)
-    names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": target}
-    names.update(here=w.host_view(source, w.pe), there=w.host_view(dest, target))
-    wanted = values(size, origin) if w.pe == target else np.zeros_like(values(size, 0))
-    check = lambda done: w.expect(dest, wanted)  # noqa: E731
-    return Plan("ishmem.put(dest, source, pe)", names, check, size, active=(origin,), limit="there[:] = here")
+    limit = "there[:] = here"
+    plan = plan_of_copy(w, "ishmem.put(far, own, target)", size, True, (origin,), limit=limit)
+    own, far = plan.names["own"], plan.names["far"]
+    plan.names.update(target=target, here=w.host_view(own, w.pe), there=w.host_view(far, target))
+    wanted = values(size, origin) * (w.pe == target)
+    plan.check = lambda done: w.expect(far, wanted)
+    return plan
 
 
 def _register_on_queue(op: str, sizes: bool | tuple[int, ...], times: int = 1, **axes: Any) -> None:
-    put = op != "get"
+    puts = op != "get"
+    call = f"ishmem.{op}_on_queue({'far, own' if puts else 'own, far'}, pe, queue)"
+    statement, limit = f"{call}.wait()", "queue.memcpy(to, origin, n)"
+    if times > 1:
+        statement = _repeated(call, times, "ishmem.quiet_on_queue(queue).wait()")
+        limit = _repeated("queue.memcpy_async(to, origin, n)", times, "queue.wait()")
 
     @case(op, "queue", size=sizes, limit="queue.memcpy between the same buffers", **axes)
     def body(w: Ishmem, size: int, direction: str = "one") -> Plan:
-        source, dest, who = w.filled(size), w.blank(size), active(direction)
-        names = {"ishmem": ishmem, "dest": dest, "source": source, "pe": w.right, "n": size, "queue": dest.sycl_queue}
-        names["here"] = source.get_array().usm_data if put else w.usm_at(source, w.right)
-        names["there"] = w.usm_at(dest, w.right) if put else dest.get_array().usm_data
-        check = at_target(w, dest, size, who) if put else at_origin(w, dest, size, who)
-        call = f"ishmem.{op}_on_queue(dest, source, pe, queue)"
-        statement, limit = f"{call}.wait()", "queue.memcpy(there, here, n)"
-        if times > 1:
-            statement = _repeated(call, times, "ishmem.quiet_on_queue(queue).wait()")
-            limit = _repeated("queue.memcpy_async(there, here, n)", times, "queue.wait()")
-        return Plan(statement, names, check, size, times, active=who, limit=limit)
+        plan = plan_of_copy(w, statement, size, puts, _active(direction), operations=times, limit=limit)
+        own, far = plan.names["own"], plan.names["far"]
+        sides = [w.usm_at(far, w.right), own.get_array().usm_data]
+        to, origin = sides if puts else sides[::-1]
+        plan.names.update(n=size, queue=own.sycl_queue, to=to, origin=origin)
+        return plan
 
 
 _register_on_queue("put", True, direction=DIRECTIONS)

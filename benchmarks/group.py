@@ -16,15 +16,13 @@ from multiprocessing.connection import Connection, Listener, wait
 from typing import Any
 
 from ishmem.benchmarks.worker import Worker, answer
-from ishmem.benchmarks.worlds import Local
+from ishmem.benchmarks.worlds import PEERS, Local
 from ishmem.common import processes
 from ishmem.launch import hosts as launch_hosts, mpiexec
 
 Answer = tuple[str, Any]
 
 START = 120.0
-PEERS = ("mpi4py",)
-"""The libraries with which ishmem is compared."""
 
 
 class GroupError(Exception):

@@ -19,21 +19,20 @@ def all_reduce(w: Ishmem, size: int) -> Plan:
     """Return the plan of an ``all_reduce`` of ``size`` bytes of float32 with a wait on the host."""
     source = ishmem.full(size // 4, w.pe + 1, dtype="float32")
     dest, communicator = ishmem.zeros_like(source), ishmem.inference.Communicator(size)
-    names = {"ishmem": ishmem, "communicator": communicator, "dest": dest, "source": source}
-    statement = "communicator.all_reduce(source, dest).wait()"
-    limit = "ishmem.sum_reduce(dest, source)"
+    names = w.names(communicator=communicator, dest=dest, source=source)
+    statement, limit = "communicator.all_reduce(source, dest).wait()", "ishmem.sum_reduce(dest, source)"
     return Plan(statement, names, lambda done: w.expect(dest, _wanted(size, w.n_pes)), size, limit=limit)
 
 
 @all_reduce.peer("mpi4py")
 def _(w: Mpi, size: int) -> Plan:
     source = np.full(size // 4, w.pe + 1, "float32")
-    names = {"comm": w.comm, "MPI": w.MPI, "dest": np.zeros_like(source), "source": source}
+    names = w.names(dest=np.zeros_like(source), source=source)
     statement = "comm.Allreduce(source, dest, MPI.SUM)"
     return Plan(statement, names, lambda done: w.expect(names["dest"], _wanted(size, w.n_pes)), size)
 
 
-def _wanted(size: int, n_pes: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+def _wanted(size: int, n_pes: int) -> np.ndarray[Any, Any]:
     return np.full(size // 4, sum(range(1, n_pes + 1)), "float32")
 
 

@@ -50,7 +50,12 @@ def _loop(name: str) -> Any:
     lines = [f"def {name}(item, dest, source, pe, count):"]
     lines += [f"    at_{array} = ishmem.ptr({array}, pe)" for array in views]
     lines += ["    for _ in range(count):", *(f"        {line}" for line in body)]
-    names = {"ishmem": ishmem, "kapi": kapi, "WORDS": WORDS}
+    return kernel_of(lines, name, kapi=kapi, WORDS=WORDS)
+
+
+def kernel_of(lines: list[str], name: str, **names: Any) -> Any:
+    """Return the kernel that lines of Python define; ``names`` are its globals beside ``ishmem``."""
+    names["ishmem"] = ishmem
     exec("\n".join(lines), names)
     return dpex.kernel(names[name])
 

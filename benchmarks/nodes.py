@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import ishmem
-from ishmem.benchmarks.cases import Plan, case, values
-from ishmem.benchmarks.collectives import BY_HOST, GROUPS, plan_in_kernel, plan_of_ishmem, plan_of_mpi4py
-from ishmem.benchmarks.worlds import Ishmem, Mpi
+from ishmem.benchmarks.cases import Plan, case
+from ishmem.benchmarks.collectives import BY_HOST, GROUPS, plan_in_kernel, plan_of
+from ishmem.benchmarks.copies import plan_of_copy
+from ishmem.benchmarks.worlds import PEERS, Ishmem, Mpi, World
 
 PREFIX = "nodes_"
 WINDOW = 64
@@ -20,12 +20,12 @@ SIZES = (8, 1 << 20)
 
 
 class Operation(NamedTuple):
-    """An operation of PE 0 on the array ``there`` of another PE, with the array ``here`` of its own.
+    """A copy by PE 0 between its array ``own`` and ``far`` on another PE.
 
     Attributes:
         call: The statement of ishmem.
-        mpi: The statement of mpi4py; ``w`` is the window.
-        puts: Whether the operation changes the target's array, which receives the values of PE 0.
+        mpi: The statement of mpi4py, on ``window``.
+        puts: Whether ``own`` is the source.
         sizes: Sizes in bytes.
         times: Number of operations in one statement.
     """
@@ -37,17 +37,17 @@ class Operation(NamedTuple):
     times: int = 1
 
 
-ARRIVED = "w.Get(word, pe, last); w.Flush(pe)"
+ARRIVED = "window.Get(word, pe, last); window.Flush(pe)"
 """MPICH over ofi/tcp returns from a flush before the data have arrived; a get from the same place waits for them."""
 
-PUT, MPI_PUT = "ishmem.put(there, here, pe); ishmem.quiet()", "w.Put(here, pe); w.Flush(pe)"
+PUT, MPI_PUT = "ishmem.put(far, own, pe); ishmem.quiet()", "window.Put(own, pe); window.Flush(pe)"
 OPERATIONS = {
     "put": Operation(PUT, f"{MPI_PUT}; {ARRIVED}", True, SIZES),
     "put_flush": Operation(PUT, MPI_PUT, True),
-    "get": Operation("ishmem.get(here, there, pe)", "w.Get(here, pe); w.Flush(pe)", False, SIZES),
+    "get": Operation("ishmem.get(own, far, pe)", "window.Get(own, pe); window.Flush(pe)", False, SIZES),
     "put_nbi": Operation(
-        f"for _ in range({WINDOW}): ishmem.put_nbi(there, here, pe)\n    ishmem.quiet()",
-        f"for _ in range({WINDOW}): w.Put(here, pe)\n    w.Flush(pe); {ARRIVED}",
+        f"for _ in range({WINDOW}): ishmem.put_nbi(far, own, pe)\n    ishmem.quiet()",
+        f"for _ in range({WINDOW}): window.Put(own, pe)\n    window.Flush(pe); {ARRIVED}",
         True,
         times=WINDOW,
     ),
@@ -59,60 +59,31 @@ def repeated(statement: str) -> str:
     return f"for _ in range(count if calls else 0):\n    {statement}\nbarrier()"
 
 
-def _callers(w: Any) -> dict[str, Any]:
-    return {"pe": w.right, "calls": w.pe == 0, "barrier": w.barrier}
-
-
-def _copied(w: Any, puts: bool, here: Any, there: Any, size: int) -> Any:
-    """Return the check of a copy between PE 0 and its right neighbour."""
-
-    def check(done: int) -> None:
-        if puts and w.pe == 1:
-            w.expect(there, values(size, 0))
-        elif not puts and w.pe == 0:
-            w.expect(here, values(size, w.right))
-
-    return check
+def _callers(w: World) -> dict[str, Any]:
+    return {"calls": w.pe == 0, "barrier": w.barrier}
 
 
 def _register(op: str, operation: Operation) -> None:
-    @case(PREFIX + op, "host", size=operation.sizes)
-    def body(w: Ishmem, size: int) -> Plan:
-        here, there = (w.filled(size), w.blank(size)) if operation.puts else (w.blank(size), w.filled(size))
-        names = {"ishmem": ishmem, "here": here, "there": there, **_callers(w)}
-        check = _copied(w, operation.puts, here, there, size)
-        return Plan(repeated(operation.call), names, check, size, operation.times, counted=True)
-
-    @body.peer("mpi4py")
-    def _(w: Mpi, size: int) -> Plan:
-        own = values(size, w.pe)
-        window, there = w.window(size, None if operation.puts else own)
-        here = own if operation.puts else np.zeros_like(own)
-        names = {"w": window, "here": here, **_callers(w)}
-        names.update(word=np.zeros(1, "int64"), last=size - 8)
-        check = _copied(w, operation.puts, here, there, size)
-        return Plan(repeated(operation.mpi), names, check, size, operation.times, counted=True)
+    @case(PREFIX + op, "host", size=operation.sizes, peers=PEERS)
+    def body(w: Ishmem | Mpi, size: int) -> Plan:
+        statement = repeated(w.either(operation.call, operation.mpi))
+        plan = plan_of_copy(w, statement, size, operation.puts, operations=operation.times, counted=True)
+        plan.active = None  # all PEs run the statement, and PE 0 alone copies
+        plan.names.update(_callers(w), word=np.zeros(1, "int64"), last=size - 8)
+        return plan
 
 
 for _op, _operation in OPERATIONS.items():
     _register(_op, _operation)
 
 
-@case(PREFIX + "fetch_add", "host")
-def fetch_add(w: Ishmem) -> Plan:
-    array = ishmem.zeros(1, dtype="int64")
-    names = {"ishmem": ishmem, "array": array, **_callers(w)}
-    check = lambda done: w.expect(array, np.array([done if w.pe == 1 else 0]))  # noqa: E731
-    return Plan(repeated("ishmem.atomic_fetch_add(array, 1, pe)"), names, check, 8, counted=True)
-
-
-@fetch_add.peer("mpi4py")
-def _(w: Mpi) -> Plan:
-    window, memory = w.window(8)
-    names = {"w": window, "SUM": w.MPI.SUM, **_callers(w)}
-    names.update(one=np.array([1]), old=np.array([0]))
-    check = lambda done: w.expect(memory, np.array([done if w.pe == 1 else 0]))  # noqa: E731
-    return Plan(repeated("w.Fetch_and_op(one, old, pe, 0, SUM); w.Flush(pe)"), names, check, 8, counted=True)
+@case(PREFIX + "fetch_add", "host", peers=PEERS)
+def fetch_add(w: Ishmem | Mpi) -> Plan:
+    far = w.far(8, filled=False)
+    names = w.names(far=far, one=np.array([1]), old=np.array([0]), **_callers(w))
+    by_mpi = "window.Fetch_and_op(one, old, pe, 0, MPI.SUM); window.Flush(pe)"
+    statement = repeated(w.either("ishmem.atomic_fetch_add(far, 1, pe)", by_mpi))
+    return Plan(statement, names, w.counted(far), 8, counted=True)
 
 
 @case(PREFIX + "put", "device", limit="put and quiet by the host")
@@ -120,41 +91,26 @@ def put_in_kernel(w: Ishmem) -> Plan:
     from ishmem import dpex
     from ishmem.benchmarks.kernels import KERNELS
 
-    here, there = w.filled(8), w.blank(8)
-    names = {"ishmem": ishmem, "here": here, "there": there, "pe": w.right, "dpex": dpex}
-    names["put_quiet"] = KERNELS["put_quiet"]
-    call = "dpex.call_kernel(put_quiet, dpex.kernel_api.Range(1), there, here, pe, count)"
-    by_host = "for _ in range(count):\n    ishmem.put(there, here, pe); ishmem.quiet()"
-    check = _copied(w, True, here, there, 8)
-    return Plan(call, names, check, 8, counted=True, active=(0,), limit=by_host)
+    call = "dpex.call_kernel(put_quiet, dpex.kernel_api.Range(1), far, own, pe, count)"
+    plan = plan_of_copy(w, call, 8, True, counted=True, limit=f"for _ in range(count):\n    {PUT}")
+    plan.names.update(dpex=dpex, put_quiet=KERNELS["put_quiet"])
+    return plan
 
 
 def _register_collective(name: str) -> None:
-    @case(PREFIX + name, "host", size=SIZES, pes=(4,))
-    def body(w: Ishmem, size: int) -> Plan:
-        return plan_of_ishmem(w, name, size)
+    @case(PREFIX + name, "host", size=SIZES, pes=(4,), peers=PEERS)
+    def by_host(w: Ishmem | Mpi, size: int) -> Plan:
+        return plan_of(w, name, size)
 
-    @body.peer("mpi4py")
-    def _(w: Mpi, size: int) -> Plan:
-        return plan_of_mpi4py(w, name, size)
-
-
-def _register_in_kernel(name: str) -> None:
     @case(PREFIX + name, "group", size=SIZES, pes=(4,), limit=BY_HOST)
-    def body(w: Ishmem, size: int) -> Plan:
+    def by_group(w: Ishmem, size: int) -> Plan:
         return plan_in_kernel(w, name, size, items=GROUPS[0])
 
 
 for _name in ("sum_reduce", "alltoall", "fcollect"):
     _register_collective(_name)
-    _register_in_kernel(_name)
 
 
-@case(PREFIX + "barrier", "host", pes=(4,))
-def barrier(w: Ishmem) -> Plan:
-    return Plan("ishmem.barrier_all()", {"ishmem": ishmem})
-
-
-@barrier.peer("mpi4py")
-def _(w: Mpi) -> Plan:
-    return Plan("comm.Barrier()", {"comm": w.comm})
+@case(PREFIX + "barrier", "host", pes=(4,), peers=PEERS)
+def barrier(w: Ishmem | Mpi) -> Plan:
+    return Plan(w.either("ishmem.barrier_all()", "comm.Barrier()"), w.names())

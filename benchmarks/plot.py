@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
-import itertools
 import math
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
 
 from ishmem.benchmarks.runner import MACHINE, Row
 from ishmem.benchmarks.show import short_size, short_time
@@ -43,9 +44,6 @@ def draw(rows: Sequence[Row], picture: str, title: str = "") -> Figure:
         NothingToPlot: The results contain no data for the picture.
         ImportError: matplotlib is not installed.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
     figure = _DRAWERS[picture]([row for row in rows if row.status == "ok" and row.seconds])
     if title:
         entitle(figure, title)
@@ -112,40 +110,37 @@ def _against_size(rows: Sequence[Row], value: Callable[[Row], float], bandwidth:
             if not bandwidth:
                 low, high = ([row.seconds[name] for row in line] for name in ("q1", "q3"))
                 axis.fill_between(sizes, low, high, color=color, alpha=0.15, linewidth=0)
-        _scale(axis)
+        log_scales(axis)
+        bottom, top = map(math.log10, axis.get_ylim())
+        axis.set_ylim(10 ** math.floor(bottom + 0.1), 10 ** math.ceil(top - 0.1))  # whole decades
         limits = [line[0].limit for name, line in panel.items() if name == MACHINE]
         where = " ".join([op, f"({side}, {pes} PEs)", *map(str, rest)])
         axis.set_title(where + "".join(f"\nmachine: {re.split('[,;]', limit)[0]}" for limit in limits), fontsize=7)
-    _legend(figure, axes)
+    legend(figure, axes, COLORS)
     return figure
 
 
-def _scale(axis: Axes) -> None:
-    """Make both axes logarithmic; the y axis spans whole decades."""
-    from matplotlib.ticker import FuncFormatter
-
-    axis.set_xscale("log", base=2)
+def log_scales(axis: Axes, base: int = 2, label: Callable[[int], str] = short_size) -> None:
+    """Make both axes logarithmic, with a grid; ``label`` is a function that returns the label of a value of x."""
+    axis.set_xscale("log", base=base)
     axis.set_yscale("log")
-    low, high = axis.get_ylim()
-    axis.set_ylim(10 ** math.floor(math.log10(low) + 0.1), 10 ** math.ceil(math.log10(high) - 0.1))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: short_size(int(value))))
-    axis.tick_params(labelsize=7)
+    axis.xaxis.set_major_formatter(lambda value, _position: label(int(value)))
+    axis.tick_params(labelsize=7, which="both")
     axis.grid(alpha=0.3, linewidth=0.5)
 
 
-def _legend(figure: Figure, axes: list[Axes]) -> None:
+def legend(figure: Figure, axes: list[Axes], order: Iterable[str] = ()) -> None:
+    """Add one legend of the lines of all panels; ``order`` are labels that come first."""
     lines = {label: line for axis in axes for line, label in zip(*axis.get_legend_handles_labels())}
-    lines = {label: lines[label] for label in COLORS if label in lines}
+    lines = {label: lines[label] for label in dict.fromkeys([*order, *lines]) if label in lines}
     figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines), fontsize=8)
 
 
 def _latency(rows: Sequence[Row]) -> Figure:
     """Return a figure of the time of one operation, with the quartiles of the batches as a band."""
-    from matplotlib.ticker import FuncFormatter
-
     figure = _against_size(rows, lambda row: row.seconds["median"], False)
     for axis in figure.axes:
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: short_time(value)))
+        axis.yaxis.set_major_formatter(lambda value, _position: short_time(value))
     figure.supylabel("time of one operation", fontsize=8)
     return figure
 
@@ -165,20 +160,16 @@ def _pairs(rows: Sequence[Row]) -> Figure:
     maps = sorted({(row.pes, row.axes["size"]) for row in found})
     figure, axes = panel_grid(len(maps), 3.0)
     for axis, (pes, size) in zip(axes, maps):
-        small = size < 4096
-        grid = [[float("nan")] * pes for _ in range(pes)]
+        small, grid = size < 4096, np.full((pes, pes), np.nan)
         for row in found:
             if (row.pes, row.axes["size"]) == (pes, size):
                 value = row.seconds["median"] * 1e9 if small else row.bandwidth / 1e9
-                grid[row.axes["origin"]][row.axes["target"]] = value
+                grid[row.axes["origin"], row.axes["target"]] = value
         axis.imshow(grid, cmap="Blues", vmin=0)
-        middle = max(value for line in grid for value in line if value == value) / 2
-        for origin, target in itertools.product(range(pes), repeat=2):
-            value = grid[origin][target]
-            color = "white" if value > middle else "black"
+        for (origin, target), value in np.ndenumerate(grid):
+            color = "white" if value > np.nanmax(grid) / 2 else "black"
             axis.text(target, origin, f"{value:.3g}", ha="center", va="center", fontsize=8, color=color)
-        axis.set_xticks(range(pes))
-        axis.set_yticks(range(pes))
+        axis.set(xticks=range(pes), yticks=range(pes))
         axis.set_xlabel("to PE", fontsize=8)
         axis.set_ylabel("from PE", fontsize=8)
         axis.set_title(f"put of {short_size(size)} B, {'ns' if small else 'GB/s'}", fontsize=9)
@@ -187,19 +178,15 @@ def _pairs(rows: Sequence[Row]) -> Figure:
 
 def _peers(rows: Sequence[Row]) -> Figure:
     """Return a figure of ishmem's time as a multiple of each peer's and the machine's, at smallest and largest size."""
-    panels: list[tuple[str, list[tuple[str, float]]]] = []
-    for contender in COLORS:
-        if contender not in ("ishmem", BOTH):
-            bars = _ratios(rows, contender)
-            panels += [(contender, bars[:_MOST_BARS])] if bars else []
+    found = {name: _ratios(rows, name)[:_MOST_BARS] for name in COLORS if name not in ("ishmem", BOTH)}
+    panels = {contender: bars for contender, bars in found.items() if bars}
     if not panels:
         raise NothingToPlot("neither peers nor the machine's limit were measured")
-    figure, axes = panel_grid(len(panels), 0.6 + 0.2 * max(len(bars) for _name, bars in panels))
-    for axis, (contender, bars) in zip(axes, panels):
-        names, ratios = [name for name, _ratio in bars], [ratio for _name, ratio in bars]
-        axis.barh(names, [min(ratio, 4.0) for ratio in ratios], color=COLORS[contender], height=0.7)
-        for bar, ratio in enumerate(ratios):
-            axis.text(min(ratio, 4.0) + 0.05, bar, f"{ratio:.2f}", va="center", fontsize=6)
+    figure, axes = panel_grid(len(panels), 0.6 + 0.2 * max(map(len, panels.values())))
+    for axis, (contender, bars) in zip(axes, panels.items()):
+        names, ratios = zip(*bars)
+        drawn = axis.barh(names, np.minimum(ratios, 4.0), color=COLORS[contender], height=0.7)
+        axis.bar_label(drawn, [f"{ratio:.2f}" for ratio in ratios], padding=2, fontsize=6)
         axis.axvline(1.0, color="black", linewidth=0.8)
         axis.set_xlim(0, 4.6)
         axis.invert_yaxis()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
@@ -36,9 +35,7 @@ class Screen:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Remove the progress bar."""
         self._progress.stop()
 
@@ -46,17 +43,14 @@ class Screen:
         """Print the line of a point, given its rows, and its errors; first the table's header with the ``device``."""
         if not self._has_header:
             self._has_header = True
-            self._print(header(self._peers) + (f"   {device}" if device else ""), style="bold")
-        self._print(line(rows, self._peers), style="red" if rows[0].status in ("wrong", "failed") else None)
+            self.say(header(self._peers) + (f"   {device}" if device else ""), style="bold")
+        self.say(line(rows, self._peers), style="red" if rows[0].status in ("wrong", "failed") else None)
         for problem in problems(rows):
-            self._print(problem, style="red")
+            self.say(problem, style="red")
         self._progress.update(self._task, advance=1, description=rows[0].op)
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, style: str | None = None) -> None:
         """Print a line."""
-        self._print(text)
-
-    def _print(self, text: str, style: str | None = None) -> None:
         self._progress.console.print(text, style=style, markup=False, soft_wrap=True)
 
 

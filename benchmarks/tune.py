@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ishmem.benchmarks.command import parse_sizes
+from ishmem.benchmarks.command import FILE, parse_sizes
 from ishmem.common.algorithms import Table
 from ishmem.environment import profile
 
@@ -34,12 +34,8 @@ WORTH = 0.95
 @click.option("--hosts", default="", help="Hosts of all PEs, such as a,b; this node by default.")
 @click.option("--op", default="", help="Routines; all by default.")
 @click.option("--size", default=SIZES, show_default=True, help="Sizes of a block: a list of sizes and ranges.")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="The profile; by default what init reads."
-)
-@click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="The picture; by default next to the profile."
-)
+@click.option("-o", "--output", type=FILE, help="The profile; by default what init reads.")
+@click.option("--plot", type=FILE, help="The picture; by default next to the profile.")
 def command(pes: str, hosts: str, op: str, size: str, output: Path | None, plot: Path | None) -> None:
     """Measure the algorithms of the collectives, and write a profile that init reads."""
     path = output or profile.default_path()
@@ -153,23 +149,19 @@ def draw(path: Path, measured: Mapping[int, Mapping[str, Times]], device: str) -
     plot.entitle(figure, f"{device}: microseconds against block size in bytes")
     for axes, (title, times) in zip(grid, panels):
         _panel(axes, title, times)
-    names = {str(line.get_label()): line for axes in grid for line in axes.get_lines()}
-    shown = {name: line for name, line in names.items() if not name.startswith("_")}
-    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=len(shown), fontsize=8)
+    plot.legend(figure, grid)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
 
 
 def _panel(axes: Axes, title: str, times: Times) -> None:
+    from ishmem.benchmarks import plot
     from ishmem.common.algorithms import ALGORITHMS
 
     for name, of_one in times.items():
-        sizes = sorted(of_one)
-        axes.loglog(
-            sizes, [1e6 * of_one[size] for size in sizes], "o-", ms=3, label=name, color=f"C{ALGORITHMS.index(name)}"
-        )
+        sizes, color = sorted(of_one), f"C{ALGORITHMS.index(name)}"
+        axes.plot(sizes, [1e6 * of_one[size] for size in sizes], "o-", ms=3, label=name, color=color)
     for start, _name in best(times)[1:]:
         axes.axvline(start, color="grey", ls="--", lw=0.8)
     axes.set_title(title, fontsize=10)
-    axes.set_xscale("log", base=2)
-    axes.spines[["top", "right"]].set_visible(False)
+    plot.log_scales(axes)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-import numpy as np
-
-import ishmem
 from ishmem.benchmarks.cases import Plan, Skip, case, values
-from ishmem.benchmarks.collectives import COLLECTIVES, Arrays
+from ishmem.benchmarks.collectives import COLLECTIVES, plan_of
+from ishmem.benchmarks.copies import own_array, plan_of_copy
 from ishmem.benchmarks.worlds import Ishmem
 from ishmem.common.algorithms import SLOT_LIMIT, allowed, install
 from ishmem.environment.profile import GET_PRIVATE, PUT, PUT_PRIVATE, ROUTES
@@ -38,28 +36,10 @@ def _register(name: str) -> None:
             raise Skip(f"a slot holds at most {SLOT_LIMIT} bytes")
         if algorithm in (NODE_ONLY if w.spans_nodes() else NODES_ONLY):
             raise Skip("the PEs are on several nodes" if w.spans_nodes() else "the PEs are on one node")
-        routine = COLLECTIVES[name]
-        arrays = Arrays(routine, w, size)
-        source, dest = w.filled(arrays.source_bytes), w.blank(arrays.dest_bytes)
+        plan = plan_of(w, name, size)
         w.barrier()
         install({name: [(0, algorithm)]})
-        names = {"ishmem": ishmem, "dest": dest, "source": source, **arrays.names}
-        statement = f"ishmem.{name}(dest, source{routine.arguments})"
-        return Plan(statement, names, lambda done: w.expect(dest, arrays.wanted), size)
-
-
-@case(PREFIX + PUT, "host", size=True, algorithm=ROUTES)
-def put(w: Ishmem, size: int, algorithm: str) -> Plan:
-    """Return the plan of a put: with ``algorithm`` ``"mapped"`` by stores of the host, else by the copy engine."""
-    from ishmem.runtime import job
-
-    source, dest = w.filled(size), w.blank(size)
-    heap, engine = job.current().heap, job.current().engine
-    names: dict[str, Any] = {"here": w.host_view(source, w.pe), "there": w.host_view(dest, w.right), "engine": engine}
-    names["to"] = heap.peers[w.right] + dest.get_array()._pointer - heap.base
-    names["origin"], names["size"], names["source"] = source.get_array()._pointer, size, source
-    statement = "there[:] = here" if algorithm == "mapped" else "engine.copy(to, origin, size, source); engine.quiet()"
-    return Plan(statement, names, lambda done: w.expect(dest, values(size, w.left)), size)
+        return plan
 
 
 def mapped_private(array: Any) -> Any:
@@ -71,26 +51,29 @@ def mapped_private(array: Any) -> Any:
     return handles.map_host(export.fds, array.nbytes, export.fd_offset)
 
 
-def _register_private(name: str, to_peer: bool) -> None:
+def _register_route(name: str, puts: bool, private: bool) -> None:
+    """Register a copy by loads and stores of the host, or by the copy engine, with a symmetric or private array."""
+
     @case(PREFIX + name, "host", size=True, algorithm=ROUTES)
     def of_ishmem(w: Ishmem, size: int, algorithm: str) -> Plan:
-        from ishmem.environment.arrays import tensor
         from ishmem.runtime import job
 
-        other = w.blank(size) if to_peer else w.filled(size)
-        private = tensor.asarray(values(size, w.pe) if to_peer else np.zeros_like(values(size, 0)))
-        heap, mapping = job.current().heap, mapped_private(private)
-        here = memoryview((ctypes.c_char * size).from_address(mapping.address)).cast("B")
-        sides = [private._pointer, heap.peers[w.right] + other.get_array()._pointer - heap.base]
-        views, order = [here, w.host_view(other, w.right)], slice(None, None, -1 if to_peer else 1)
-        names: dict[str, Any] = {**dict(zip(("to", "origin"), sides[order])), **dict(zip(("a", "b"), views[order]))}
-        names.update(engine=job.current().engine, size=size, private=private, mapping=mapping)
-        statement = "a[:] = b" if algorithm == "mapped" else "engine.copy(to, origin, size, private); engine.quiet()"
-        seen = other if to_peer else private
-        return Plan(statement, names, lambda done: w.expect(seen, values(size, w.left if to_peer else w.right)), size)
+        statement = "a[:] = b" if algorithm == "mapped" else "engine.copy(to, origin, size, own); engine.quiet()"
+        own = own_array("dpctl" if private else "symmetric", values(size, w.pe) * puts)
+        plan, this = plan_of_copy(w, statement, size, puts, None, own), job.current()
+        far, near = plan.names["far"], own if private else own.get_array()
+        mapping = mapped_private(own) if private else None
+        here = memoryview((ctypes.c_char * size).from_address(mapping.address)).cast("B") if mapping else None
+        views = [here or w.host_view(own, w.pe), w.host_view(far, w.right)]
+        sides = [near._pointer, this.heap.peers[w.right] + far.get_array()._pointer - this.heap.base]
+        order = slice(None, None, -1 if puts else 1)
+        plan.names.update(zip(("to", "origin", "a", "b"), (*sides[order], *views[order])))
+        plan.names.update(engine=this.engine, size=size, mapping=mapping)
+        return plan
 
 
 for _name in MEASURED:
     _register(_name)
-_register_private(PUT_PRIVATE, True)
-_register_private(GET_PRIVATE, False)
+_register_route(PUT, True, False)
+_register_route(PUT_PRIVATE, True, True)
+_register_route(GET_PRIVATE, False, True)

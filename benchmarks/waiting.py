@@ -8,89 +8,78 @@ from typing import Any
 import numpy as np
 
 import ishmem
-from ishmem.benchmarks.cases import Plan, Skip, case, values
-from ishmem.benchmarks.copies import nothing
-from ishmem.benchmarks.worlds import Ishmem, Mpi, World
+from ishmem.benchmarks.cases import Check, Plan, Skip, case, values
+from ishmem.benchmarks.worlds import FIRST, PEERS, Ishmem, Mpi, World
 
 TRIP = "a flag ping-pong between two cores in compiled code, one way"
 PLAYERS = (0, 1)
-_SERVE = "i += 1; {send}; {wait}"
-_RETURN = "i += 1; {wait}; {send}"
 
 
-def _two(w: World) -> int:
+def other_player(w: World) -> int:
     """Return the number of the other PE of the ping-pong, on other PEs their own; raise `Skip` with one PE."""
     if w.n_pes < 2:
         raise Skip("needs 2 PEs")
     return 1 - w.pe if w.pe in PLAYERS else w.pe
 
 
-def _game(w: World, send: str, wait: str) -> str:
-    return (_SERVE if w.pe == 0 else _RETURN).format(send=send, wait=wait)
+def plan_of_game(w: World, send: str, wait: str, check: Check | None, size: int = 8, **names: Any) -> Plan:
+    """Return the plan of two PEs that send and wait in turn; the time is that of one direction."""
+    statement = f"i += 1; {send}; {wait}" if w.pe == 0 else f"i += 1; {wait}; {send}"
+    names["pe"] = other_player(w)
+    return Plan(statement, w.names() | names, check, size, 2, active=PLAYERS, setup="i = done")
 
 
-@case("ping_pong", "host", limit=TRIP)
-def ping_pong(w: Ishmem) -> Plan:
-    """Return the plan of p and wait_until in turn by PEs 0 and 1; the time is that of one direction."""
-    other = _two(w)
-    flag, spare = ishmem.zeros(1, dtype="int64"), ishmem.zeros(1, dtype="int64")
-    names = {"ishmem": ishmem, "flag": flag, "pe": other, **_trip_names(w, spare, other)}
-    statement = _game(w, "ishmem.p(flag, i, pe)", "ishmem.wait_until(flag, ishmem.CMP_EQ, i)")
-    return _players_plan(w, statement, names, flag)
+def with_trip(w: Ishmem, plan: Plan, statement: str = "trip(own, theirs, done, count, first)") -> Plan:
+    """Return a plan whose limit is a ping-pong of the hosts of two PEs."""
+    spare = ishmem.zeros(1, dtype="int64")
+    pes = w.pe, other_player(w)
+    own, theirs = (np.frombuffer(w.host_view(spare, pe), "int64").ctypes.data for pe in pes)
+    plan.names.update(trip=flag_trip(), own=own, theirs=theirs, first=int(w.pe == 0))
+    plan.limit, plan.limit_counted, plan.limit_copies = statement, True, False
+    return plan
 
 
-def _players_plan(w: Ishmem, statement: str, names: dict[str, Any], flag: Any) -> Plan:
-    return Plan(
-        statement, names, _flag_check(w, flag), 8, operations=2, active=PLAYERS, setup="i = done",
-        limit="trip(own, theirs, done, count, first)", limit_counted=True, limit_copies=False,
-    )  # fmt: skip
+def played(w: World, flag: Any) -> Check:
+    """Return the check that the flag of each player counts the operations."""
+    return lambda done: w.expect(flag, np.array([done if w.pe in PLAYERS else 0]))
 
 
-def _flag_check(w: World, flag: Any) -> Any:
-    return lambda done: w.expect(flag, np.array([done if w.pe in PLAYERS else 0], "int64"))
+@case("ping_pong", "host", limit=TRIP, peers=PEERS)
+def ping_pong(w: Ishmem | Mpi) -> Plan:
+    """Return the plan of p and wait_until in turn, or of Send and Recv.
 
-
-def _trip_names(w: Ishmem, flag: Any, other: int) -> dict[str, Any]:
-    own, theirs = (np.frombuffer(w.host_view(flag, pe), "int64").ctypes.data for pe in (w.pe, other))
-    return {"trip": flag_trip(), "own": own, "theirs": theirs, "first": w.pe == 0}
-
-
-@ping_pong.peer("mpi4py")
-def _(w: Mpi) -> Plan:
-    """Return the plan of Send and Recv: MPI has no wait for a change of a window's memory."""
-    names = {"comm": w.comm, "word": np.zeros(1, "int64"), "pe": _two(w)}
-    return Plan(_game(w, "comm.Send(word, pe)", "comm.Recv(word, pe)"), names, None, 8, 2, False, PLAYERS, "i = done")
+    MPI has no wait for a change of a window's memory.
+    """
+    flag = w.blank(8)
+    send = w.either("ishmem.p(flag, i, pe)", "comm.Send(flag, pe)")
+    wait = w.either("ishmem.wait_until(flag, ishmem.CMP_EQ, i)", "comm.Recv(flag, pe)")
+    if isinstance(w, Mpi):
+        return plan_of_game(w, send, wait, None, flag=flag)
+    return with_trip(w, plan_of_game(w, send, wait, played(w, flag), flag=flag))
 
 
 @case("signal_ping_pong", "host", size=(8, 4096, 65536), limit=TRIP)
 def signal_ping_pong(w: Ishmem, size: int) -> Plan:
-    """Return the plan of put_signal and signal_wait_until in turn; the time is that of one direction."""
-    other = _two(w)
-    source, dest = w.filled(size), w.blank(size)
-    signal, spare = ishmem.zeros(1, dtype="uint64"), ishmem.zeros(1, dtype="int64")
-    names = {"ishmem": ishmem, "dest": dest, "source": source, "signal": signal, "pe": other}
-    names.update(_trip_names(w, spare, other))
+    """Return the plan of put_signal and signal_wait_until in turn."""
+    source, dest, signal = w.filled(size), w.blank(size), ishmem.zeros(1, dtype="uint64")
     send = "ishmem.put_signal(dest, source, signal, i, ishmem.SIGNAL_SET, pe)"
-    plan = _players_plan(w, _game(w, send, "ishmem.signal_wait_until(signal, ishmem.CMP_EQ, i)"), names, signal)
-    plan.nbytes = size
-
-    def check(done: int) -> None:
-        w.expect(dest, values(size, other) * (1 if w.pe in PLAYERS else 0))
-        w.expect(signal, np.array([done if w.pe in PLAYERS else 0], "uint64"))
-
-    plan.check = check
-    return plan
+    wait = "ishmem.signal_wait_until(signal, ishmem.CMP_EQ, i)"
+    arrived, counted = _arrived(w, dest, size), played(w, signal)
+    check = lambda done: (arrived(done), counted(done))  # noqa: E731
+    return with_trip(w, plan_of_game(w, send, wait, check, size, dest=dest, source=source, signal=signal))
 
 
 @signal_ping_pong.peer("mpi4py")
 def _(w: Mpi, size: int) -> Plan:
     """Return the plan of Send and Recv."""
-    other = _two(w)
-    source, dest = values(size, w.pe), np.zeros_like(values(size, 0))
-    names = {"comm": w.comm, "source": source, "dest": dest, "pe": other}
-    statement = _game(w, "comm.Send(source, pe)", "comm.Recv(dest, pe)")
-    wanted = values(size, other) * (1 if w.pe in PLAYERS else 0)
-    return Plan(statement, names, lambda done: w.expect(dest, wanted), size, 2, False, PLAYERS, "i = done")
+    source, dest = w.filled(size), w.blank(size)
+    send, wait = "comm.Send(source, pe)", "comm.Recv(dest, pe)"
+    return plan_of_game(w, send, wait, _arrived(w, dest, size), size, source=source, dest=dest)
+
+
+def _arrived(w: World, dest: Any, size: int) -> Check:
+    wanted = values(size, other_player(w)) * (w.pe in PLAYERS)
+    return lambda done: w.expect(dest, wanted)
 
 
 @functools.cache
@@ -131,24 +120,17 @@ def flag_trip() -> Any:
     return trip
 
 
-@case("barrier_all", "host", pes=(2, 4))
-def barrier_all(w: Ishmem) -> Plan:
-    return Plan("ishmem.barrier_all()", {"ishmem": ishmem})
-
-
-@barrier_all.peer("mpi4py")
-def _(w: Mpi) -> Plan:
-    return Plan("comm.Barrier()", {"comm": w.comm})
+@case("barrier_all", "host", pes=(2, 4), peers=PEERS)
+def barrier_all(w: Ishmem | Mpi) -> Plan:
+    return Plan(w.either("ishmem.barrier_all()", "comm.Barrier()"), w.names())
 
 
 def _register(op: str) -> None:
-    @case(op, "host", limit="an empty Python call")
-    def body(w: Ishmem) -> Plan:
-        return Plan(f"ishmem.{op}()", {"ishmem": ishmem, "nothing": nothing}, active=(0,), limit="nothing()")
-
-    @body.peer("mpi4py")
-    def _(w: Mpi) -> Plan:
-        return Plan("window.Flush_all()", {"window": w.window(8)[0]}, active=(0,))
+    @case(op, "host", limit="an empty Python call", peers=PEERS)
+    def body(w: Ishmem | Mpi) -> Plan:
+        w.far(8, filled=False)
+        statement, limit = w.either(f"ishmem.{op}()", "window.Flush_all()"), w.either("nothing()", "")
+        return Plan(statement, w.names(), active=FIRST, limit=limit)
 
 
 for _op in ("fence", "quiet"):

@@ -65,10 +65,10 @@ class Worker:
         ``communicates``: with False, it only computes; ``check``: PE 0 checks the result; ``beside``: its host
         routines, `run_beside`, run instead.
         """
-        from ishmem.examples.apps import Run, find
+        from ishmem.examples.apps import MpiRun, Run, find
 
         app, world = find(name)(**options), self.world
-        run = Run(world.pe, world.n_pes, world.barrier, getattr(world, "comm", None), communicates)
+        run = (Run if world.library == "ishmem" else MpiRun)(communicates)
         program = app.run_beside if beside else app.run if world.library == "ishmem" else app.run_mpi
         result = program(run)
         if check and world.pe == 0:

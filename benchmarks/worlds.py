@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 import ishmem
-from ishmem.benchmarks.cases import Skip, Wrong, values
+from ishmem.benchmarks.cases import Check, Skip, Wrong, values
+
+FIRST = (0,)
+"""The active PEs of most cases."""
+PEERS = ("mpi4py",)
+"""The libraries with which ishmem is compared."""
+
+
+def nothing(*_arguments: Any) -> None:
+    """Do nothing; called to measure the cost of a Python call."""
 
 
 def to_host(array: Any) -> Any:
@@ -47,6 +56,14 @@ class World:
     def close(self) -> None:
         """Leave the job; collective."""
 
+    def names(self, **more: Any) -> dict[str, Any]:
+        """Return the namespace of a statement: the library, the right neighbour as ``pe``, and ``more``."""
+        return {"pe": self.right, **more}
+
+    def either(self, own: str, peer: str) -> str:
+        """Return the statement of ishmem or that of its peer."""
+        return own if self.library == "ishmem" else peer
+
     def received(self, active: tuple[int, ...] | None) -> bool:
         """Return whether this PE is the right neighbour of one of the active PEs; None: all are active."""
         return active is None or self.left in active
@@ -54,6 +71,23 @@ class World:
     def sent(self, active: tuple[int, ...] | None) -> bool:
         """Return whether this PE is one of the active PEs; None: all are active."""
         return active is None or self.pe in active
+
+    def copied(
+        self, array: Any, size: int, puts: bool, active: tuple[int, ...] | None = FIRST, step: int = 1
+    ) -> Check:
+        """Return the check of copies of every ``step``-th element of ``size`` bytes by the active PEs.
+
+        ``array`` has the left neighbour's values after its put (``puts``), or the right one's after a get by this PE;
+        all other elements are zero.
+        """
+        wanted = np.zeros_like(values(size, 0))
+        if self.received(active) if puts else self.sent(active):
+            wanted[::step] = values(size, self.left if puts else self.right)[::step]
+        return lambda done: self.expect(array, wanted)
+
+    def counted(self, array: Any) -> Check:
+        """Return the check that an array of one element counts the operations of PE 0 on its right neighbour."""
+        return lambda done: self.expect(array, np.array([done if self.received(FIRST) else 0]))
 
     def expect(self, seen: Any, wanted: np.ndarray[Any, Any]) -> None:
         """Raise `Wrong`, which names the first difference, if the elements of array ``seen`` are not ``wanted``."""
@@ -86,6 +120,13 @@ class Ishmem(World):
 
     def close(self) -> None:
         ishmem.finalize()
+
+    def names(self, **more: Any) -> dict[str, Any]:
+        return super().names(ishmem=ishmem, nothing=nothing, **more)
+
+    def far(self, nbytes: int, filled: bool) -> Any:
+        """Return the array that the left neighbour copies from or into, with test data or zeros."""
+        return self.filled(nbytes) if filled else self.blank(nbytes)
 
     def filled(self, nbytes: int) -> Any:
         """Return a symmetric array of ``nbytes`` bytes with this PE's test data."""
@@ -136,6 +177,21 @@ class Mpi(World):
 
     def barrier(self) -> None:
         self.comm.Barrier()
+
+    def names(self, **more: Any) -> dict[str, Any]:
+        return super().names(comm=self.comm, MPI=self.MPI, window=[None, *self._windows][-1], **more)
+
+    def far(self, nbytes: int, filled: bool) -> np.ndarray[Any, Any]:
+        """Return the memory of a new window, with test data or zeros; the left neighbour copies from or into it."""
+        return self.window(nbytes, values(nbytes, self.pe) if filled else None)[1]
+
+    def filled(self, nbytes: int) -> np.ndarray[Any, Any]:
+        """Return an array of ``nbytes`` bytes with this PE's test data."""
+        return values(nbytes, self.pe)
+
+    def blank(self, nbytes: int) -> np.ndarray[Any, Any]:
+        """Return an array of zeros with ``nbytes`` bytes."""
+        return np.zeros_like(values(nbytes, 0))
 
     def window(self, nbytes: int, values: np.ndarray[Any, Any] | None = None) -> tuple[Any, np.ndarray[Any, Any]]:
         """Return a window, locked on all ranks, and its memory with ``values`` or zeros, as for `Ishmem.blank`."""

@@ -29,61 +29,58 @@ HIDDEN, INNER, VOCABULARY = 48, 64, 100
 HEADS, EXPERTS, CHOICES = 12, 12, 2
 SIZE = HIDDEN // HEADS
 EPS = 1e-6
+OF_LAYERS = ("query", "key", "value", "output", "router", "up", "down")
 
 
 def weights_of(layers: int) -> dict[str, np.ndarray]:
     """Return the weights, the same on all PEs; those of a layer are rows of an array."""
-    random = np.random.default_rng(104)
+    random, into_heads = np.random.default_rng(104), (layers, HEADS, HIDDEN, SIZE)
     shapes = {
-        "embedding": (VOCABULARY, HIDDEN),
-        "head": (VOCABULARY, HIDDEN),
-        "norms": (layers, 2, HIDDEN),
-        "last_norm": (1, HIDDEN),
-        "query": (layers, HEADS, HIDDEN, SIZE),
-        "key": (layers, HEADS, HIDDEN, SIZE),
-        "value": (layers, HEADS, HIDDEN, SIZE),
-        "output": (layers, HEADS, SIZE, HIDDEN),
+        "embedding": (VOCABULARY, HIDDEN), "head": (VOCABULARY, HIDDEN),
+        "norms": (layers, 2, HIDDEN), "last_norm": (1, HIDDEN),
+        "query": into_heads, "key": into_heads, "value": into_heads, "output": (layers, HEADS, SIZE, HIDDEN),
         "router": (layers, HIDDEN, EXPERTS),
-        "up": (layers, EXPERTS, HIDDEN, INNER),
-        "down": (layers, EXPERTS, INNER, HIDDEN),
-    }
+        "up": (layers, EXPERTS, HIDDEN, INNER), "down": (layers, EXPERTS, INNER, HIDDEN),
+    }  # fmt: skip
     return {
         name: (random.standard_normal(shape) / np.sqrt(shape[-2])).astype("f4") for name, shape in shapes.items()
     }
 
 
-class Serial:
-    """The whole model, by numpy."""
+def serial_tokens(weights: dict[str, np.ndarray], prompts: np.ndarray, count: int) -> np.ndarray:
+    """Return the tokens that numpy alone generates, with the whole model."""
+    tokens = prompts
+    for _ in range(count):
+        tokens = np.column_stack([tokens, [next_token(weights, each) for each in tokens]])
+    return tokens[:, prompts.shape[1] :]
 
-    def __init__(self, weights: dict[str, np.ndarray]) -> None:
-        """Keep the weights."""
-        self.weights = weights
 
-    def next_token(self, tokens: np.ndarray) -> int:
-        """Return the most likely token after ``tokens``, those of one sequence."""
-        residual = self.weights["embedding"][tokens]
-        for layer, (first, second) in enumerate(self.weights["norms"]):
-            residual = residual + self.attention(layer, norm(residual, first))
-            residual = residual + self.experts(layer, norm(residual, second))
-        last = norm(residual[-1:], self.weights["last_norm"])
-        return int((self.weights["head"] * last).sum(axis=1).argmax())
+def next_token(weights: dict[str, np.ndarray], tokens: np.ndarray) -> int:
+    """Return the most likely token after these."""
+    residual = weights["embedding"][tokens]
+    for layer, (first, second) in enumerate(weights["norms"]):
+        of_layer = {name: weights[name][layer] for name in OF_LAYERS}
+        residual = residual + attention(norm(residual, first), **of_layer)
+        residual = residual + experts(norm(residual, second), **of_layer)
+    last = norm(residual[-1:], weights["last_norm"])
+    return int((weights["head"] * last).sum(axis=1).argmax())
 
-    def attention(self, layer: int, x: np.ndarray) -> np.ndarray:
-        """Return the sum of the outputs of all heads of a layer, for the normed rows ``x`` of a sequence."""
-        query, key, value = (x @ self.weights[name][layer] for name in ("query", "key", "value"))
-        scores = query @ key.transpose(0, 2, 1) * np.float32(SIZE**-0.5)
-        later = np.triu(np.ones(scores.shape[1:], dtype=bool), k=1)
-        shares = softmax(np.where(later, np.float32(-1e30), scores))
-        return (shares @ value @ self.weights["output"][layer]).sum(axis=0)
 
-    def experts(self, layer: int, x: np.ndarray) -> np.ndarray:
-        """Return the weighted sum of the outputs of each token's experts in a layer; ``x`` has a row for each token."""
-        scores = softmax(x @ self.weights["router"][layer])
-        chosen = np.argsort(-scores, axis=1)[:, :CHOICES]
-        shares = softmax(np.take_along_axis(scores, chosen, axis=1))
-        inner = np.maximum(x @ self.weights["up"][layer], 0)
-        outputs, rows = inner @ self.weights["down"][layer], np.arange(len(x))
-        return sum(outputs[chosen[:, k], rows] * shares[:, k : k + 1] for k in range(CHOICES))
+def attention(x, query, key, value, output, **_others):
+    """Return the sum of the outputs of all heads."""
+    scores = (x @ query) @ (x @ key).transpose(0, 2, 1) * np.float32(SIZE**-0.5)
+    later = np.triu(np.ones(scores.shape[1:], dtype=bool), k=1)
+    shares = softmax(np.where(later, np.float32(-1e30), scores))
+    return (shares @ (x @ value) @ output).sum(axis=0)
+
+
+def experts(x, router, up, down, **_others):
+    """Return the weighted sum of the outputs of each token's experts."""
+    scores = softmax(x @ router)
+    chosen = np.argsort(-scores, axis=1)[:, :CHOICES]
+    shares = softmax(np.take_along_axis(scores, chosen, axis=1))
+    outputs, rows = np.maximum(x @ up, 0) @ down, np.arange(len(x))
+    return sum(outputs[chosen[:, k], rows] * shares[:, k : k + 1] for k in range(CHOICES))
 
 
 def norm(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -115,18 +112,22 @@ def norm_rows(item: kapi.Item, x, weight, out):
         out[row, i] = x[row, i] * scale * weight[i]
 
 
+@dpex.device_func
+def product(x, matrix, i):
+    """Return one number of the product of a row and a matrix."""
+    total = np.float32(0)
+    for j in range(x.shape[0]):
+        total += x[j] * matrix[j, i]
+    return total
+
+
 @dpex.kernel
 def project(item: kapi.Item, x, query, key, value, position, queries, keys, values):
     """Write one number of a head's query for the token with row ``x``, and of its key and value at ``position[0]``."""
     row, head, i = item.get_id(0), item.get_id(1) // SIZE, item.get_id(1) % SIZE
-    q, k, v = np.float32(0), np.float32(0), np.float32(0)
-    for j in range(HIDDEN):
-        q += x[row, j] * query[head, j, i]
-        k += x[row, j] * key[head, j, i]
-        v += x[row, j] * value[head, j, i]
-    queries[row, head, i] = q * np.float32(SIZE**-0.5)
-    keys[row, head, position[0], i] = k
-    values[row, head, position[0], i] = v
+    queries[row, head, i] = product(x[row], query[head], i) * np.float32(SIZE**-0.5)
+    keys[row, head, position[0], i] = product(x[row], key[head], i)
+    values[row, head, position[0], i] = product(x[row], value[head], i)
 
 
 @dpex.kernel
@@ -153,8 +154,7 @@ def add_heads(item: kapi.Item, queries, output, part):
     """Write one number of the sum of the outputs of this PE's heads."""
     row, i, total = item.get_id(0), item.get_id(1), np.float32(0)
     for head in range(output.shape[0]):
-        for j in range(SIZE):
-            total += queries[row, head, j] * output[head, j, i]
+        total += product(queries[row, head], output[head], i)
     part[row, i] = total
 
 
@@ -167,9 +167,7 @@ def route(item: kapi.Item, x, first, router, block, chosen, shares):
     if first + row < x.shape[0]:
         most, total = np.float32(-1e30), np.float32(0)
         for expert in range(EXPERTS):
-            score = np.float32(0)
-            for i in range(HIDDEN):
-                score += x[first + row, i] * router[i, expert]
+            score = product(x[first + row], router, expert)
             scores[expert], most = score, max(most, score)
         for expert in range(EXPERTS):
             scores[expert] = math.exp(scores[expert] - most)
@@ -190,25 +188,11 @@ def route(item: kapi.Item, x, first, router, block, chosen, shares):
 
 
 @dpex.kernel
-def expert_up(item: kapi.Item, received, counts, up, inner):
-    """Write one inner number of an expert for a token that it has received."""
+def expert_layer(item: kapi.Item, received, counts, weight, least, out):
+    """Write one number of a layer of an expert, at least ``least``, for a token that it has received."""
     expert, row, i = item.get_id(0), item.get_id(1), item.get_id(2)
     if row < counts[expert]:
-        total = np.float32(0)
-        for j in range(HIDDEN):
-            total += received[expert, row, j] * up[expert, j, i]
-        inner[expert, row, i] = max(total, np.float32(0))
-
-
-@dpex.kernel
-def expert_down(item: kapi.Item, inner, counts, down, outputs):
-    """Write one number of the output of an expert for a token that it has received."""
-    expert, row, i = item.get_id(0), item.get_id(1), item.get_id(2)
-    if row < counts[expert]:
-        total = np.float32(0)
-        for j in range(INNER):
-            total += inner[expert, row, j] * down[expert, j, i]
-        outputs[expert, row, i] = total
+        out[expert, row, i] = max(product(received[expert, row], weight[expert], i), least)
 
 
 @dpex.kernel
@@ -250,8 +234,8 @@ class Parallel:
         import dpnp
 
         me, n = ishmem.my_pe(), ishmem.n_pes()
-        heads, experts = (slice(me * all_ // n, (me + 1) * all_ // n) for all_ in (HEADS, EXPERTS))
-        parts = {"query": heads, "key": heads, "value": heads, "output": heads, "up": experts, "down": experts}
+        heads, experts = (slice(me * total // n, (me + 1) * total // n) for total in (HEADS, EXPERTS))
+        parts = {**dict.fromkeys(OF_LAYERS[:4], heads), "up": experts, "down": experts}
         mine = {name: values[:, parts[name]] if name in parts else values for name, values in weights.items()}
         self.weights = {name: dpnp.asarray(np.ascontiguousarray(values)) for name, values in mine.items()}
         sequences, self.given = prompts.shape
@@ -318,20 +302,12 @@ class Parallel:
 
     def serve_experts(self, received: Any, counts: Any, up: Any, down: Any) -> None:
         """Compute the outputs of the experts here for the tokens received, ``counts`` for each expert."""
-        self.run(expert_up, self.inner.shape, received, counts, up, self.inner)
-        self.run(expert_down, self.outputs.shape, self.inner, counts, down, self.outputs)
+        self.run(expert_layer, self.inner.shape, received, counts, up, np.float32(0), self.inner)
+        self.run(expert_layer, self.outputs.shape, self.inner, counts, down, np.float32(-np.inf), self.outputs)
 
     def run(self, kernel: Any, shape: tuple[int, ...], *arguments: Any) -> None:
         """Call a kernel of ``shape`` work-items on its arrays, or record it while the queue is recorded."""
         dpex.call_kernel(kernel, kapi.Range(*shape), *arguments)
-
-
-def serial_tokens(weights: dict[str, np.ndarray], prompts: np.ndarray, count: int) -> np.ndarray:
-    """Return the ``count`` tokens that numpy alone generates after each prompt."""
-    serial, tokens = Serial(weights), prompts
-    for _ in range(count):
-        tokens = np.column_stack([tokens, [serial.next_token(each) for each in tokens]])
-    return tokens[:, prompts.shape[1] :]
 
 
 def generate(model: Parallel, count: int, direct: bool) -> None:

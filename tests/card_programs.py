@@ -188,36 +188,23 @@ def blits() -> None:
     assert context.data[2048:2064] == struct.pack("I", 0xA1B2C3D4) * 3 + bytes(4)
 
 
-def unknown_packet() -> None:
-    """A packet that is unknown ends the context.
+def refused_packets() -> None:
+    """Packets, forms and registers that are unknown, those of another engine, and a batch that is not mapped.
 
-    compute engine 0: the batch at 0x200000: command 0x1f800000 is unknown. The context is banned
+    compute engine 0: the batch at 0x200000: command 0x1f800000 is unknown. The context is banned|\
+MI_SEMAPHORE_WAIT at 0x200000: a wait for a signal is not emulated, first word 0x0e000003. The context is banned|\
+MI_LOAD_REGISTER_IMM at 0x200000: register 0x2010 is unknown. The context is banned|\
+MEM_SET at 0x200000: this engine does not have the command. The context is banned|\
+the batch at 0x500000: page fault: read of 4 bytes at 0x500000. The context is banned
     """
-    Context().fails(0x1F800000)
-
-
-def unknown_form() -> None:
-    """A form of a known packet that is not emulated ends the context.
-
-    MI_SEMAPHORE_WAIT at 0x200000: a wait for a signal is not emulated, first word 0x0e000003. The context is banned
-    """
-    Context().fails(0x0E000003, 0, *words(DATA), 0)
-
-
-def unknown_register() -> None:
-    """A register that is unknown ends the context.
-
-    MI_LOAD_REGISTER_IMM at 0x200000: register 0x2010 is unknown. The context is banned
-    """
-    Context().fails(0x11000001, 0x2010, 1)
-
-
-def other_engine() -> None:
-    """A packet of another engine ends the context.
-
-    MEM_SET at 0x200000: this engine does not have the command. The context is banned
-    """
-    Context(COMPUTE).fails(0x56C00005, 9, 0, 9, *words(DATA), 0)
+    for packets in (
+        (0x1F800000,),
+        (0x0E000003, 0, *words(DATA), 0),
+        (0x11000001, 0x2010, 1),
+        (0x56C00005, 9, 0, 9, *words(DATA), 0),
+        (0x18800001, *words(0x500000)),
+    ):
+        Context(COMPUTE).fails(*packets)
 
 
 def page_fault() -> None:
@@ -228,14 +215,6 @@ def page_fault() -> None:
     context, other = Context(), Context()
     context.fails(STORE, *words(DATA), 7, STORE, *words(0x123456000), 7)
     assert context.word(0) == 7 and other.run(STORE, *words(DATA), 8) == 0
-
-
-def page_fault_of_batch() -> None:
-    """A batch that is not mapped ends the context.
-
-    the batch at 0x500000: page fault: read of 4 bytes at 0x500000. The context is banned
-    """
-    Context().fails(0x18800001, *words(0x500000))
 
 
 def unmapped() -> None:

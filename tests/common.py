@@ -73,7 +73,7 @@ def one_line(text: str, *names: str, called: str = "function") -> Callable[..., 
 
     Its statements are separated by semicolons: so calls can be made from a table of routines.
     """
-    scope: dict[str, Any] = {"ishmem": ishmem, "kapi": kapi}
+    scope: dict[str, Any] = {"ishmem": ishmem, "kapi": kapi, "np": np}
     exec(f"def {called}(item, {', '.join(names)}):\n    {text}\n", scope)
     function: Callable[..., Any] = scope[called]
     return function
@@ -130,6 +130,12 @@ def same(seen: Any, wanted: np.ndarray, about: str = "") -> None:
     array = seen if isinstance(seen, np.ndarray) else seen.asnumpy()
     if array.dtype != wanted.dtype or not np.array_equal(array, wanted):  # ten times as fast as what words the error
         np.testing.assert_array_equal(array, wanted, about, strict=True)
+
+
+def refused(error: Any, words: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
+    """Assert that a call raises an error in whose text a pattern is found."""
+    with pytest.raises(error, match=words):
+        function(*arguments, **named)
 
 
 def symmetric(values: np.ndarray) -> Any:

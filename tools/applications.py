@@ -174,8 +174,7 @@ def read(path: Path) -> tuple[dict[str, Any], list[Row]]:
 
 def pairs(rows: list[Row]) -> list[tuple[Row, Row]]:
     """Return pairs of the rows of ishmem and mpi4py for each problem that both have run."""
-    own = {(row.app, row.scaling, row.pes): row for row in rows if row.contender == OWN and row.runs}
-    other = {(row.app, row.scaling, row.pes): row for row in rows if row.contender == PEER and row.runs}
+    own, other = ({_problem(row): row for row in rows if row.contender == name and row.runs} for name in (OWN, PEER))
     return sorted(
         ((own[key], other[key]) for key in own if key in other),
         key=lambda pair: (list(APPS).index(pair[0].app), pair[0].scaling, pair[0].pes),
@@ -184,28 +183,32 @@ def pairs(rows: list[Row]) -> list[tuple[Row, Row]]:
 
 def table(rows: list[Row]) -> str:
     """Return the table of both libraries in markdown; ratios above the targets are bold."""
-    groups = (" | scaling | PEs", " ishmem | mpi4py | ratio", " communication: ishmem | mpi4py | ratio")
-    lines = ["|".join(["", *groups, " share: ishmem | mpi4py |"]), "|---" * 11 + "|"]
+    titles = ["", "scaling", "PEs", "ishmem", "mpi4py", "ratio", "communication: ishmem", "mpi4py", "ratio"]
+    lines = []
     for own, other in pairs(rows):
         cells = [find(own.app).title, own.scaling, str(own.pes), short_time(own.seconds), short_time(other.seconds)]
         cells.append(_ratio(own.seconds, other.seconds, WHOLE_TARGET))
         cells += [short_time(own.communication), short_time(other.communication)]
         cells.append(_ratio(own.communication, other.communication, TARGET) if own.pes > 1 else "")
         cells += [f"{row.communication / row.seconds:.0%}" for row in (own, other)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return figures.markdown([*titles, "share: ishmem", "mpi4py"], lines)
 
 
 def beside(rows: list[Row]) -> str:
     """Return the table that compares with host routines and other forms, in markdown; empty if there are none."""
     found = [row for row in rows if row.contender not in (OWN, PEER) and row.runs]
-    lines = ["| | scaling | PEs | one kernel | beside it | | ratio |", "|---" * 7 + "|"]
+    lines = []
     for own, _other in pairs(rows):
         for row in found:
-            if (row.app, row.scaling, row.pes) == (own.app, own.scaling, own.pes):
+            if _problem(row) == _problem(own):
                 cells = [_form(own), own.scaling, str(own.pes), short_time(own.seconds), row.contender]
-                lines.append(f"| {' | '.join([*cells, short_time(row.seconds), f'{own.seconds / row.seconds:.2f}'])} |")
-    return "\n".join(lines) if found else ""
+                lines.append([*cells, short_time(row.seconds), f"{own.seconds / row.seconds:.2f}"])
+    return figures.markdown(["", "scaling", "PEs", "one kernel", "beside it", "", "ratio"], lines) if found else ""
+
+
+def _problem(row: Row) -> tuple[str, str, int]:
+    return row.app, row.scaling, row.pes
 
 
 def _form(row: Row) -> str:

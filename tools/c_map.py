@@ -1,7 +1,8 @@
 """Makes the map from C to Python: every routine of OpenSHMEM 1.6 and Intel SHMEM, and where it may be called.
 
-``python -m tools.c_map`` writes it as ``docs/c-to-python.md``. Names and forms come from the table of routines;
-how a routine is called is read from the code: the functions that ``ishmem`` exports, and those registered for kernels.
+``python -m tools.c_map`` renews ``docs/c-to-python.md``. Names and forms come from the table of routines; how a
+routine is called is read from the code: the functions that ``ishmem`` exports, and those registered for kernels. The
+last section, about other libraries for Python, is written by hand on the page.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import ishmem
 from ishmem.common.routines import CHAPTERS, GROUP, QUEUE, ROUTINES, Chapter, CRoutine, c_name
-from tools import python_map
 
+PAGE = Path(__file__).parents[1] / "docs" / "c-to-python.md"
+BY_HAND = "\n## From other Python libraries\n"
+"""The title of the last section of the page."""
 _HEADER = ("| C | on the host | in a kernel | work-group | on-queue |", "|---|---|---|---|---|")
 
 
@@ -60,7 +64,7 @@ def python_only() -> list[str]:
 
 
 def render() -> str:
-    """Return the page as markdown."""
+    """Return the page as markdown, with the last section that it has."""
     lines = [
         "# From C to Python",
         "",
@@ -71,13 +75,14 @@ def render() -> str:
         "the required arguments, and the on-queue forms take `sycl_queue` and `depends`. A kernel takes a team as an",
         "argument or by a name such as `ishmem.TEAM_WORLD`. One row stands for all typed,",
         "sized and `mem` variants of a C routine: in Python the type comes from the array. The last section maps the",
-        "calls of shmem4py, NVSHMEM4Py and Iris. `python -m tools.c_map` prints this page.",
+        "calls of shmem4py, NVSHMEM4Py and Iris. `python -m tools.c_map` renews this page.",
     ]
     for chapter in CHAPTERS:
         lines_of_chapter = [_line(row) for row in rows(chapter)]
         lines += ["", f"## {chapter.title}", "", *_HEADER, *lines_of_chapter] if lines_of_chapter else []
     names = ", ".join(f"`{name}`" for name in python_only())
-    return "\n".join([*lines, "", "## Only in Python", "", names, *python_map.render(), ""])
+    by_hand = PAGE.read_text().partition(BY_HAND)[1:]
+    return "\n".join([*lines, "", "## Only in Python", "", names, "".join(by_hand)])
 
 
 def parameters(function: Any) -> str:
@@ -106,4 +111,4 @@ def _line(row: Row) -> str:
 
 
 if __name__ == "__main__":
-    print(render(), end="")
+    PAGE.write_text(render())

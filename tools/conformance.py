@@ -18,22 +18,11 @@ from tools import c_map
 TESTS = Path(__file__).parents[1] / "tests"
 
 DEPRECATED = {
-    "shmem_add": "atomic_add",
-    "shmem_cswap": "atomic_compare_swap",
-    "shmem_fadd": "atomic_fetch_add",
-    "shmem_fetch": "atomic_fetch",
-    "shmem_finc": "atomic_fetch_inc",
-    "shmem_inc": "atomic_inc",
-    "shmem_set": "atomic_set",
-    "shmem_swap": "atomic_swap",
-    "shmem_wait": "wait_until",
-    "shmalloc": "malloc",
-    "shmemalign": "align",
-    "shrealloc": "realloc",
-    "shfree": "free",
-    "_my_pe": "my_pe",
-    "_num_pes": "n_pes",
-}
+    "shmem_add": "atomic_add", "shmem_cswap": "atomic_compare_swap", "shmem_fadd": "atomic_fetch_add",
+    "shmem_fetch": "atomic_fetch", "shmem_finc": "atomic_fetch_inc", "shmem_inc": "atomic_inc",
+    "shmem_set": "atomic_set", "shmem_swap": "atomic_swap", "shmem_wait": "wait_until", "shmalloc": "malloc",
+    "shmemalign": "align", "shrealloc": "realloc", "shfree": "free", "_my_pe": "my_pe", "_num_pes": "n_pes",
+}  # fmt: skip
 """Deprecated names of routines in C, with their present names in Python."""
 
 _HEADER = ("| OpenSHMEM 1.6 | in Python | in a kernel | test |", "|---|---|---|---|")

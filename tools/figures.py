@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,13 +111,17 @@ FIGURES = (
 )
 
 
+def markdown(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in markdown."""
+    lines = [f"| {' | '.join(titles)} |".replace("|  |", "| |"), "|---" * len(titles) + "|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
 def table(rows: Sequence[Row]) -> str:
     """Return the table in markdown: each target with times, ratio, whether it is reached, and the physical limit."""
-    titles = "| | size | PEs | ishmem | against | its time | ratio | at most | | physical limit | its time | ratio |"
-    lines = [titles, "|---" * 12 + "|"]
-    for figure in FIGURES:
-        lines += [_line(figure, *found) for found in _found(figure, rows)]
-    return "\n".join(lines)
+    titles = ["", "size", "PEs", "ishmem", "against", "its time", "ratio", "at most", "", "physical limit"]
+    found = (_cells(figure, *each) for figure in FIGURES for each in _found(figure, rows))
+    return markdown([*titles, "its time", "ratio"], found)
 
 
 def kernel_table(rows: Sequence[Row]) -> str:
@@ -125,14 +129,11 @@ def kernel_table(rows: Sequence[Row]) -> str:
     counts = sorted({row.pes for row in rows})
     titles = [f"{n} PEs: {title}" for n in counts for title in ("kernel", "host", "ratio")]
     times = {(_point(row), row.pes, row.contender): row for row in rows if row.seconds}
-    lines = [f"| routine | size | called by | {' | '.join(titles)} |", "|---" * (3 + len(titles)) + "|"]
+    found = []
     for point in dict.fromkeys(_point(row) for row in rows):
-        cells = list(point)
-        for n in counts:
-            own, host = (times.get((point, n, contender)) for contender in ("ishmem", MACHINE))
-            cells += _beside(own, host) if own and host else [""] * 3
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        pairs = [[times.get((point, n, contender)) for contender in ("ishmem", MACHINE)] for n in counts]
+        found.append([*point, *(cell for own, host in pairs for cell in _beside(own, host))])
+    return markdown(["routine", "size", "called by", *titles], found)
 
 
 def _point(row: Row) -> tuple[str, str, str]:
@@ -140,7 +141,9 @@ def _point(row: Row) -> tuple[str, str, str]:
     return row.op, short_size(row.axes["size"]), f"a group of {items}" if items else "a work-item"
 
 
-def _beside(own: Row, host: Row) -> list[str]:
+def _beside(own: Row | None, host: Row | None) -> list[str]:
+    if not own or not host:
+        return [""] * 3
     return [*(short_time(row.seconds["median"]) for row in (own, host)), f"{_ratio(own, host):.2f}"]
 
 
@@ -159,14 +162,14 @@ def _found(figure: Figure, rows: Sequence[Row]) -> list[tuple[Row, Row, Row | No
     return [(own[size], other[size], limit.get(size)) for size in own if size in other]
 
 
-def _line(figure: Figure, own: Row, other: Row, limit: Row | None) -> str:
+def _cells(figure: Figure, own: Row, other: Row, limit: Row | None) -> list[str]:
     ratio, size = _ratio(own, other), own.axes.get("size")
     against = _words(other) if figure.against == MACHINE else figure.against
     cells = [figure.what, short_size(size) if size else "", str(own.pes), short_time(own.seconds["median"]), against]
     cells += [short_time(other.seconds["median"]), f"{ratio:.2f}", f"{figure.most:.2f}"]
     cells.append("reached" if ratio <= figure.most else "**missed**")
     cells += [_words(limit), short_time(limit.seconds["median"]), f"{_ratio(own, limit):.2f}"] if limit else [""] * 3
-    return f"| {' | '.join(cells)} |"
+    return cells
 
 
 def _ratio(own: Row, other: Row) -> float:

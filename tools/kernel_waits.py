@@ -18,6 +18,8 @@ from typing import Any
 
 import click
 
+from tools.figures import markdown, update
+
 OPERATIONS = {"ping_pong": "ping-pong, one hop", "barrier_all": "`barrier_all`"}
 MARKER = "kernel waits"
 PATIENCE = 600.0
@@ -70,14 +72,14 @@ def run(pes: int, launches: int, count: int) -> Times:
 
 def table(runs: dict[int, list[Times]]) -> str:
     """Return a markdown table of the runs, by number of PEs; times in us."""
-    lines = ["| | PEs | median | worst run | worst / median | worst launch |", "|---" * 6 + "|"]
+    lines = []
     for name, text in OPERATIONS.items():
         for pes, found in runs.items():
             medians = [1e6 * statistics.median(times[name]) for times in found]
             middle, worst = statistics.median(medians), max(medians)
             launch = 1e6 * max(max(times[name]) for times in found)
-            lines.append(f"| {text} | {pes} | {middle:.2f} | {worst:.2f} | {worst / middle:.1f} | {launch:.2f} |")
-    return "\n".join(lines)
+            lines.append([text, str(pes), f"{middle:.2f}", f"{worst:.2f}", f"{worst / middle:.1f}", f"{launch:.2f}"])
+    return markdown(["", "PEs", "median", "worst run", "worst / median", "worst launch"], lines)
 
 
 def conditions(runs: int, launches: int, count: int, busy: float) -> str:
@@ -118,9 +120,7 @@ def main(runs: int, launches: int, count: int, pes: list[int], page: Path | None
     text = f"{conditions(runs, launches, count, busy)}\n\n{table({n: [one[n] for one in found] for n in pes})}"
     click.echo(text)
     if page:
-        from tools import figures
-
-        figures.update(page, text, MARKER)
+        update(page, text, MARKER)
 
 
 if __name__ == "__main__":

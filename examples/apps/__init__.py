@@ -10,22 +10,12 @@ from __future__ import annotations
 import difflib
 import importlib
 
-from ishmem.examples.apps.frame import App, Run, Wrong
+from ishmem.examples.apps.frame import App, MpiRun, Run, Wrong
 
-__all__ = ["APPS", "App", "Run", "Wrong", "find"]
+__all__ = ["APPS", "App", "MpiRun", "Run", "Wrong", "find"]
 
-APPS = {
-    "gups": "Gups",
-    "isx": "Isx",
-    "jacobi": "Jacobi",
-    "bfs": "Bfs",
-    "fft2d": "Fft2d",
-    "fft3d": "Fft3d",
-    "retrieval": "Retrieval",
-    "matmul_allscatter": "MatmulAllscatter",
-    "decode": "Decode",
-}
-"""The applications: the name, which is that of the module, and the class."""
+APPS = ("gups", "isx", "jacobi", "bfs", "fft2d", "fft3d", "retrieval", "matmul_allscatter", "decode")
+"""The names of the applications, which are those of the modules."""
 
 
 def find(name: str) -> type[App]:
@@ -38,5 +28,6 @@ def find(name: str) -> type[App]:
         close = difflib.get_close_matches(name, APPS, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise ValueError(f"no such application: {name}; {hint}Allowed are {', '.join(APPS)}")
-    app: type[App] = getattr(importlib.import_module(f"ishmem.examples.apps.{name}"), APPS[name])
+    module = importlib.import_module(f"ishmem.examples.apps.{name}")
+    app: type[App] = getattr(module, "".join(word.capitalize() for word in name.split("_")))
     return app

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import ishmem
-from ishmem.examples.apps import APPS, App, Run, Wrong, find
+from ishmem.examples.apps import APPS, App, MpiRun, Run, Wrong, find
 
 
 def parse(arguments: list[str] | None = None) -> tuple[App, argparse.Namespace]:
@@ -62,13 +62,11 @@ def main() -> None:
     app, options = parse()
     try:
         if options.mpi:
-            from mpi4py import MPI
-
-            run = Run(MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, MPI.COMM_WORLD.Barrier, MPI.COMM_WORLD, shown=True)
+            run: Run = MpiRun(shown=True)
             result = app.run_mpi(run)
         else:
             with ishmem.init():
-                run = Run(ishmem.my_pe(), ishmem.n_pes(), ishmem.barrier_all, shown=True)
+                run = Run(shown=True)
                 result = app.run(run)
                 ishmem.free_all()
         if run.pe == 0:

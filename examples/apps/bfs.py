@@ -12,7 +12,7 @@ import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
 from ishmem.examples.apps import kronecker
-from ishmem.examples.apps.frame import App, Blocks, Run, gathered, launch, option, require
+from ishmem.examples.apps.frame import App, Blocks, Run, launch, option, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -104,7 +104,7 @@ class Bfs(App):
         bounds = [min(pe * blocks.size, 1 << self.scale) for pe in range(len(blocks.counts) + 1)]
         return max(int(np.diff(graph.indptr[bounds]).max()), 1)
 
-    def search(self, run: Run, root: int, first: int, arrays: tuple[Any, Any, Any], step: Any, add: Any) -> Any:
+    def search(self, run: Run, root: int, first: int, arrays: list[Any], step: Any, add: Any) -> Any:
         """Search from a root; return the parents of this PE's vertices, ``first`` and following, -1 if not found."""
         parents, fronts, fill = arrays
         parents[...], fill[...] = -1, 0
@@ -125,21 +125,21 @@ class Bfs(App):
         graph, blocks = self.graph(), Blocks(1 << self.scale, run.n_pes)
         mine, first = graph[blocks.part(run.pe)], run.pe * blocks.size
         edges = [dpnp.asarray(each.astype("i8")) for each in (mine.indptr, mine.indices)]
-        parents, fronts = ishmem.empty(blocks.size, dtype="i8"), ishmem.empty((2, blocks.size), dtype="i8")
-        fill, sent, due = (ishmem.zeros(length, dtype="i8") for length in (2, run.n_pes, run.n_pes))
-        pairs, received = (ishmem.empty(PAIR * self.capacity(graph, blocks), dtype="i8") for _ in range(2))
-        total = ishmem.zeros(1, dtype="i8")
-        counts, arrive, sum_of_all = (ishmem.host_view(array) for array in (sent, due, total))
+        zeros, capacity = dpnp.zeros if run.comm else ishmem.zeros, PAIR * self.capacity(graph, blocks)
+        arrays = [zeros(shape, dtype="i8") for shape in (blocks.size, (2, blocks.size), 2)]
+        sent, due, total, pairs, received = (run.zeros(n, "i8") for n in (run.n_pes, run.n_pes, 1, capacity, capacity))
+        counts, arrive, sum_of_all = (run.view(array) for array in (sent, due, total))
+        parents, fronts, fill = arrays
 
         def exchange(level: int, size: int) -> None:
             counts[:] = 0
             launch(count, size, fronts[level % 2], *edges, blocks.size, sent)
             with run.communication():
-                ishmem.alltoall(due, sent)
+                run.alltoall(due, sent)
             ends = dpnp.asarray(np.cumsum(counts) - counts)
             launch(collect, size, fronts[level % 2], *edges, blocks.size, first, ends, pairs)
             with run.communication():
-                ishmem.alltoallv(received, pairs, (PAIR * arrive).tolist(), (PAIR * counts).tolist())
+                run.alltoallv(received, pairs, (PAIR * arrive).tolist(), (PAIR * counts).tolist())
             side = 1 - level % 2
             launch(claim, int(arrive.sum()), received, parents, fill, fronts[side], side)
 
@@ -150,17 +150,18 @@ class Bfs(App):
                 ishmem.barrier_all()
 
         def add(size: int) -> int:
+            if run.comm:
+                return int(run.comm.allreduce(size))
             sum_of_all[0] = size
             ishmem.sum_reduce(total, total)
             return int(sum_of_all[0])
 
-        step, arrays = exchange if self.exchange == "alltoallv" else put, (parents, fronts, fill)
+        step = exchange if self.exchange == "alltoallv" or run.comm else put
         with run.timed():
             roots = run.steps(self.roots(graph), "searching")
             found = [self.search(run, root, first, arrays, step, add) for root in roots]
-        answers = ishmem.array(np.stack(found, axis=1))
-        run.barrier()
-        return gathered(answers, blocks.counts)
+        answers: np.ndarray[Any, Any] = run.gathered(np.stack(found, axis=1), blocks.counts)
+        return answers
 
     def check(self, result: np.ndarray[Any, Any]) -> str:
         from scipy.sparse import csgraph

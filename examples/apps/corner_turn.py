@@ -80,9 +80,9 @@ class Turn:
                 block[...] = received[begin : begin + size].reshape(block.shape)
         return after
 
-    def put_last_stage(self, x: Any, shape: Shape, roots: Any, stage: tuple[int, int], turned: Any) -> None:
+    def put_last_stage(self, x: Any, radix: int, done: int, *, shape: Shape, roots: Any, turned: Any) -> None:
         """Do the FFT's last ``stage`` (radix, product of those before) along ``split``, into ``turned`` on members."""
-        table, (radix, done) = [], stage
+        table = []
         for member, pe in enumerate(self.pes):
             _rows, middle, last = self.shape_of(shape, member)
             strides = (middle * last, last, 1)

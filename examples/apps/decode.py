@@ -152,12 +152,12 @@ class Decode(App):
 
     def run_beside(self, run: Run) -> np.ndarray[Any, Any]:
         arrays, count = self.parts(run)
-        own, parts = (ishmem.zeros(n * self.heads * ROW, dtype="f4") for n in (1, run.n_pes))
+        own, parts = (run.zeros(n * self.heads * ROW, "f4") for n in (1, run.n_pes))
         out = dpnp.zeros(self.heads * SIZE, dtype="f4")
         with run.timed():
             dpex.call_kernel(attend_all, kapi.Range(self.heads), *arrays, own, self.heads, count)
             with run.communication():
-                ishmem.fcollect(parts, own)
+                run.fcollect(parts, own)
             dpex.call_kernel(combine_all, kapi.Range(self.heads), parts, out, self.heads, run.n_pes)
         return self.shaped(out)
 

@@ -14,7 +14,7 @@ import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
 from ishmem.examples.apps import stockham
-from ishmem.examples.apps.frame import App, Blocks, Run, gathered, option, require
+from ishmem.examples.apps.frame import App, Blocks, Run, option, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,12 +36,12 @@ class Matrix:
     It has as many rows as the blocks of all PEs together; elements beyond ``size`` are zero.
     """
 
-    def __init__(self, size: int, run: Run, allocate: Any) -> None:
-        self.n, self.pe, self.block = run.n_pes, run.pe, Blocks(size, run.n_pes).size
+    def __init__(self, size: int, run: Run) -> None:
+        self.run, self.n, self.pe, self.block = run, run.n_pes, run.pe, Blocks(size, run.n_pes).size
         width = self.n * self.block
-        self.rows, self.other = (allocate((self.block, width, 1)) for _ in range(2))
-        self.packed, self.parts = (allocate((self.n, self.block, self.block)) for _ in range(2))
-        self.everything = allocate((width, width, 1))
+        self.rows, self.other = (run.zeros((self.block, width, 1), "c8") for _ in range(2))
+        self.packed, self.parts = (run.zeros((self.n, self.block, self.block), "c8") for _ in range(2))
+        self.everything = run.zeros((width, width, 1), "c8")
         self.roots = stockham.roots_of(size, "c8")
 
     def transform_rows(self) -> None:
@@ -64,7 +64,7 @@ class Matrix:
 
 def by_fcollect(matrix: Matrix) -> None:
     """Distribute the whole matrix to every PE, which takes its columns. Collective."""
-    ishmem.fcollect(matrix.everything, matrix.rows)
+    matrix.run.fcollect(matrix.everything, matrix.rows)
     matrix.take()
 
 
@@ -72,7 +72,7 @@ def by_gather(matrix: Matrix) -> None:
     """Gather the blocks of the matrix at each PE in turn as root. Collective."""
     matrix.pack()
     for root in range(matrix.n):
-        ishmem.gather(matrix.parts, matrix.packed[root], root)
+        matrix.run.gather(matrix.parts, matrix.packed, root)
     matrix.unpack()
 
 
@@ -87,7 +87,7 @@ def by_gets(matrix: Matrix) -> None:
 def by_alltoall(matrix: Matrix) -> None:
     """Exchange one block of the matrix between each pair of PEs. Collective."""
     matrix.pack()
-    ishmem.alltoall(matrix.parts, matrix.packed)
+    matrix.run.alltoall(matrix.parts, matrix.packed)
     matrix.unpack()
 
 
@@ -161,13 +161,14 @@ class Fft2d(App):
         return statistics.median(seconds)
 
     def run(self, run: Run) -> dict[str, Any]:
-        matrix, spectra, seconds = Matrix(self.size, run, lambda shape: ishmem.zeros(shape, dtype="c8")), {}, {}
+        matrix, spectra, seconds = Matrix(self.size, run), {}, {}
+        ways = {**WAYS, "gets": by_alltoall} if run.comm else WAYS
         for way in run.steps(self.turns, "turning"):
             self.load(matrix)
             with run.timed():
-                seconds[way] = self.transform(run, matrix, WAYS[way])
-            columns = gathered(matrix.rows, Blocks(self.size, run.n_pes).counts)
-            spectra[way] = columns[:, : self.size, 0].T
+                seconds[way] = self.transform(run, matrix, ways[way])
+            columns = run.gathered(matrix.rows, Blocks(self.size, run.n_pes).counts)
+            spectra[way] = columns[:, : self.size, 0].T if run.pe == 0 else None
             run.barrier()
         return {"spectra": spectra, "seconds": seconds}
 

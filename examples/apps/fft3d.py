@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import dpnp
 import numpy as np
 
-import ishmem
 from ishmem.examples.apps import stockham
 from ishmem.examples.apps.corner_turn import Exchange, Shape, Turn, array_in
 from ishmem.examples.apps.frame import App, Blocks, Run, option, require
@@ -106,7 +106,7 @@ class Fft3d(App):
             view = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
             x, other = (array_in(buffer, view) for buffer in buffers[:2])
             if turn and self.turn == "puts" and not run.comm:
-                stage = _put_stage(turn, shape, roots[axis], buffers[2])
+                stage = functools.partial(turn.put_last_stage, shape=shape, roots=roots[axis], turned=buffers[2])
                 stockham.transform(x, other, roots[axis], stage)
                 with run.communication():
                     run.barrier()
@@ -132,33 +132,20 @@ class Fft3d(App):
         return buffers
 
     def run(self, run: Run) -> dict[str, Any]:
-        buffers = [ishmem.zeros(self.capacity(run.n_pes), dtype=self.dtype) for _ in range(4)]
-        row_team, column_team = ishmem.TEAM_WORLD.split_2d(self.grid(run.n_pes)[1])
+        buffers = [run.zeros(self.capacity(run.n_pes), self.dtype) for _ in range(4)]
+        row, column = run.split_2d(self.grid(run.n_pes)[1])
 
         def alltoallv(turn: Turn) -> Exchange:
             def exchange(received: Any, packed: Any, arrive: list[int], leave: list[int]) -> None:
                 with run.communication():
-                    team = row_team if 2 in (turn.split, turn.join) else column_team
-                    ishmem.alltoallv(received, packed, arrive, leave, team=team)
+                    run.alltoallv(received, packed, arrive, leave, row if 2 in (turn.split, turn.join) else column)
 
             return exchange
 
-        def take(buffer: Any) -> Any:
-            def part(pe: int, size: int) -> np.ndarray[Any, Any]:
-                block = np.empty(size, self.dtype)
-                if size:
-                    ishmem.get(block, buffer[:size], pe)
-                return block
-
-            return part
-
         back = self.solve(run, buffers[:3], buffers[3], alltoallv)
-        result = {
-            "spectrum": self.assembled(run.n_pes, True, take(buffers[3])),
-            "back": self.assembled(run.n_pes, False, take(back[0])),
-        }
-        for team in (row_team, column_team):
-            team.destroy()
+        result = {"spectrum": self.assembled(run, buffers[3], True), "back": self.assembled(run, back[0], False)}
+        for team in (row, column):
+            team.Free() if run.comm else team.destroy()
         return result
 
     def capacity(self, n: int) -> int:
@@ -167,12 +154,14 @@ class Fft3d(App):
         divisors = ((tall, wide, 1), (tall, 1, wide), (1, tall, wide))
         return max(math.prod(map(Blocks.size_of, self.shape, each)) for each in divisors)
 
-    def assembled(self, n: int, turned: bool, part: Any) -> np.ndarray[Any, Any]:
-        """Return the whole array from the parts (`parts`) of ``n`` PEs, each by ``part(pe, size)``."""
+    def assembled(self, run: Run, buffer: Any, turned: bool) -> np.ndarray[Any, Any]:
+        """Return the whole array, from the parts in the buffers of all PEs; on PE 0 at least. Collective."""
         whole = np.empty(self.shape, self.dtype)
-        for pe in range(n):
-            block = whole[self.parts(pe, n, turned)]
-            block[...] = part(pe, block.size).reshape(block.shape)
+        blocks = [whole[self.parts(pe, run.n_pes, turned)] for pe in range(run.n_pes)]
+        sizes = [block.size for block in blocks]
+        found = run.gathered(buffer, sizes)
+        for block, end in zip(blocks, np.cumsum(sizes) if run.pe == 0 else ()):
+            block[...] = found[end - block.size : end].reshape(block.shape)
         return whole
 
     def check(self, result: dict[str, Any]) -> str:
@@ -190,7 +179,3 @@ class Fft3d(App):
         left.set(title="First plane, transformed and back", xticks=[], yticks=[])
         right.imshow(np.log(abs(np.fft.fftshift(result["spectrum"], axes=(1, 2))[0])), cmap="magma")
         right.set(title=f"First plane of the spectrum, {self.layout}s on {run.n_pes} PEs", xticks=[], yticks=[])
-
-
-def _put_stage(turn: Turn, shape: Shape, roots: Any, turned: Any) -> Any:
-    return lambda x, radix, done: turn.put_last_stage(x, shape, roots, (radix, done), turned)

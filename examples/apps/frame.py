@@ -6,8 +6,8 @@ import contextlib
 import importlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Callable, ClassVar
+from dataclasses import field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -23,13 +23,13 @@ class Wrong(Exception):
     """Raised by a check when a result differs from the reference."""
 
 
-@dataclass
 class Run:
-    """A PE of one run of an application.
+    """A PE of one run of an application, and what a program needs of its library: `MpiRun` has the same.
+
+    The routines for arrays are collective, and take whole arrays of `zeros`.
 
     Attributes:
         pe, n_pes: Its number and the number of PEs.
-        barrier: Waits for all PEs.
         comm: The mpi4py communicator, in a run with mpi4py.
         communicates: False: leave the communication out, to measure the rest; see `App.fused`.
         shown: Show progress on the terminal.
@@ -37,14 +37,62 @@ class Run:
         communication_seconds: Time of the sections `communication` in them.
     """
 
-    pe: int
-    n_pes: int
-    barrier: Callable[[], None]
     comm: Any = None
-    communicates: bool = True
-    shown: bool = False
-    seconds: float = 0.0
-    communication_seconds: float = 0.0
+
+    def __init__(self, communicates: bool = True, shown: bool = False) -> None:
+        self.pe, self.n_pes = self.place()
+        self.communicates, self.shown = communicates, shown
+        self.seconds = self.communication_seconds = 0.0
+
+    def place(self) -> tuple[int, int]:
+        """Return the number of this PE and the number of PEs."""
+        return ishmem.my_pe(), ishmem.n_pes()
+
+    def barrier(self) -> None:
+        """Wait for all PEs. Collective."""
+        ishmem.barrier_all()
+
+    def zeros(self, shape: Any, dtype: Any) -> Any:
+        """Return a symmetric array of zeros; with mpi4py, one in memory that host and kernels reach. Collective."""
+        return ishmem.zeros(shape, dtype=dtype)
+
+    def view(self, array: Any) -> np.ndarray[Any, Any]:
+        """Return a numpy array of the memory of an array."""
+        return ishmem.host_view(array)
+
+    def fcollect(self, dest: Any, source: Any) -> None:
+        """Collect the arrays of all PEs on each."""
+        ishmem.fcollect(dest, source)
+
+    def gather(self, dest: Any, source: Any, root: int) -> None:
+        """Gather the row ``root`` of ``source`` of each PE on PE ``root``."""
+        ishmem.gather(dest, source[root], root)
+
+    def alltoall(self, dest: Any, source: Any) -> None:
+        """Exchange a block between each pair of PEs."""
+        ishmem.alltoall(dest, source)
+
+    def alltoallv(self, dest: Any, source: Any, arrive: list[int], leave: list[int], team: Any = None) -> None:
+        """Exchange blocks of so many elements between the PEs of a team of `split_2d`, or all."""
+        ishmem.alltoallv(dest, source, arrive, leave, team=team or ishmem.TEAM_WORLD)
+
+    def split_2d(self, wide: int) -> tuple[Any, Any]:
+        """Return the teams of this PE's row and column in a grid of ``wide`` columns. Collective."""
+        return ishmem.TEAM_WORLD.split_2d(wide)
+
+    def gathered(self, part: Any, counts: Sequence[int]) -> Any:
+        """Return the first ``counts[j]`` rows of the array on each PE ``j``, on PE 0 at least. Collective.
+
+        ``part`` is an array of `zeros` or a numpy array of the same size on all PEs; it may change after the next
+        barrier only.
+        """
+        there = ishmem.array(part) if isinstance(part, np.ndarray) else part
+        self.barrier()
+        rows = [np.empty((count, *part.shape[1:]), part.dtype) for count in counts]
+        for pe, one in enumerate(rows):
+            if one.size:
+                ishmem.get(one, there[: len(one)], pe)
+        return np.concatenate(rows)
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
@@ -73,6 +121,57 @@ class Run:
         return tqdm(steps, words, ncols=80)
 
 
+class MpiRun(Run):
+    """A rank of MPI_COMM_WORLD, in a run with mpi4py."""
+
+    def place(self) -> tuple[int, int]:
+        from mpi4py import MPI
+
+        self.comm = MPI.COMM_WORLD
+        self._views: dict[int, Any] = {}
+        return self.comm.rank, self.comm.size
+
+    def barrier(self) -> None:
+        self.comm.Barrier()
+
+    def zeros(self, shape: Any, dtype: Any) -> Any:
+        import dpnp
+
+        array = dpnp.zeros(shape, dtype=dtype, usm_type="host")
+        view = np.asarray(memoryview(array.get_array().usm_data)).view(dtype).reshape(shape)
+        self._views[id(array)] = view, array  # the array, too: no other one gets its id
+        return array
+
+    def view(self, array: Any) -> np.ndarray[Any, Any]:
+        view: np.ndarray[Any, Any] = self._views[id(array)][0]
+        return view
+
+    def complete(self, array: Any) -> np.ndarray[Any, Any]:
+        """Wait for the kernels that write to an array, which MPI does not know; return the numpy array."""
+        array.sycl_queue.wait()
+        return self.view(array)
+
+    def fcollect(self, dest: Any, source: Any) -> None:
+        self.comm.Allgather(self.complete(source), self.view(dest))
+
+    def gather(self, dest: Any, source: Any, root: int) -> None:
+        self.comm.Gather(self.complete(source)[root], self.view(dest), root)
+
+    def alltoall(self, dest: Any, source: Any) -> None:
+        self.comm.Alltoall(self.complete(source), self.view(dest))
+
+    def alltoallv(self, dest: Any, source: Any, arrive: list[int], leave: list[int], team: Any = None) -> None:
+        (team or self.comm).Alltoallv((self.complete(source), leave), (self.view(dest), arrive))
+
+    def split_2d(self, wide: int) -> tuple[Any, Any]:
+        return self.comm.Split(self.pe // wide, self.pe), self.comm.Split(self.pe % wide, self.pe)
+
+    def gathered(self, part: Any, counts: Sequence[int]) -> Any:
+        mine = part[: counts[self.pe]]
+        whole = self.comm.gather(mine.asnumpy() if hasattr(mine, "asnumpy") else mine.copy())
+        return np.concatenate(whole) if whole else None
+
+
 class App:
     """An application. A subclass is a frozen dataclass; its fields are the options of the command line.
 
@@ -83,6 +182,7 @@ class App:
             that of a run whose `Run.communicates` is false.
         beside: The host routines by which `run_beside` does the same, if the application has it.
         forms: The values of its option ``form``, the default first, if it has several forms.
+        differs: The program with mpi4py is another one: that of the module of the same name in ``mpi``.
     """
 
     name: ClassVar[str]
@@ -90,6 +190,7 @@ class App:
     fused: ClassVar[bool] = False
     beside: ClassVar[str] = ""
     forms: ClassVar[tuple[str, ...]] = ()
+    differs: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the options that name one of some ways."""
@@ -114,8 +215,10 @@ class App:
         raise NotImplementedError
 
     def run_mpi(self, run: Run) -> Any:
-        """Run the same algorithm with mpi4py on ``run.comm``; return the same result. Collective."""
-        return importlib.import_module(f"ishmem.examples.apps.mpi.{self.name}").program(self, run)
+        """Run the same algorithm with mpi4py, the same program if there is no other; return the same. Collective."""
+        if self.differs:
+            return importlib.import_module(f"ishmem.examples.apps.mpi.{self.name}").program(self, run)
+        return self.run_beside(run) if self.beside else self.run(run)
 
     def run_beside(self, run: Run) -> Any:
         """Compute the same with the routines `beside`; return the same result. Collective."""
@@ -159,26 +262,6 @@ class Blocks:
     def part(self, pe: int) -> slice:
         """Return the things of a PE as a slice of all."""
         return slice(pe * self.size, pe * self.size + self.counts[pe])
-
-
-def gathered(part: Any, counts: Sequence[int]) -> np.ndarray[Any, Any]:
-    """Return the first ``counts[j]`` rows of symmetric array ``part`` on each PE ``j``, one after another.
-
-    Not collective: a barrier comes before, when the rows are complete, and another one before they change.
-    """
-    rows = [np.empty((count, *part.shape[1:]), part.dtype) for count in counts]
-    for pe, one in enumerate(rows):
-        if one.size:
-            ishmem.get(one, part[: len(one)], pe)
-    return np.concatenate(rows)
-
-
-def shared(shape: Any, dtype: Any) -> tuple[Any, np.ndarray[Any, Any]]:
-    """Return a dpnp array of zeros for kernels and a numpy array of the same memory, for mpi4py without copies."""
-    import dpnp
-
-    array = dpnp.zeros(shape, dtype=dtype, usm_type="host")
-    return array, np.asarray(memoryview(array.get_array().usm_data)).view(dtype).reshape(shape)
 
 
 def launch(kernel: Any, items: int, *arguments: Any) -> None:

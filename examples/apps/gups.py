@@ -12,7 +12,7 @@ import numpy as np
 import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.examples.apps.frame import App, Blocks, Run, gathered, option, require
+from ishmem.examples.apps.frame import App, Blocks, Run, option, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,6 +79,7 @@ class Gups(App):
 
     name = "gups"
     title = "Random access (GUPS)"
+    differs = True
 
     @classmethod
     def small(cls) -> list[App]:
@@ -105,7 +106,7 @@ class Gups(App):
         with run.timed(), run.communication():
             items = kapi.Range(IN_FLIGHT)
             dpex.call_kernel(update, items, table, numbers, lengths, self.elements - 1, blocks.size)
-        return {"table": gathered(table, blocks.counts), "block": blocks.size}
+        return {"table": run.gathered(table, blocks.counts), "block": blocks.size}
 
     def check(self, result: dict[str, Any]) -> str:
         table, total = result["table"].copy(), self.elements * self.updates

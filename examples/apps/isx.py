@@ -11,7 +11,7 @@ import numpy as np
 import ishmem
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.examples.apps.frame import App, Blocks, Run, gathered, launch, option, require
+from ishmem.examples.apps.frame import App, Blocks, Run, launch, option, require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,27 +78,26 @@ class Isx(App):
     def run(self, run: Run) -> dict[str, Any]:
         keys = dpnp.asarray(self.made(run.pe, run.n_pes))
         ranges = Blocks(self.range, run.n_pes)
-        received, buckets = (ishmem.zeros(self.capacity(run.n_pes), dtype="i8") for _ in range(2))
-        counts = ishmem.zeros(ranges.size, dtype="i8")
-        numbers = [ishmem.zeros(run.n_pes, dtype="i8") for _ in range(2)]
+        sizes = self.capacity(run.n_pes), self.capacity(run.n_pes), ranges.size, run.n_pes, run.n_pes
+        received, buckets, counts, sent, due = (run.zeros(size, "i8") for size in sizes)
         with run.timed():
-            if self.exchange == "alltoallv":
-                arrived = self._by_alltoallv(run, keys, ranges.size, buckets, received, *numbers)
+            if self.exchange == "alltoallv" or run.comm:
+                arrived = self._by_alltoallv(run, keys, ranges.size, buckets, received, sent, due)
             else:
-                arrived = self._by_atomics(run, keys, ranges.size, received, numbers[0])
+                arrived = self._by_atomics(run, keys, ranges.size, received, sent)
             launch(tally, arrived, received, run.pe * ranges.size, 1, counts)
-        return {"counts": gathered(counts, ranges.counts), "n": run.n_pes}
+        return {"counts": run.gathered(counts, ranges.counts), "n": run.n_pes}
 
     def _by_alltoallv(self, run: Run, keys: Any, width: int, buckets: Any, received: Any, sent: Any, due: Any) -> int:
         launch(tally, len(keys), keys, 0, width, sent)
         with run.communication():
-            ishmem.alltoall(due, sent)
-        counts, arrive = (ishmem.host_view(array).tolist() for array in (sent, due))
+            run.alltoall(due, sent)
+        counts, arrive = (run.view(array).tolist() for array in (sent, due))
         ends = dpnp.asarray(np.cumsum([0, *counts[:-1]]))
         launch(sort_into_buckets, len(keys), keys, width, ends, buckets)
         require(sum(arrive) <= received.size, "a PE gets more than twice the average number of keys")
         with run.communication():
-            ishmem.alltoallv(received, buckets, arrive, counts)
+            run.alltoallv(received, buckets, arrive, counts)
         return sum(arrive)
 
     def _by_atomics(self, run: Run, keys: Any, width: int, received: Any, taken: Any) -> int:

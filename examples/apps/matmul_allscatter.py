@@ -74,6 +74,12 @@ def multiply_beside_puts(item: kapi.NdItem, a, b, mine, computed, block, inner, 
             put_to_others(mine[first:end], group)
 
 
+@dpex.kernel
+def multiply(item: kapi.NdItem, a, b, c, rows, inner):
+    """Multiply all rows of this PE."""
+    multiply_rows(item.get_local_id(0), a, b, c, 0, rows, inner)
+
+
 @dataclass(frozen=True)
 class MatmulAllscatter(App):
     """Matrix product whose rows go to all PEs, in one kernel: each PE has some rows of A, and B.
@@ -133,13 +139,15 @@ class MatmulAllscatter(App):
 
     def run_beside(self, run: Run) -> np.ndarray[Any, Any]:
         rows, a, b = self.parts(run)
-        c = ishmem.zeros((run.n_pes * rows.size, self.columns), dtype="f8")
-        mine = ishmem.empty((rows.size, self.columns), dtype="f8")
+        c, mine = (run.zeros((n * rows.size, self.columns), "f8") for n in (run.n_pes, 1))
         with run.timed():
-            mine[...] = dpnp.dot(a.reshape(rows.size, self.inner), b)
-            mine.sycl_queue.wait()
+            if run.comm:  # the kernel of `run`, without its puts
+                dpex.call_kernel(multiply, kapi.NdRange((GROUP,), (GROUP,)), a, b, mine, rows.size, self.inner)
+            else:
+                mine[...] = dpnp.dot(a.reshape(rows.size, self.inner), b)
+                mine.sycl_queue.wait()
             with run.communication():
-                ishmem.fcollect(c, mine)
+                run.fcollect(c, mine)
         return self.shaped(c)
 
     def shaped(self, c: Any) -> np.ndarray[Any, Any]:

@@ -105,6 +105,7 @@ class Retrieval(App):
 
     name = "retrieval"
     title = "Image retrieval"
+    differs = True
     fused = True
 
     def __post_init__(self) -> None:

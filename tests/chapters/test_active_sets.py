@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from common import same
+from common import refused, same
 
 import ishmem
 from ishmem.testing import Pes
@@ -40,8 +40,7 @@ def check_sets(rounds: int) -> None:
         for pes, team in made.items():
             assert ishmem.active_set(pes[0], pes[1] - pes[0] if len(pes) > 1 else 7, np.int64(len(pes))) is team
             team.destroy()
-            with pytest.raises(ishmem.StateError, match="was destroyed"):
-                team.sync()
+            refused(ishmem.StateError, "was destroyed", team.sync)
 
 
 @pytest.mark.ishmem
@@ -80,8 +79,7 @@ def test_wrong_sets_are_refused() -> None:
         (((me + 1) % n, 1, 1), ValueError, rf"PE {me} is not in the active set .* only PEs \[{(me + 1) % n}\]"),
     ):
         if n > 1 or "is not in" not in words:
-            with pytest.raises(error, match=words):
-                ishmem.active_set(*arguments)
+            refused(error, words, ishmem.active_set, *arguments)
 
 
 def check_full(limit: int) -> None:
@@ -126,6 +124,5 @@ def test_members_that_disagree_raise() -> None:
                 ishmem.active_set(*asked[me])
             else:
                 words = "an earlier call with an active set failed" if turn else first[me]
-                with pytest.raises(ishmem.SymmetryError, match=words):
-                    ishmem.active_set(*asked[me])
+                refused(ishmem.SymmetryError, words, ishmem.active_set, *asked[me])
         whole.sync()

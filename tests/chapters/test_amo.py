@@ -161,11 +161,13 @@ def test_kernel_atomics_at_the_limits_of_a_type(dtype: str) -> None:
 NAN_PAIRS = [(np.nan, 1.0), (1.0, np.nan), (np.nan, np.nan)]
 
 
-@dpex.kernel
-def run_extrema(item: kapi.Item, dest, value, pe):  # type: ignore
-    row = item.get_id(0)
-    ishmem.atomic_min(dest, value[row], pe, 2 * row)
-    ishmem.atomic_fetch_max(dest, value[row], pe, 2 * row + 1)
+def find_extrema(item, dest, value, pe):  # type: ignore
+    for row in range(value.size):
+        ishmem.atomic_min(dest, value[row], pe, 2 * row)
+        ishmem.atomic_fetch_max(dest, value[row], pe, 2 * row + 1)
+
+
+extrema_in_kernel = dpex.kernel(find_extrema)
 
 
 @pytest.mark.parametrize("where", ["host", "kernel"])
@@ -176,11 +178,9 @@ def test_extrema_with_nan_are_nan(dtype: str, where: str) -> None:
     old, given = (np.array(column, dtype) for column in zip(*NAN_PAIRS))
     dest = symmetric(np.repeat(old, 2))
     if where == "kernel":
-        dpex.call_kernel(run_extrema, kapi.Range(len(given)), dest, dpnp.asarray(given), pe)
+        dpex.call_kernel(extrema_in_kernel, kapi.Range(1), dest, dpnp.asarray(given), pe)
     else:
-        for row, value in enumerate(given):
-            ishmem.atomic_min(dest, value, pe, 2 * row)
-            ishmem.atomic_fetch_max(dest, value, pe, 2 * row + 1)
+        find_extrema(None, dest, given, pe)
     ishmem.barrier_all()
     same(dest, np.full(2 * len(given), np.nan, dtype))
 

@@ -47,40 +47,56 @@ def shapes(size: int) -> list[tuple[int, int, int]]:
     return [(0, 1, size), (size - 1, -1, size), (0, 2, (size + 1) // 2)][: 3 if size > 2 else size]
 
 
-def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
-    kernel, space = FORMS[form]
+def check_calls(
+    kernel: tuple[Any, Any],
+    dtype: str,
+    room: int,
+    sizes: tuple[int, ...],
+    count: int,
+    arguments: Callable[[int, int, int], tuple[Any, ...]],
+    expected: Callable[..., np.ndarray],
+    make: Callable[..., np.ndarray] = pattern,
+) -> None:
+    """Call a kernel with its index space on every team for blocks of each size; compare whole arrays.
+
+    It gets ``count`` arrays and a source, of ``room`` elements, then what ``arguments`` returns for the member, the
+    number of members and the size. ``expected`` returns what an array holds after the call.
+    """
     me, size = ishmem.my_pe(), ishmem.n_pes()
-    room = GUARD + size * (max(sizes) * max(DST, SST) + size) + GUARD
-    source, dests = ishmem.empty(room, dtype=dtype), [ishmem.empty(room, dtype=dtype) for _ in ROUTINES]
-    code, round_ = dpnp.zeros(len(ROUTINES), dtype="i8"), 0
+    source, dests = ishmem.empty(room, dtype=dtype), [ishmem.empty(room, dtype=dtype) for _ in range(count)]
+    code, round_ = dpnp.zeros(count, dtype="i8"), 0
     for shape in shapes(size):
         team = ishmem.TEAM_WORLD.split_strided(*shape)
         for n in sizes:
             # Nobody waits between the rounds but in the calls, so sources of two rounds may not share memory.
             round_ += 1
-            root = round_ % shape[2]
-            sources = [pattern(dtype, room, round_, pe) for pe in range(size)]
-            members, befores = [sources[shape[0] + k * shape[1]] for k in range(shape[2])], []
+            root, shift = round_ % shape[2], round_ % GUARD  # so that the arrays of a round are not aligned alike
+            sources = [make(dtype, room, round_, pe) for pe in range(size)]
+            befores = [pattern(dtype, room, round_, 99, k) for k in range(count)]
+            given = [sources[shape[0] + k * shape[1]][shift:] for k in range(shape[2])]
             ishmem.sync_all()
-            source[:] = dpnp.asarray(sources[me])
-            for k, dest in enumerate(dests):
-                befores.append(pattern(dtype, room, round_, 99, k))
-                dest[:] = dpnp.asarray(befores[-1])
+            for array, values in zip([source, *dests], [sources[me], *befores]):
+                array[:] = dpnp.asarray(values)
             ishmem.sync_all()
-            shift = round_ % GUARD  # so that the arrays of a round are not aligned alike
             moved = [dest[k % GUARD :] for k, dest in enumerate(dests)]
-            dpex.call_kernel(kernel, space, *moved, source[shift:], n, root, team.handle, code)
-            same(code, np.full(len(ROUTINES), 0 if team else -1))
+            others = arguments(max(team.my_pe(), 0), shape[2], n)
+            dpex.call_kernel(*kernel, *moved, source[shift:], *others, root, team.handle, code)
+            same(code, np.full(count, 0 if team else -1))
             ishmem.sync_all()
-            for k, routine in enumerate(ROUTINES):
-                wanted = befores[k].copy()
+            for k, (dest, wanted) in enumerate(zip(dests, befores)):
                 if team:
-                    given = [values[shift:] for values in members]
-                    wanted[k % GUARD :] = model.expected(
-                        routine, given, wanted[k % GUARD :], team.my_pe(), n, root, lambda count, member: count + member
-                    )
-                same(dests[k], wanted, f"{routine} {shape} {n} {root}")
+                    wanted[k % GUARD :] = expected(k, given, wanted[k % GUARD :], team, n, root)
+                same(dest, wanted, f"{k} {dtype} {shape} {n} {root}")
         team.destroy()
+
+
+def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
+    def expected(k: int, given: list[np.ndarray], dest: np.ndarray, team: Any, n: int, root: int) -> np.ndarray:
+        return model.expected(ROUTINES[k], given, dest, team.my_pe(), n, root, lambda count, member: count + member)
+
+    size = ishmem.n_pes()
+    room = GUARD + size * (max(sizes) * max(DST, SST) + size) + GUARD
+    check_calls(FORMS[form], dtype, room, sizes, len(ROUTINES), lambda _me, _size, n: (n,), expected)
 
 
 MANY = (0, 1, 3, 1000, LARGE)
@@ -226,37 +242,18 @@ def packed(counts: np.ndarray) -> np.ndarray:
 
 
 def check_counted(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
-    kernel, space = COUNTED_FORMS[form]
-    size = ishmem.n_pes()
-    room = GUARD + size * (max(sizes) + 1) + GUARD
-    source, dests = ishmem.empty(room, dtype=dtype), [ishmem.empty(room, dtype=dtype) for _ in 2 * COUNTED]
-    code, round_ = dpnp.zeros(len(dests), dtype="i8"), 0
-    for shape in shapes(size):
-        team = ishmem.TEAM_WORLD.split_strided(*shape)
-        own = max(team.my_pe(), 0)
-        for n in sizes:
-            round_ += 1
-            root, table = round_ % shape[2], model.counts_of(shape[2], n)
-            sources = [pattern(dtype, room, round_, shape[0] + k * shape[1]) for k in range(shape[2])]
-            befores = [pattern(dtype, room, round_, 99, k) for k in range(len(dests))]
-            for array, values in zip([source, *dests], [sources[own], *befores]):
-                array[:] = dpnp.asarray(values)
-            lists = [given for counts in (table[0], table[:, own], table[own]) for given in (counts, backwards(counts))]
-            ishmem.sync_all()
-            shift = round_ % GUARD  # so that the arrays of a round are not aligned alike
-            moved = [dest[k % GUARD :] for k, dest in enumerate(dests)]
-            on_device = [dpnp.asarray(np.ascontiguousarray(given), dtype="i8") for given in lists]
-            dpex.call_kernel(kernel, space, *moved, source[shift:], *on_device, root, team.handle, code)
-            same(code, np.full(len(dests), 0 if team else -1))
-            ishmem.sync_all()
-            for k, routine in enumerate(2 * COUNTED):
-                wanted = befores[k].copy()
-                if team:
-                    given, places = [values[shift:] for values in sources], backwards if k < len(COUNTED) else packed
-                    part = wanted[k % GUARD :]
-                    part[:] = model.expected_counted(routine, given, part, own, root, table, places)
-                same(dests[k], wanted, f"{routine} {k} {shape} {n} {root}")
-        team.destroy()
+    def lists(me: int, size: int, n: int) -> tuple[Any, ...]:
+        table = model.counts_of(size, n)
+        both = [given for counts in (table[0], table[:, me], table[me]) for given in (counts, backwards(counts))]
+        return tuple(dpnp.asarray(np.ascontiguousarray(given), dtype="i8") for given in both)
+
+    def expected(k: int, given: list[np.ndarray], dest: np.ndarray, team: Any, n: int, root: int) -> np.ndarray:
+        routine, places = (2 * COUNTED)[k], backwards if k < len(COUNTED) else packed
+        table = model.counts_of(team.n_pes(), n)
+        return model.expected_counted(routine, given, dest, team.my_pe(), root, table, places)
+
+    room = GUARD + ishmem.n_pes() * (max(sizes) + 1) + GUARD
+    check_calls(COUNTED_FORMS[form], dtype, room, sizes, 2 * len(COUNTED), lists, expected)
 
 
 @pytest.mark.ishmem([1, 2, 3, 4])

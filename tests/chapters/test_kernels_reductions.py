@@ -11,7 +11,7 @@ import halves
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, one_line, pattern, same, symmetric
-from test_kernels_collectives import SPACES, shapes
+from test_kernels_collectives import GUARD, SPACES, check_calls
 
 import ishmem
 from ishmem.common.layout import RENDEZVOUS_SLOT, RendezvousSlot
@@ -19,7 +19,6 @@ from ishmem.common.type_tables import HALVES, REDUCTIONS
 from ishmem.testing import Pes
 
 LARGE = 4099
-GUARD = 3
 
 
 def reducer(name: str, routines: Iterable[str], form: str, view: str = "") -> tuple[Any, Any, tuple[str, ...]]:
@@ -30,7 +29,7 @@ def reducer(name: str, routines: Iterable[str], form: str, view: str = "") -> tu
         for k, routine in enumerate(routines)
     ]
     names = [f"dest{k}" for k in range(len(calls))]
-    function = one_line("; ".join(calls), *names, "source", "n", "team", "code", called=f"reduce_{name}")
+    function = one_line("; ".join(calls), *names, "source", "n", "root", "team", "code", called=f"reduce_{name}")
     return dpex.kernel(function), SPACES[form], tuple(routines)
 
 
@@ -60,36 +59,19 @@ def values(dtype: str, count: int, *seed: int) -> np.ndarray:
 
 def check_all(dtype: str, form: str, sizes: tuple[int, ...]) -> None:
     kernel, space, routines = KERNELS[form]
-    me, size, room = ishmem.my_pe(), ishmem.n_pes(), max(sizes) + 2 * GUARD
-    source, dests = ishmem.empty(room, dtype=dtype), [ishmem.empty(room, dtype=dtype) for _ in routines]
-    code, round_ = dpnp.zeros(len(routines), dtype="i8"), 0
-    for shape in shapes(size):
-        team = ishmem.TEAM_WORLD.split_strided(*shape)
-        for n in sizes:
-            round_ += 1
-            sources = [values(dtype, room, round_, pe) for pe in range(size)]
-            before = pattern(dtype, room, 99)
-            ishmem.sync_all()
-            source[:] = dpnp.asarray(sources[me])
-            for dest in dests:
-                dest[:] = dpnp.asarray(before)
-            ishmem.sync_all()
-            moved = [dest[k % GUARD :] for k, dest in enumerate(dests)]
-            dpex.call_kernel(kernel, space, *moved, source[1:], n, team.handle, code)
-            same(code, np.full(len(routines), 0 if team else -1))
-            ishmem.sync_all()
-            pes = [shape[0] + k * shape[1] for k in range(shape[2])]
-            members = [sources[pe][1 : n + 1] for pe in pes]
-            large = source[:n].nbytes > RENDEZVOUS_SLOT - RendezvousSlot.at("payload")
-            for k, routine in enumerate(routines):
-                wanted = before.copy()
-                if team and "scan" not in routine:
-                    total = model.combined_by_nodes(routine, members, calls.nodes_of(pes), large)
-                    wanted[k % GUARD : k % GUARD + n] = total
-                elif team:
-                    wanted[k % GUARD : k % GUARD + n] = model.combined(routine, members, team.my_pe())
-                same(dests[k], wanted, f"{routine} {dtype} {shape} {n}")
-        team.destroy()
+
+    def expected(k: int, given: list[np.ndarray], dest: np.ndarray, team: Any, n: int, _root: int) -> np.ndarray:
+        members, out = [source[:n] for source in given], dest.copy()
+        if "scan" in routines[k]:
+            out[:n] = model.combined(routines[k], members, team.my_pe())
+        else:
+            pes = [team.translate_pe(member, ishmem.TEAM_WORLD) for member in range(team.n_pes())]
+            large = members[0].nbytes > RENDEZVOUS_SLOT - RendezvousSlot.at("payload")
+            out[:n] = model.combined_by_nodes(routines[k], members, calls.nodes_of(pes), large)
+        return out
+
+    room, one = max(sizes) + 2 * GUARD, lambda _me, _size, n: (n,)
+    check_calls((kernel, space), dtype, room, sizes, len(routines), one, expected, values)
 
 
 # These kernels take long to compile: so not each form on each number of PEs.
@@ -131,7 +113,7 @@ def check_halves(dtype: str, sizes: tuple[int, ...]) -> None:
             ishmem.put(array, sources[me] if array is arrays[-1] else before, me)
         ishmem.sync_all()
         moved = [array[k % GUARD :] for k, array in enumerate(arrays[:-1])]
-        dpex.call_kernel(kernel, space, *moved, arrays[-1][1:], n, 0, code)
+        dpex.call_kernel(kernel, space, *moved, arrays[-1][1:], n, 0, 0, code)
         ishmem.sync_all()
         for k, routine in enumerate(routines):
             wanted, members = before.copy(), [source[1 : n + 1] for source in sources]
@@ -187,7 +169,7 @@ def check_bits() -> list[bytes]:
         dpex.call_kernel(scan_in_place, kapi.Range(1), a, b)
         np.testing.assert_allclose(a.asnumpy(), model.combined("sum_inscan", sources, me), rtol=1e-14, atol=1e-14)
         np.testing.assert_allclose(b.asnumpy(), model.combined("sum_exscan", sources, me), rtol=1e-14, atol=1e-14)
-        dpex.call_kernel(*KERNELS["reals"][:2], c, a, b, c, count, 0, dpnp.zeros(3, dtype="i8"))
+        dpex.call_kernel(*KERNELS["reals"][:2], c, a, b, c, count, 0, 0, dpnp.zeros(3, dtype="i8"))
         total = model.combined_by_nodes("sum_reduce", sources, calls.nodes_of(), count > 10)
         np.testing.assert_array_equal(c.asnumpy(), total)
         ishmem.sync_all()

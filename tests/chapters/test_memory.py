@@ -112,12 +112,9 @@ def test_array_and_arange() -> None:
 
 @pytest.mark.ishmem([1, 2])
 def test_a_symmetric_array_is_a_dpnp_array() -> None:
-    """A symmetric array is a dpnp array; results computed from it are not symmetric."""
+    """A symmetric array is a dpnp array; which results are symmetric: test_interop.py."""
     a = ishmem.arange(12, dtype="float64").reshape(3, 4)
-    assert ishmem.is_symmetric(a)
     assert ishmem.is_symmetric(a[1:, ::-2])
-    assert not ishmem.is_symmetric(a + 1)
-    assert not ishmem.is_symmetric(a.copy())
     assert not ishmem.is_symmetric(np.zeros(3))
     assert not ishmem.is_symmetric("text")
     assert not ishmem.is_symmetric(ishmem.ptr(a, (ishmem.my_pe() + 1) % ishmem.n_pes())) or ishmem.n_pes() == 1
@@ -253,11 +250,7 @@ def check_bad(name: str, alone: bool) -> None:
     kind, words, call = BAD[name]
     last = ishmem.n_pes() - 1
     if ishmem.my_pe() == last or not alone:
-        before = free_bytes()
-        with pytest.raises(kind) as caught:
-            call()
-        assert words in str(caught.value)
-        assert free_bytes() == before
+        raises(kind, words, call)
     else:
         raises(ishmem.SymmetryError, f"PE {last}", ishmem.zeros, 3)
     ishmem.free(ishmem.zeros(5))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, pattern, ring, same, symmetric
+from common import dpex, dpnp, kapi, pattern, refused, ring, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES
@@ -78,11 +78,9 @@ def test_wrong_reallocs_raise_on_all_pes() -> None:
         (ValueError, "must not be negative", a, -1),
     ]
     for error, words, what, size in cases:
-        with pytest.raises(error, match=words):
-            ishmem.realloc(what, size)
+        refused(error, words, ishmem.realloc, what, size)
     if n > 1:
-        with pytest.raises(ishmem.SymmetryError, match="disagree"):
-            ishmem.realloc(a, 8 + (me == 1))
+        refused(ishmem.SymmetryError, "disagree", ishmem.realloc, a, 8 + (me == 1))
         # One PE refuses its own arguments: the others must not wait for it.
         with pytest.raises(TypeError if me == n - 1 else ishmem.SymmetryError):
             ishmem.realloc("no" if me == n - 1 else a, 16)
@@ -110,8 +108,7 @@ def test_hints_of_malloc() -> None:
         with pytest.raises(error, match=words):
             ishmem.malloc_with_hints(*arguments)  # type: ignore[arg-type]
     if n > 1:
-        with pytest.raises(ishmem.SymmetryError, match="disagree"):
-            ishmem.malloc_with_hints(8, int(me == 0))
+        refused(ishmem.SymmetryError, "disagree", ishmem.malloc_with_hints, 8, int(me == 0))
 
 
 # ---- static objects
@@ -230,23 +227,17 @@ def test_wrong_static_objects_are_refused() -> None:
         (ValueError, "must not be negative", ("other", -3, "i4")),
     ]
     for error, words, arguments in cases:
-        with pytest.raises(error, match=words):
-            ishmem.static(*arguments)
+        refused(error, words, ishmem.static, *arguments)
     if n > 1:
         for arguments in (("name" if me else "other", 3, "i4"), ("x", 3 + me, "i4"), ("x", 3, "i4" if me else "u4")):
-            with pytest.raises(ishmem.SymmetryError, match="disagree"):
-                ishmem.static(*arguments)
+            refused(ishmem.SymmetryError, "disagree", ishmem.static, *arguments)
     assert ishmem.static("errors", 3, "i4") is a
     assert ishmem.is_symmetric(a) and ishmem.is_symmetric(a[1:]) and ishmem.addr_accessible(a, n - 1)
     assert not ishmem.is_symmetric(np.zeros(3, "i4"))
-    with pytest.raises(ishmem.SymmetryError, match="not on the symmetric heap"):
-        ishmem.put(np.zeros(3, "i4"), a, 0)
-    with pytest.raises(IndexError, match=f"pe is {n}"):
-        ishmem.put(a, a, n)
-    with pytest.raises(IndexError, match="elements 0 to 2"):
-        ishmem.p(a, 1, 0, 3)
-    with pytest.raises(Exception, match="got ndarray"):
-        dpex.call_kernel(read_first, kapi.Range(1), dpnp.zeros(1, dtype="i4"), a)
+    refused(ishmem.SymmetryError, "not on the symmetric heap", ishmem.put, np.zeros(3, "i4"), a, 0)
+    refused(IndexError, f"pe is {n}", ishmem.put, a, a, n)
+    refused(IndexError, "elements 0 to 2", ishmem.p, a, 1, 0, 3)
+    refused(Exception, "got ndarray", dpex.call_kernel, read_first, kapi.Range(1), dpnp.zeros(1, dtype="i4"), a)
     empty = ishmem.static("empty", (0, 5), "i4")
     ishmem.put(empty, np.zeros((0, 5), "i4"), 0)
     descriptors = len(os.listdir("/proc/self/fd"))
@@ -335,9 +326,7 @@ def test_wrong_views_are_refused() -> None:
         (dpnp.zeros(8), "i4", ishmem.SymmetryError, "not on the symmetric heap"),
         ([1], "i4", TypeError, "list"),
     ):
-        with pytest.raises(kind, match=words):
-            ishmem.view(wrong, dtype)
+        refused(kind, words, ishmem.view, wrong, dtype)
     kept = ishmem.view(a, "i8")
     ishmem.free(a)
-    with pytest.raises(ishmem.SymmetryError, match="freed"):
-        ishmem.put(kept, np.zeros(3, "i8"), 0)
+    refused(ishmem.SymmetryError, "freed", ishmem.put, kept, np.zeros(3, "i8"), 0)

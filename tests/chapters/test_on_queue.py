@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import SAMPLE, WIDTH, dpctl, dpex, dpnp, kapi, new_queue, pattern, ring, same, symmetric
+from common import SAMPLE, WIDTH, dpctl, dpex, dpnp, kapi, new_queue, pattern, refused, ring, same, symmetric
 from subprocesses import program, run_program, succeeded
-from test_strided import SHAPED
+from test_strided import SHAPED, check_strides, check_views
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES, SIGNAL_TYPES
@@ -33,12 +33,6 @@ def fill(item: kapi.Item, out, factor):
 def add_one(item: kapi.Item, source, out):
     i = item.get_id(0)
     out[i] = source[i] + 1
-
-
-@dpex.kernel
-def spin_then_fill(item: kapi.Item, flag, out, value):
-    ishmem.wait_until(flag, ishmem.CMP_EQ, 1)
-    out[0] = value
 
 
 # ---- copies
@@ -78,24 +72,6 @@ def test_copies_of_each_type_and_alignment(dtype: str) -> None:
     same(dest[3:4], theirs[5:6])
 
 
-@pytest.mark.ishmem(3)
-def test_megabytes_to_all_pes_at_once() -> None:
-    """Megabytes, to all PEs at once, from several queues; the call holds the only reference to the source."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    count = 1 << 20
-    dest = ishmem.zeros((n, count), dtype="i4")
-    ishmem.barrier_all()
-    events = [
-        ishmem.put_on_queue(dest[me], np.arange(count, dtype="i4") * (me + 1) + pe, pe, new_queue(dest))
-        for pe in range(n)
-    ]
-    for event in events:
-        event.wait()
-    ishmem.barrier_all()
-    for pe in range(n):
-        same(dest[pe], np.arange(count, dtype="i4") * (pe + 1) + me)
-
-
 # ---- strided
 
 
@@ -105,69 +81,43 @@ def test_megabytes_to_all_pes_at_once() -> None:
 def test_strided_copies(dtype: str) -> None:
     me, n, right, left = ring()
     mine, theirs = pattern(dtype, 400, me), pattern(dtype, 400, left)
-    source, queue = symmetric(mine), None
-    shapes = ((1, 1, 1, 33), (3, 2, 1, 40), (7, 1, 1, 0), (5, 9, 3, 20), (4, 4, 4, 17), (9, 7, 7, 1))
-    for dst, sst, bsize, nblocks in shapes:
-        for origin in (source, dpnp.asarray(mine), mine):
-            before = pattern(dtype, 400, 7)
-            dest, expected = symmetric(before), before.copy()
-            for i in range(nblocks):
-                expected[1 + i * dst : 1 + i * dst + bsize] = theirs[2 + i * sst : 2 + i * sst + bsize]
-            tail = (dst, sst, nblocks) if bsize == 1 else (dst, sst, bsize, nblocks)
-            put = ishmem.iput_on_queue if bsize == 1 else ishmem.ibput_on_queue
-            get = ishmem.iget_on_queue if bsize == 1 else ishmem.ibget_on_queue
-            put(dest[1:], origin[2:], *tail, right, queue).wait()
-            ishmem.barrier_all()
-            same(dest, expected)
-            local = dpnp.asarray(before)
-            get(local[1:], source[2:], *tail, left, queue, [READY]).wait()
-            same(local, expected)
-            queue = new_queue(source) if queue is None else queue
-    packed = np.zeros(60, dtype)
-    ishmem.ibget_on_queue(packed, source, 3, 9, 3, 20, left).wait()
+    source = symmetric(mine)
+    queue, packed = new_queue(source), np.zeros(60, dtype)
+    check_strides(dtype, "_on_queue")
+    ishmem.ibget_on_queue(packed, source, 3, 9, 3, 20, left, queue, [READY]).wait()
     same(packed, np.concatenate([theirs[9 * i : 9 * i + 3] for i in range(20)]))
-    with pytest.raises(ValueError, match="no gaps"):
-        ishmem.iget_on_queue(packed, source, 2, 1, 5, left)
-    with pytest.raises(ValueError, match="strides are at least 1"):
-        ishmem.iput_on_queue(source, source, 0, 1, 5, left)
+    refused(ValueError, "no gaps", ishmem.iget_on_queue, packed, source, 2, 1, 5, left)
+    refused(ValueError, "strides are at least 1", ishmem.iput_on_queue, source, source, 0, 1, 5, left)
     ishmem.barrier_all()
     # Interleaved parts of one array, on this PE itself.
-    ishmem.iput_on_queue(source, source[1:], 2, 2, 100, me).wait()
+    ishmem.iput_on_queue(source, source[1:], 2, 2, 100, me, queue).wait()
     swapped = mine.copy()
     swapped[0:200:2] = mine[1:200:2]
     same(source, swapped)
 
 
 @pytest.mark.ishmem(2)
-@pytest.mark.parametrize("count", [None, 5, 13])
-def test_copies_of_views(count: int | None) -> None:
+@pytest.mark.parametrize("count", [0, 5, 13])
+def test_copies_of_views(count: int) -> None:
     """Views in up to three dimensions, transposed and backwards, from and to private and host memory."""
+
+    def put(*arguments: Any, nelems: int | None) -> None:
+        ishmem.put_on_queue(*arguments, nelems=nelems).wait()
+
+    def get(*arguments: Any, nelems: int | None) -> None:
+        ishmem.get_on_queue(*arguments, nelems=nelems).wait()
+
+    check_views("int16", count, put, put, get, get, on_host=False)
     me, n, right, left = ring()
-    values = [pattern("int16", 120, pe).reshape(4, 5, 6) for pe in range(ishmem.n_pes())]
-    guard = pattern("int16", 120, 99).reshape(4, 5, 6)
-    source, private = symmetric(values[me]), dpnp.asarray(values[me])
+    values = [pattern("int16", 120, pe).reshape(4, 5, 6) for pe in range(n)]
+    guard, source = np.zeros((4, 5, 6), "int16"), symmetric(values[me])
     for to, origin in SHAPED:
-        nelems = None if count is None else min(count, to(guard).size)
-        puts, gets = [symmetric(guard) for _ in range(3)], [symmetric(guard), dpnp.asarray(guard)]
-        packed = np.zeros(to(guard).shape, "int16")
-        for dest, given in zip(puts, (source, values[me], private)):
-            ishmem.put_on_queue(to(dest), origin(given), right, nelems=nelems).wait()
-        for dest in gets:
-            ishmem.get_on_queue(to(dest), origin(source), right, nelems=nelems).wait()
-        ishmem.get_on_queue(packed, origin(source), right, nelems=nelems).wait()
-        ishmem.barrier_all()
-        places = to(np.arange(120).reshape(4, 5, 6)).ravel()[:nelems]
-        for results, pe in ((puts, left), (gets, right)):
-            expected = guard.copy()
-            expected.ravel()[places] = origin(values[pe]).ravel()[:nelems]
-            for result in results:
-                same(result, expected)
+        packed, nelems = np.zeros(to(guard).shape, "int16"), min(count, to(guard).size) if count else None
+        get(packed, origin(source), right, nelems=nelems)
         wanted = np.zeros(packed.size, "int16")
-        wanted[: len(places)] = origin(values[right]).ravel()[:nelems]
+        wanted[:nelems] = origin(values[right]).ravel()[:nelems]
         same(packed, wanted.reshape(packed.shape))
-        ishmem.barrier_all()
-        for each in (*puts, gets[0]):
-            ishmem.free(each)
+    ishmem.barrier_all()
     swapped = symmetric(values[me][0, :, :5])
     ishmem.put_on_queue(swapped, swapped.T, me).wait()  # arrays that overlap
     same(swapped, np.ascontiguousarray(values[me][0, :, :5].T))
@@ -337,43 +287,6 @@ def test_operations_of_an_in_order_queue_follow_each_other() -> None:
         ishmem.barrier_all_on_queue(queue).wait()
 
 
-@pytest.mark.ishmem([1, 2])
-def test_default_queue_stays_free() -> None:
-    """Operations that wait do not stop the other commands of the heap's queue, which dpnp uses too."""
-    me = ishmem.my_pe()
-    flag, squares, filled = (ishmem.zeros(count, dtype="i8") for count in (1, 10, 10))
-    wait = ishmem.wait_until_on_queue(flag, ishmem.CMP_EQ, 1)
-    put = ishmem.put_on_queue(flag, np.full(1, 5, "i8"), me)
-    squares += dpnp.arange(10, dtype="i8") ** 2
-    dpex.call_kernel(fill, kapi.Range(10), filled, 3)
-    host = np.zeros(10, "i8")
-    for array, wanted in ((squares, np.arange(10) ** 2), (filled, np.arange(10) * 3)):
-        ishmem.get(host, array, me)  # asnumpy() would wait for the queue
-        same(host, wanted)
-    assert ishmem.g(flag, me) == 0
-    ishmem.p(flag, 1, me)
-    put.wait()
-    assert wait.execution_status == dpctl.event_status_type.complete and int(flag[0]) == 5
-
-
-@pytest.mark.ishmem(2)
-def test_waits_leave_the_device_free() -> None:
-    """A wait on a queue does not occupy the device: a waiting kernel and the one it waits for can run."""
-    me, n, right, left = ring()
-    flags, out = ishmem.zeros(2, dtype="i8"), ishmem.zeros(1, dtype="i8")
-    ishmem.barrier_all()
-    queues = [new_queue(flags) for _ in range(6)]
-    waits = [ishmem.wait_until_on_queue(flags, ishmem.CMP_EQ, 1, queue, index=1) for queue in queues]
-    _, spun = dpex.call_kernel_async(spin_then_fill, kapi.Range(1), (READY,), flags, out, 3)
-    ishmem.p(flags, 1, right, 0)
-    spun.wait()
-    ishmem.put_on_queue(flags[1:], np.ones(1, "i8"), right, new_queue(flags), [spun]).wait()
-    for wait in waits:
-        wait.wait()
-    same(out, np.full(1, 3))
-    ishmem.barrier_all()
-
-
 # ---- waits
 
 
@@ -508,8 +421,7 @@ def test_wrong_arguments_are_refused() -> None:
         (TypeError, "sig_addr has dtype float64", ishmem.put_signal_on_queue, (a, other, reals, 1, 0, right)),
     ]
     for error, words, call, arguments in cases:
-        with pytest.raises(error, match=words):
-            call(*arguments)
+        refused(error, words, call, *arguments)
     ishmem.quiet_on_queue().wait()
     same(a, np.zeros(4, "i4"))
     ishmem.barrier_all()

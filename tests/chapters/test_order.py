@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import CHECKING, dpex, dpnp, kapi, ring, same, symmetric
+from common import CHECKING, both_forms, dpex, dpnp, kapi, one_line, refused, ring, same, symmetric
 
 import ishmem
 
@@ -185,14 +185,8 @@ def test_pe_quiet_delivers_to_the_named_pes(where: str) -> None:
     same(dest, np.full(300, left + 1.0))
 
 
-@dpex.kernel
-def quiet_of(item: kapi.Item, a, pes):  # type: ignore
-    ishmem.pe_quiet(pes)
-
-
-@dpex.kernel
-def quiet_of_two(item: kapi.Item, a, first, second):  # type: ignore
-    ishmem.pe_quiet((first, second))
+quiet_of = dpex.kernel(one_line("ishmem.pe_quiet(pes)", "a", "pes"))
+quiet_of_two = dpex.kernel(one_line("ishmem.pe_quiet((first, second))", "a", "first", "second"))
 
 
 @pytest.mark.ishmem(2)
@@ -208,32 +202,21 @@ def test_kernels_check_the_pes_of_pe_quiet() -> None:
     a = dpnp.zeros(1)
     for kernel, pes in ((quiet_of, (2,)), (quiet_of_two, (0, 2)), (quiet_of, (dpnp.asarray([0, 2]),))):
         dpex.call_kernel(kernel, kapi.Range(1), a, *pes)
-        with pytest.raises(IndexError, match=r"pe_quiet in a kernel.*pe is 2; PEs are numbered 0 to 1"):
-            ishmem.quiet()
+        refused(IndexError, r"pe_quiet in a kernel.*pe is 2; PEs are numbered 0 to 1", ishmem.quiet)
 
 
-@dpex.kernel
-def put_and_change(item: kapi.Item, dest, source, back, got, pe):  # type: ignore
-    ishmem.put_nbi(dest, source, pe)
-    ishmem.get_nbi(got, back, pe)
-    ishmem.flush()
-    for k in range(source.size):
-        source[k] = -1
-    ishmem.quiet()
-
-
-@dpex.kernel
-def put_and_change_by_group(item: kapi.NdItem, dest, source, back, got, pe):  # type: ignore
-    group, rank = item.get_group(), item.get_local_id(0)
+def put_and_change(item, dest, source, back, got, pe):  # type: ignore
+    group = item.get_group()
     ishmem.put_nbi_work_group(dest, source, pe, group)
     ishmem.get_nbi_work_group(got, back, pe, group)
     ishmem.flush_work_group(group)
-    for k in range(rank, source.size, 8):
+    for k in range(item.get_local_id(0), source.size, item.get_local_range(0)):
         source[k] = -1
         got[k] += 1
     ishmem.quiet_work_group(group)
 
 
+PUT_AND_CHANGE = both_forms(put_and_change)
 FLUSHES = [
     ("host", 5, True), ("host", 200_000, False), ("host", 200_000, True), ("kernel", 300, True), ("kernel", 7, False),
     ("group", 300, True), ("group", 7, False), ("context", 200_000, False), ("context", 5, True),
@@ -251,10 +234,10 @@ def test_flush_frees_source_buffers(where: str, count: int, on_heap: bool) -> No
     if on_heap or where != "host":
         source, got = ((symmetric if on_heap else dpnp.asarray)(each) for each in (source, got))
     ishmem.barrier_all()
-    if where == "kernel":
-        dpex.call_kernel(put_and_change, kapi.Range(1), dest, source, back, got, right)
-    elif where == "group":
-        dpex.call_kernel(put_and_change_by_group, kapi.NdRange((8,), (8,)), dest, source, back, got, right)
+    size = {"group": 8, "kernel": 1}.get(where, 0)
+    if size:
+        span = kapi.NdRange((size,), (size,))
+        dpex.call_kernel(PUT_AND_CHANGE[where == "kernel"], span, dest, source, back, got, right)
     elif where == "context":
         with ishmem.ctx_create() as ctx:
             ctx.put_nbi(dest, source, right)
@@ -266,7 +249,7 @@ def test_flush_frees_source_buffers(where: str, count: int, on_heap: bool) -> No
         ishmem.get_nbi(got, back, right)
         ishmem.flush()
         source[:] = -1
-    same(got, np.full(count, right + (1.5 if where == "group" else 0.5)))
+    same(got, np.full(count, right + (1.5 if size else 0.5)))
     ishmem.barrier_all()
     same(dest, np.full(count, left + 1.0))
 

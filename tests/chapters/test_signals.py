@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from common import dpex, dpnp, kapi, pattern, ring, same, symmetric
+from common import both_forms, dpex, dpnp, kapi, pattern, refused, ring, same, symmetric
 
 import ishmem
 from ishmem.common.type_tables import RMA_TYPES, SIGNAL_TYPES
@@ -156,71 +156,60 @@ def test_wrong_arguments_are_refused() -> None:
         (lambda: ishmem.signal_fetch(s, 2), IndexError, "index is 2"),
         (lambda: ishmem.signal_wait_until(s, 9, 0), ValueError, "cmp is 9; allowed are CMP_EQ"),
         (lambda: ishmem.signal_wait_until(s, ishmem.CMP_EQ, -1), ValueError, "-1"),
-        (lambda: ishmem.put_signal_work_group(a, a, s, 1, op, 0, None), TypeError, "kernels only"),
-        (lambda: ishmem.signal_wait_until_work_group(s, 1, 1, None), TypeError, "kernels only"),
     ]
     for call, kind, words in wrong:
-        with pytest.raises(kind, match=words):
-            call()
+        refused(kind, words, call)
     same(a, np.zeros(4, "int32"))
     ishmem.signal_set(s, 5, ishmem.my_pe(), 1)
     words = rf"signal_wait_until on PE {ishmem.my_pe()}: after 0.05 s sig_addr\[1\] is 5, wanted > 5"
-    with pytest.raises(ishmem.WaitTimeout, match=words):
-        ishmem.signal_wait_until(s, ishmem.CMP_GT, 5, 1, timeout=0.05)
+    refused(ishmem.WaitTimeout, words, ishmem.signal_wait_until, s, ishmem.CMP_GT, 5, 1, timeout=0.05)
 
 
 # --- in kernels
 
 
-@dpex.kernel
-def exchange(item: kapi.Item, dest, source, signals, seen, rounds, top):  # type: ignore
-    """Put to the next PE, wait for the previous one, check each payload, then acknowledge it."""
-    me, n, count = ishmem.my_pe(), ishmem.n_pes(), source.size
+def exchange(item, dest, source, signals, seen, rounds, top):  # type: ignore
+    """Put a row to the next PE, wait for the previous one, check each element, then acknowledge it.
+
+    All work-items of a group check, and note the signal they saw.
+    """
+    group = item.get_group()
+    me, n, count, mine = ishmem.my_pe(), ishmem.n_pes(), source.shape[1], item.get_local_linear_id()
     right, left = (me + 1) % n, (me + n - 1) % n
-    for r in range(1, rounds + 1):
-        for k in range(count):
-            source[k] = r
-        ishmem.put_signal(dest, source, signals, r, ishmem.SIGNAL_SET, right)
-        ishmem.put_signal_nbi(dest, source, signals, 2, ishmem.SIGNAL_ADD, right, nelems=0, index=1)
-        if ishmem.signal_wait_until(signals, ishmem.CMP_GE, r) != r:
-            seen[0] += 1
-        for k in range(count):
-            if dest[k] != r:
-                seen[1] += 1
-        ishmem.signal_wait_until(signals, ishmem.CMP_GE, 2 * r, 1)
-        ishmem.signal_add(signals, 1, left, 2)
-        ishmem.signal_wait_until(signals, ishmem.CMP_EQ, r, 2)
-    ishmem.signal_set(signals, top, right, 3)
-    ishmem.signal_wait_until(signals, ishmem.CMP_GT, top // 2, 3)
-    seen[2] = ishmem.signal_fetch(signals, 1)
-
-
-@dpex.kernel
-def exchange_by_group(item: kapi.NdItem, dest, source, signals, seen, rounds):  # type: ignore
-    """The same by a group, all of whose work-items check every element and note the signal they saw."""
-    me, n, count, group = ishmem.my_pe(), ishmem.n_pes(), source.shape[1], item.get_group()
-    right, left, mine = (me + 1) % n, (me + n - 1) % n, item.get_local_linear_id()
     for r in range(1, rounds + 1):
         ishmem.put_signal_work_group(dest, source[r], signals, r, ishmem.SIGNAL_SET, right, group)
         ishmem.put_signal_nbi_work_group(dest, dest, signals, 2, ishmem.SIGNAL_ADD, right, group, nelems=0, index=1)
         seen[mine, 0] += ishmem.signal_wait_until_work_group(signals, ishmem.CMP_GE, r, group)
         for k in range(count):
-            if dest[k] != r:
+            if dest[k] != source[r, k]:
                 seen[mine, 1] += 1
         ishmem.signal_wait_until_work_group(signals, ishmem.CMP_GE, 2 * r, group, 1)
         if mine == 0:
             ishmem.signal_add(signals, 1, left, 2)
         ishmem.signal_wait_until_work_group(signals, ishmem.CMP_EQ, r, group, 2)
+    if mine == 0:
+        ishmem.signal_set(signals, top, right, 3)
+    ishmem.signal_wait_until_work_group(signals, ishmem.CMP_GT, top // 2, group, 3)
+    seen[mine, 2] = ishmem.signal_fetch(signals, 1)
+
+
+EXCHANGE = both_forms(exchange)
+
+
+def check_exchange(dtype: str, rounds: int, kind: str, group: tuple[int, ...] | None = None) -> None:
+    shape, count, top = group or (1,), 50 if group else 5, np.dtype(kind).type(top_of(kind))
+    values = np.repeat(np.arange(rounds + 1), count).reshape(-1, count).astype(dtype)
+    dest, signals, size = ishmem.zeros(count, dtype=dtype), ishmem.zeros(4, dtype=kind), int(np.prod(shape))
+    seen, span = dpnp.zeros((size, 3), dtype="uint64"), kapi.NdRange(shape, shape)
+    dpex.call_kernel(EXCHANGE[group is None], span, dest, symmetric(values), signals, seen, rounds, top)
+    ishmem.barrier_all()
+    same(seen, np.array([[rounds * (rounds + 1) // 2, 0, 2 * rounds]] * size, "uint64"))
+    same(dest, values[-1])
+    same(signals, np.array([rounds, 2 * rounds, rounds, top], kind))
 
 
 def check_kernel(dtype: str, rounds: int, kind: str = "uint64") -> None:
-    dest, source, top = ishmem.zeros(5, dtype=dtype), ishmem.zeros(5, dtype=dtype), np.dtype(kind).type(top_of(kind))
-    signals, seen = ishmem.zeros(4, dtype=kind), dpnp.zeros(3, dtype="int64")
-    dpex.call_kernel(exchange, kapi.Range(1), dest, source, signals, seen, rounds, top)
-    ishmem.barrier_all()
-    same(seen, np.array([0, 0, 2 * rounds]))
-    same(dest, np.full(5, rounds).astype(dtype))
-    same(signals, np.array([rounds, 2 * rounds, rounds, top], kind))
+    check_exchange(dtype, rounds, kind)
 
 
 @pytest.mark.slow_cases("complex128", "2pes-float64")
@@ -241,16 +230,7 @@ def test_signals_of_each_type_in_kernels(kind: str) -> None:
 
 def check_group(rounds: int, kind: str, *groups: tuple[int, ...]) -> None:
     for group in groups:
-        size, count = int(np.prod(group)), 50
-        values = np.repeat(np.arange(rounds + 1, dtype="int32"), count).reshape(-1, count)
-        dest, signals = ishmem.zeros(count, dtype="int32"), ishmem.zeros(3, dtype=kind)
-        seen = dpnp.zeros((size, 2), dtype="uint64")
-        span = kapi.NdRange(group, group)
-        dpex.call_kernel(exchange_by_group, span, dest, symmetric(values), signals, seen, rounds)
-        ishmem.barrier_all()
-        same(seen, np.array([[rounds * (rounds + 1) // 2, 0]] * size, "uint64"))
-        same(dest, values[-1])
-        same(signals, np.array([rounds, 2 * rounds, rounds], kind))
+        check_exchange("int32", rounds, kind, group)
 
 
 @pytest.mark.ishmem([1, 2, 3])

@@ -92,13 +92,6 @@ def test_one_sub_group_calls_collectives(size: int) -> None:
         ishmem.free(array)
 
 
-@pytest.mark.slow("test_one_sub_group_calls_collectives, whose module is above the limit of the tests")
-@pytest.mark.ishmem(2, env={"ISHMEM_SIM_OPTIMISE": "0"}, exact=True)
-def test_sub_groups_of_large_modules() -> None:
-    """The simulator's runtime must optimise modules with sub-groups, of whatever size."""
-    test_each_sub_group_exchanges_its_part()
-
-
 @dpex.kernel
 def in_a_loop(item: kapi.NdItem, counts, told, sums):
     group = item.get_sub_group()

@@ -10,7 +10,7 @@ import collective_model as model
 import halves
 import numpy as np
 import pytest
-from common import CHECKING, KERNEL_TYPES, dpctl, dpex, dpnp, kapi, pattern, same
+from common import CHECKING, KERNEL_TYPES, dpctl, dpex, dpnp, kapi, one_line, pattern, refused, same
 from test_kernels_collectives import forms, shapes
 from test_kernels_reductions import values
 from test_registered_memory import registered_arrays
@@ -194,21 +194,15 @@ def test_wrong_tiles_are_refused() -> None:
         (ValueError, "not contiguous", lambda: ishmem.alltoall(*good)),
     ):
         if me:
-            with pytest.raises(error, match=words):
-                call()
+            refused(error, words, call)
         else:
-            with pytest.raises(ishmem.SymmetryError, match=words):
-                ishmem.sum_reduce(*good)
-    with pytest.raises(ishmem.SymmetryError, match="the PEs disagree"):
-        ishmem.broadcast(a[:2, 7 - me : 10 - me], good[1], 0)
-    with pytest.raises(ishmem.SymmetryError, match="the PEs disagree"):
-        ishmem.sum_reduce(*(good if me else (a[0], a[1])))
+            refused(ishmem.SymmetryError, words, ishmem.sum_reduce, *good)
+    refused(ishmem.SymmetryError, "the PEs disagree", ishmem.broadcast, a[:2, 7 - me : 10 - me], good[1], 0)
+    refused(ishmem.SymmetryError, "the PEs disagree", ishmem.sum_reduce, *(good if me else (a[0], a[1])))
     ishmem.sum_reduce(*good)
 
 
-@dpex.kernel
-def sums(item: kapi.Item, dest, source):  # type: ignore
-    ishmem.sum_reduce(dest, source)
+sums = dpex.kernel(one_line("ishmem.sum_reduce(dest, source)", "dest", "source"))
 
 
 @pytest.mark.ishmem(2)
@@ -217,12 +211,10 @@ def test_shapes_that_differ_are_refused_in_kernels() -> None:
     a = ishmem.ones((8, 12), dtype="int32")
     for source in (a[4:6, :5], a[4:7, :4], a[4:6, 0:8:2], a[5:3:-1, :4]):
         dpex.call_kernel(sums, kapi.Range(1), a[:2, :4], source)
-        with pytest.raises(ValueError, match=r"sum_reduce in a kernel.*dest has 1 times the rows of source"):
-            ishmem.quiet()
+        refused(ValueError, r"sum_reduce in a kernel.*dest has 1 times the rows of source", ishmem.quiet)
         ishmem.sync_all()
     same(a, np.ones((8, 12), "int32"))
-    with pytest.raises(Exception, match="both are tiles, of 2 dimensions"):
-        dpex.call_kernel(sums, kapi.Range(1), a[0, ::2], a[1, ::2])
+    refused(Exception, "both are tiles, of 2 dimensions", dpex.call_kernel, sums, kapi.Range(1), a[0, ::2], a[1, ::2])
 
 
 @CHECKING
@@ -230,8 +222,7 @@ def test_kernels_check_tiles() -> None:
     me, a, private = ishmem.my_pe(), ishmem.zeros((8, 12), dtype="int32"), dpnp.zeros((8, 12), dtype="int32")
     for source in (a[2:4, 1:5] if me else a[2:5, 1:5], private[2:4, 1:5]):
         dpex.call_kernel(sums, kapi.Range(1), a[: source.shape[0], 7:11], source)
-        with pytest.raises((ishmem.SymmetryError, IndexError), match=r"disagree|not on the symmetric heap"):
-            ishmem.quiet()
+        refused((ishmem.SymmetryError, IndexError), r"disagree|not on the symmetric heap", ishmem.quiet)
         ishmem.sync_all()
 
 
@@ -270,22 +261,15 @@ def test_tiles_on_queues_and_in_graphs(kind: tuple[str, ...]) -> None:
         graph.replay(queue)
         graph.replay(queue).wait()
         check(3)
-    with pytest.raises(ValueError, match="has the shape"):
-        ishmem.sum_reduce_on_queue(a[1:4, 2:7], c[1:3, 2:7], sycl_queue=queue)
+    refused(ValueError, "has the shape", ishmem.sum_reduce_on_queue, a[1:4, 2:7], c[1:3, 2:7], sycl_queue=queue)
     width = 3 if me else 2
     ishmem.fcollect_on_queue(b[:n, 1 : 1 + width], a[:1, :width], sycl_queue=queue).wait()
     with pytest.raises(ishmem.SymmetryError, match="disagree") if n > 1 else contextlib.nullcontext():
         ishmem.quiet_on_queue(queue)
 
 
-@dpex.kernel
-def broadcast(item: kapi.Item, dest, source, root):  # type: ignore
-    ishmem.broadcast(dest, source, root)
-
-
-@dpex.kernel
-def exchange(item: kapi.Item, dest, source, dst, sst):  # type: ignore
-    ishmem.alltoalls(dest, source, dst, sst, 1)
+broadcast = dpex.kernel(one_line("ishmem.broadcast(dest, source, root)", "dest", "source", "root"))
+exchange = dpex.kernel(one_line("ishmem.alltoalls(dest, source, dst, sst, 1)", "dest", "source", "dst", "sst"))
 
 
 @CHECKING
@@ -295,14 +279,11 @@ def test_roots_and_distances() -> None:
     flat = ishmem.zeros(1 << 16, dtype="int32")
     calls = ["PE 0: broadcast of 8 elements of dtype int32", "PE 1: broadcast of 8 elements of dtype int32 with root 1"]
     dpex.call_kernel(broadcast, kapi.Range(1), a[:2, :4], a[2:, :4], me)
-    with pytest.raises(ishmem.SymmetryError, match=rf"disagree; {calls[me]}; {calls[1 - me]} \("):
-        ishmem.quiet()
+    refused(ishmem.SymmetryError, rf"disagree; {calls[me]}; {calls[1 - me]} \(", ishmem.quiet)
     ishmem.sync_all()
-    with pytest.raises(ishmem.SymmetryError, match="root"):
-        ishmem.broadcast(a[:2, :4], a[2:, :4], me)
+    refused(ishmem.SymmetryError, "root", ishmem.broadcast, a[:2, :4], a[2:, :4], me)
     for dst, sst in ((4096 + 4096 * me, 1), (1, 4096 + 4096 * me), (1 + me, 1 + 4096 * (1 - me))):
         dpex.call_kernel(exchange, kapi.Range(1), flat, flat, dst, sst)
         words = r"disagree; PE \d: (alltoalls of .*, strides )0x(\w+); PE \d: \1(?!0x\2)"
-        with pytest.raises(ishmem.SymmetryError, match=words):
-            ishmem.quiet()
+        refused(ishmem.SymmetryError, words, ishmem.quiet)
         ishmem.sync_all()

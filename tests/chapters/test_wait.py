@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from common import COMPARE, dpex, dpnp, edges, kapi, same, symmetric
+from common import COMPARE, dpex, dpnp, edges, kapi, refused, same, symmetric
 from subprocesses import program, run_program
 
 import ishmem
@@ -119,30 +119,6 @@ def test_a_token_goes_round_the_kernels() -> None:
     same(token, np.array([0, 0, rounds]))
 
 
-@pytest.mark.ishmem([1, 2])
-def test_hosts_and_kernels_answer_each_other() -> None:
-    """The host of each PE and a kernel of the next one answer each other."""
-    rounds = 50
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    token, echo = ishmem.zeros(1, dtype="int32"), ishmem.zeros(1, dtype="int32")
-    dpex.call_kernel(answer, kapi.Range(1), token, echo, 0, 0)
-    ishmem.barrier_all()
-    events = dpex.call_kernel_async(answer, kapi.Range(1), (), token, echo, (me - 1) % n, rounds)
-    for r in range(1, rounds + 1):
-        ishmem.atomic_set(token, -r, (me + 1) % n)
-        ishmem.wait_until(echo, ishmem.CMP_LE, -r, timeout=120)
-    for event in events:
-        event.wait()
-    same(echo, np.array([-rounds], "int32"))
-
-
-@dpex.kernel
-def answer(item: kapi.Item, token, echo, to, rounds):  # type: ignore
-    for r in range(1, rounds + 1):
-        ishmem.wait_until(token, ishmem.CMP_LT, 1 - r)
-        ishmem.atomic_set(echo, -r, to)
-
-
 # --- waits that end otherwise
 
 
@@ -181,15 +157,15 @@ def test_wrong_arguments_are_refused() -> None:
             ((np.zeros(3, "int32"), 1, 1), ishmem.SymmetryError, "ivar .* not on the symmetric heap"),
             ((None, 1, 1), TypeError, "NoneType"),
         ):
-            with pytest.raises(kind, match=words):
-                routine(*arguments)
+            refused(kind, words, routine, *arguments)
 
 
 LOSSES = [
-    *((call, "exit") for call in ("wait_until", "wait_until_any", "barrier_all", "sync_all", "broadcast", "finalize")),
-    *((call, "kill") for call in ("set_lock", "team_sync", "active_set")),
+    *((call, "exit") for call in ("wait_until", "sync_all")),
+    *((call, "kill") for call in ("team_sync", "active_set")),
     *((call, "finalize") for call in ("team_sync", "active_set", "broadcast")),
 ]
+"""Beside those of ``job/test_faults.py``."""
 
 
 @pytest.mark.parametrize(("call", "how"), LOSSES)

@@ -263,18 +263,11 @@ def test_recorded_forms(part: int) -> None:
 
 @pytest.mark.slow("test_recorded_forms")
 @pytest.mark.ishmem(2)
-@pytest.mark.parametrize("routine", COLLECTIVES)
-def test_recorded_types(routine: str) -> None:
-    for dtype in of_kernels(routine):
-        check_recorded(routine, dtype)
-
-
-@pytest.mark.slow("test_recorded_forms")
-@pytest.mark.ishmem(2)
-@pytest.mark.parametrize("form", WAIT_SETS)
-def test_recorded_types_of_waits(form: str) -> None:
-    for dtype in WAIT_TYPES:
-        check_recorded_wait(form, dtype)
+@pytest.mark.parametrize("name", [*COLLECTIVES, *WAIT_SETS])
+def test_recorded_types(name: str) -> None:
+    is_wait = name in WAIT_SETS
+    for dtype in WAIT_TYPES if is_wait else of_kernels(name):
+        (check_recorded_wait if is_wait else check_recorded)(name, dtype)
 
 
 @pytest.mark.slow_cases("sum_reduce", *(f"2pes-{each}" for each in halves.ROUTINES if each != "sum_reduce"))

@@ -88,6 +88,15 @@ def test_store_without_a_folder(tmp_path: Path) -> None:
         assert store.get(KEY) is None
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser writes everywhere")
+def test_store_in_a_folder_that_cannot_be_written(store: Store) -> None:
+    store.put(KEY, b"value")
+    store.folder.chmod(0o500)
+    with store.turn(OTHER):
+        store.put(OTHER, b"other")
+    assert (store.get(KEY), store.get(OTHER)) == (b"value", None)
+
+
 def test_store_removes_what_was_not_used_for_longest(tmp_path: Path) -> None:
     store = Store(tmp_path, 10_000)
     names = [f"{n:02x}" * 32 for n in range(8)]
@@ -141,10 +150,7 @@ def turn_of(store: Store, key: str, head_start: float) -> bytes | None:
 
 
 def module(*instructions: tuple[int, ...]) -> bytes:
-    words = [spirv.MAGIC, 0x10400, 0, 100, 0]
-    for op, *operands in instructions:
-        words += [(len(operands) + 1) << 16 | op, *operands]
-    return np.array(words, "<u4").tobytes()
+    return spirv.kernel_module(instructions, 100)
 
 
 def test_patched() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from common import CHECKING, dpex, dpnp, kapi
+from common import CHECKING, dpex, dpnp, kapi, one_of
 
 import ishmem
 
@@ -17,12 +16,13 @@ FILE = Path(__file__)
 LINES = FILE.read_text().splitlines()
 
 
-def expect(error: type[Exception], text: str, function: str, mark: str) -> None:
-    """Require that the host raises what a kernel has recorded, once, at the line that ends with a mark."""
-    line = next(number for number, line in enumerate(LINES, 1) if line.endswith(f"# {mark}"))
+def expect(error: type[Exception], text: str, function: str, place: str) -> None:
+    """Require that the host raises what a kernel has recorded, once, at a place, or the line here that ends with it."""
+    line = next((number for number, line in enumerate(LINES, 1) if line.endswith(f"# {place}")), 0)
+    place = f"{FILE.name}:{line}" if line else place
     with pytest.raises(error) as caught:
         ishmem.quiet()
-    assert str(caught.value) == f"a kernel on PE {ishmem.my_pe()}: {text} ({function}, {FILE.name}:{line})"
+    assert str(caught.value) == f"a kernel on PE {ishmem.my_pe()}: {text} ({function}, {place})"
     ishmem.quiet()
 
 
@@ -60,85 +60,49 @@ def third(a, i, j, k):
     return a[i, ..., j, k]  # in a device function
 
 
-LOAD, STORE, PART, TUPLE, ATOMIC, IN_FUNCTION, FLAT = range(7)
-RESHAPED, ASSIGNED, RAISED, OWN, STEP, NUMBERED, VIEW, EMPTY = range(7, 15)
-
-
 class TooLateError(Exception):
     """An exception that Python does not have."""
 
 
-@dpex.kernel
-def wrong(item: kapi.Item, a, cube, local, case, n):
-    ishmem.fence()
-    if case == LOAD:
-        local[0] = a[n]  # load
-    if case == STORE:
-        a[-n] = 1  # store
-    if case == PART:
-        cube[1, n, 1:] = 1  # part
-    if case == TUPLE:
-        local[0] = (1, 2, 3)[n]  # tuple
-    if case == ATOMIC:
-        kapi.AtomicRef(cube, (0, n, 1)).fetch_add(1)  # atomic
-    if case == IN_FUNCTION:
-        local[0] = third(cube, 1, 1, n)
-    if case == FLAT:
-        local[0] = cube.flat[n]  # flat
-    if case == RESHAPED:
-        local[0] = a.reshape(3, n)[0, 0]  # reshaped
-    if case == ASSIGNED:
-        a[:n] = local  # assigned
-    if case == RAISED:
-        raise ValueError("got", 5)  # raised
-    if case == OWN:
-        raise TooLateError  # own
-    if case == STEP:
-        local[:] = a[::n]  # step
-    if case == NUMBERED:
-        raise KeyError(n)  # numbered
-    if case == VIEW:
-        local[0] = a[::n].view(np.int16)[0]  # view
-    if case == EMPTY:
-        local[0] = a[:n].min()  # empty
-    local[1] = 5
-
-
-EXPECTED: dict[int, tuple[Any, ...]] = {
-    LOAD: (8, IndexError, "index 8 is out of bounds for axis 0 of an array of shape (8,)", "load"),
-    STORE: (9, IndexError, "index -9 is out of bounds for axis 0 of an array of shape (8,)", "store"),
-    PART: (3, IndexError, "index 3 is out of bounds for axis 1 of an array of shape (2, 3, 4)", "part"),
-    TUPLE: (3, IndexError, "IndexError: tuple index out of range", "tuple"),
-    ATOMIC: (-4, IndexError, "index -4 is out of bounds for axis 1 of an array of shape (2, 3, 4)", "atomic"),
-    IN_FUNCTION: (4, IndexError, "index 4 is out of bounds for axis 2 of an array of shape (2, 3, 4)",
-                  "in a device function"),
-    FLAT: (24, IndexError, "index 24 is out of bounds for axis 0 of an array of shape (24,)", "flat"),
-    RESHAPED: (5, ValueError, "ValueError: the new shape has another number of elements", "reshaped"),
-    ASSIGNED: (5, ValueError, "ValueError: cannot assign an array of another shape", "assigned"),
-    RAISED: (0, ValueError, "ValueError: got, 5", "raised"),
-    OWN: (0, ishmem.IshmemError, "TooLateError", "own"),
-    STEP: (0, ValueError, "ValueError: slice step cannot be zero", "step"),
-    NUMBERED: (3, KeyError, "KeyError", "numbered"),
-    VIEW: (2, ValueError, "ValueError: To change to a dtype of a different size, the last axis must be contiguous",
-           "view"),
-    EMPTY: (0, ValueError, "ValueError: an array without elements has no smallest one", "empty"),
-}  # fmt: skip
-ENDS = (TUPLE, RESHAPED, ASSIGNED, RAISED, OWN, STEP, NUMBERED, VIEW, EMPTY)
-"""Cases of exceptions, which end the work-item."""
+# Statements, n, the error and its words. Exceptions end the work-item; a wrong index does not.
+WRONG: list[tuple[str, int, type[Exception], str]] = [
+    ("local[0] = a[n]", 8, IndexError, "index 8 is out of bounds for axis 0 of an array of shape (8,)"),
+    ("a[-n] = 1", 9, IndexError, "index -9 is out of bounds for axis 0 of an array of shape (8,)"),
+    ("cube[1, n, 1:] = 1", 3, IndexError, "index 3 is out of bounds for axis 1 of an array of shape (2, 3, 4)"),
+    ("kapi.AtomicRef(cube, (0, n, 1)).fetch_add(1)", -4, IndexError,
+     "index -4 is out of bounds for axis 1 of an array of shape (2, 3, 4)"),
+    ("local[0] = third(cube, 1, 1, n)", 4, IndexError,
+     "index 4 is out of bounds for axis 2 of an array of shape (2, 3, 4)"),
+    ("local[0] = cube.flat[n]", 24, IndexError, "index 24 is out of bounds for axis 0 of an array of shape (24,)"),
+    ("local[0] = (1, 2, 3)[n]", 3, IndexError, "IndexError: tuple index out of range"),
+    ("local[0] = a.reshape(3, n)[0, 0]", 5, ValueError, "ValueError: the new shape has another number of elements"),
+    ("a[:n] = local", 5, ValueError, "ValueError: cannot assign an array of another shape"),
+    ('raise ValueError("got", 5)', 0, ValueError, "ValueError: got, 5"),
+    ("raise TooLateError", 0, ishmem.IshmemError, "TooLateError"),
+    ("local[:] = a[::n]", 0, ValueError, "ValueError: slice step cannot be zero"),
+    ("raise KeyError(n)", 3, KeyError, "KeyError"),
+    ("local[0] = a[::n].view(np.int16)[0]", 2, ValueError,
+     "ValueError: To change to a dtype of a different size, the last axis must be contiguous"),
+    ("local[0] = a[:n].min()", 0, ValueError, "ValueError: an array without elements has no smallest one"),
+]  # fmt: skip
+wrong = one_of([f"ishmem.fence(); {each}; local[1] = 5" for each, *_ in WRONG], "a", "cube", "local", "n")
+wrong.__globals__.update(np=np, third=third, TooLateError=TooLateError)
 
 
 @CHECKING
 def test_failures_are_raised_on_the_host() -> None:
-    a, cube = ishmem.zeros(8, dtype="i8"), ishmem.zeros((2, 3, 4), dtype="i8")
-    for case, (n, error, text, mark) in EXPECTED.items():
+    a, cube, kernel = ishmem.zeros(8, dtype="i8"), ishmem.zeros((2, 3, 4), dtype="i8"), dpex.kernel(wrong)
+    for case, (text, n, error, words) in enumerate(WRONG):
         local = dpnp.full(4, 7)
-        dpex.call_kernel(wrong, dpex.Range(1), a, cube, local, case, n)
+        dpex.call_kernel(kernel, dpex.Range(1), a, cube, local, n, case)
         if error is KeyError:
             with pytest.raises(KeyError):
                 ishmem.quiet()
+        elif "third" in text:
+            expect(error, words, "third", "in a device function")
         else:
-            expect(error, text, "third" if case == IN_FUNCTION else "wrong", mark)
-        assert int(local[1]) == (7 if case in ENDS else 5)
+            expect(error, words, "function", f"<string>:{case + 2}")
+        assert int(local[1]) == (5 if words.startswith("index") else 7)
         assert not a.asnumpy().any() and not cube.asnumpy().any()
 
 

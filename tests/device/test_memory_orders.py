@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-import numpy as np
 import pytest
 from common import dpex, dpnp, kapi, one_line
 from numba import typeof, types
 
 import ishmem
+from ishmem.dpex import spirv
 from ishmem.kernels import front_end, memory_orders
 from ishmem.kernels.memory_orders import AMO, FENCE, FLAG, FLAG_SEEN, LOCKED, QUIET, SIGNAL, WAIT, Order
 from ishmem.testing import Pes
@@ -21,19 +20,14 @@ CONSTANT, NULL = 43, 46
 # Of each instruction its name, and where among its operands the scope is, and the orders.
 ORDERED = {
     225: ("MemoryBarrier", 0, slice(1, 2)),
-    227: ("AtomicLoad", 3, slice(4, 5)),
     228: ("AtomicStore", 1, slice(2, 3)),
-    229: ("AtomicExchange", 3, slice(4, 5)),
     230: ("AtomicCompareExchange", 3, slice(4, 6)),
-    234: ("AtomicIAdd", 3, slice(4, 5)),
-    236: ("AtomicSMin", 3, slice(4, 5)),
-    237: ("AtomicUMin", 3, slice(4, 5)),
-    238: ("AtomicSMax", 3, slice(4, 5)),
-    239: ("AtomicUMax", 3, slice(4, 5)),
-    240: ("AtomicAnd", 3, slice(4, 5)),
-    241: ("AtomicOr", 3, slice(4, 5)),
-    242: ("AtomicXor", 3, slice(4, 5)),
 }
+NAMES = {
+    227: "Load", 229: "Exchange", 234: "IAdd", 236: "SMin", 237: "UMin", 238: "SMax", 239: "UMax", 240: "And",
+    241: "Or", 242: "Xor",
+}  # fmt: skip
+ORDERED.update({number: (f"Atomic{name}", 3, slice(4, 5)) for number, name in NAMES.items()})
 CROSS_DEVICE, CROSS_WORKGROUP = 0, 0x200
 
 Found = list[tuple[str, Order]]
@@ -78,20 +72,12 @@ EMITTED: dict[str, list[tuple[str, Order]]] = {
 """Memory instructions of calls of the operations, if all PEs are reachable and ``ISHMEM_CHECK`` is not set."""
 
 
-def instructions(code: bytes) -> Iterator[tuple[int, list[int]]]:
-    """Give number and operands of each instruction."""
-    words, at = np.frombuffer(code, "<u4").tolist(), 5
-    while at < len(words):
-        yield words[at] & 0xFFFF, words[at + 1 : at + (words[at] >> 16)]
-        at += words[at] >> 16
-
-
 def emitted(code: bytes) -> Found:
     """Return the memory barriers and atomics of a module, once where the compiler has repeated them for a loop."""
-    constants = {operands[1]: operands[2] for op, operands in instructions(code) if op == CONSTANT}
-    constants.update((operands[1], 0) for op, operands in instructions(code) if op == NULL)
+    constants = {operands[1]: operands[2] for op, operands in spirv.instructions(code) if op == CONSTANT}
+    constants.update((operands[1], 0) for op, operands in spirv.instructions(code) if op == NULL)
     found: Found = []
-    for op, operands in instructions(code):
+    for op, operands in spirv.instructions(code):
         if op not in ORDERED:
             continue
         name, scope, places = ORDERED[op]

@@ -3,119 +3,124 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
-from common import CHECKING, dpex, dpnp, kapi
+from common import CHECKING, dpex, dpnp, kapi, one_of
 from subprocesses import program, run_program
 
 import ishmem
 from ishmem.runtime import job
 from ishmem.testing import Pes
 
-FINE, NO_PE, NEGATIVE_PE, SLICE, LOCAL, INDEX, STRIDED, WAIT, SOURCE, GET, SIGNAL, ADD, SET, LOCK = range(14)
-FAR_PUT, FAR_BLOCKS, FAR_TILE, TEAM_PE = range(14, 18)
-TEST_SET, INDICES, STATUS, VALUES, SLICED_SET = range(18, 23)
-
-NAMES = {value: name for name, value in globals().items() if name.isupper() and isinstance(value, int)}
-LINES = list(enumerate(Path(__file__).read_text().splitlines(), 1))
-
-# The error of each case, and words of its message.
-EXPECTED = {
-    NO_PE: ("IndexError", "p in a kernel on PE {me}", "pe is 99; PEs are numbered 0 to {last}", "runtime_checks.py"),
-    NEGATIVE_PE: ("IndexError", "g in a kernel", "pe is -1"),
-    SLICE: ("ValueError", "put in a kernel", "dest has 4 elements and source has 10; pass equal slices, or nelems="),
-    LOCAL: ("SymmetryError", "put in a kernel", "is not on the symmetric heap"),
-    INDEX: ("IndexError", "atomic_add in a kernel", "element 10 on"),
-    STRIDED: ("IndexError", "iput", "11 elements"),
-    WAIT: ("SymmetryError", "wait_until in a kernel", "is not on the symmetric heap"),
-    SOURCE: ("ValueError", "put in a kernel", "nelems is 9; dest has 10 elements and source has 7"),
-    GET: ("ValueError", "get in a kernel", "nelems is 11; dest has 10 elements and source has 10"),
-    SIGNAL: ("SymmetryError", "is not on the symmetric heap"),
-    ADD: ("SymmetryError", "put_signal, signal_set or signal_add in a kernel", "is not on the symmetric heap"),
-    SET: ("SymmetryError", "wait_until_all", "is not on the symmetric heap"),
-    LOCK: ("IndexError", "test_lock in a kernel", "element 10 on"),
-    FAR_PUT: ("IndexError", "put in a kernel", "pe is 1152921504606846976"),
-    FAR_BLOCKS: ("IndexError", "iput", "pe is 1152921504606846976"),
-    FAR_TILE: ("IndexError", "get in a kernel", "pe is 1152921504606846976"),
-    TEAM_PE: ("IndexError", "team_ptr in a kernel on PE {me}: pe is 5; PEs of the team are numbered 0 to {last}"),
-    TEST_SET: ("SymmetryError", "test_all, _any or _some in a kernel", "is not on the symmetric heap"),
-    INDICES: ("ValueError", "test_all, _any or", "ivars has 10 elements and indices has 3; it needs at least as many"),
-    STATUS: ("ValueError", "ivars has 10 elements and status has 3; the counts must be equal"),
-    VALUES: ("ValueError", "wait_until_all, _any or", "ivars has 10 elements and cmp_values has 3; the counts"),
-    SLICED_SET: ("SymmetryError", "test_all", "is not on the symmetric heap"),
-}
-
-
-@dpex.kernel
-def bad_call(item: kapi.Item, a, local, signal, pe, case):
-    if case == FINE:
-        ishmem.p(a, 7, pe, 2)
-    if case == NO_PE:
-        ishmem.p(a, 1, 99)
-    if case == NEGATIVE_PE:
-        local[0] = ishmem.g(a, pe - pe - 1)
-    if case == SLICE:
-        ishmem.put(a[4:8], a, pe)
-    if case == LOCAL:
-        ishmem.put(local, a, pe)
-    if case == INDEX:
-        ishmem.atomic_add(a, 3, pe, 10)
-    if case == STRIDED:
-        ishmem.iput(a, local, 5, 1, 3, pe)
-    if case == WAIT:
-        ishmem.wait_until(local, ishmem.CMP_EQ, 7)
-    if case == SOURCE:
-        ishmem.put(a, local[3:], pe, nelems=9)
-    if case == GET:
-        ishmem.get(local, a, pe, nelems=11)
-    if case == SIGNAL:
-        ishmem.signal_wait_until(signal, ishmem.CMP_EQ, 7)
-    if case == ADD:
-        ishmem.signal_add(signal, 1, pe)
-    if case == SET:
-        ishmem.wait_until_all(local, ishmem.CMP_EQ, 7)
-    if case == LOCK:
-        ishmem.test_lock(a, 10)
-    if case == FAR_PUT:
-        ishmem.put(a, local, 1 << 60)
-    if case == FAR_BLOCKS:
-        ishmem.iput(a, local, 1, 1, 3, 1 << 60)
-    if case == FAR_TILE:
-        ishmem.get(local[::2], a[::2], 1 << 60)
-    if case == TEAM_PE:
-        ishmem.team_ptr(ishmem.TEAM_WORLD, a, 5)
-    if case == TEST_SET:
-        ishmem.test_any(local, ishmem.CMP_EQ, 7)
-    if case == INDICES:
-        ishmem.test_some(a, local[:3], ishmem.CMP_GE, 0)
-    if case == STATUS:
-        ishmem.test_all(a, ishmem.CMP_EQ, 0, local[:3])
-    if case == VALUES:
-        ishmem.wait_until_all_vector(a, ishmem.CMP_EQ, local[:3])
-    if case == SLICED_SET:
-        ishmem.test_all(local[::2], ishmem.CMP_EQ, 1)
+PUT_7 = "ishmem.p(a, 7, pe, 2)"
+TOO_FAR = "ishmem.atomic_add(a, 3, pe, 10)"
+# Calls, the error of each, and words of its message.
+VIOLATIONS: dict[str, tuple[str, ...]] = {
+    "ishmem.p(a, 1, 99)": ("IndexError", "p in a kernel on PE {me}", "pe is 99; PEs are numbered 0 to {last}"),
+    "local[0] = ishmem.g(a, pe - pe - 1)": ("IndexError", "g in a kernel", "pe is -1"),
+    "ishmem.put(a[4:8], a, pe)": (
+        "ValueError", "put in a kernel", "dest has 4 elements and source has 10; pass equal slices, or nelems=",
+    ),
+    "ishmem.put(local, a, pe)": ("SymmetryError", "put in a kernel", "is not on the symmetric heap"),
+    TOO_FAR: ("IndexError", "atomic_add in a kernel", "element 10 on"),
+    "ishmem.iput(a, local, 5, 1, 3, pe)": ("IndexError", "iput", "11 elements"),
+    "ishmem.wait_until(local, ishmem.CMP_EQ, 7)": (
+        "SymmetryError", "wait_until in a kernel", "is not on the symmetric heap",
+    ),
+    "ishmem.put(a, local[3:], pe, nelems=9)": (
+        "ValueError", "put in a kernel", "nelems is 9; dest has 10 elements and source has 7",
+    ),
+    "ishmem.get(local, a, pe, nelems=11)": (
+        "ValueError", "get in a kernel", "nelems is 11; dest has 10 elements and source has 10",
+    ),
+    "ishmem.signal_wait_until(signal, ishmem.CMP_EQ, 7)": ("SymmetryError", "is not on the symmetric heap"),
+    "ishmem.signal_add(signal, 1, pe)": (
+        "SymmetryError", "put_signal, signal_set or signal_add in a kernel", "is not on the symmetric heap",
+    ),
+    "ishmem.wait_until_all(local, ishmem.CMP_EQ, 7)": (
+        "SymmetryError", "wait_until_all", "is not on the symmetric heap",
+    ),
+    "ishmem.test_lock(a, 10)": ("IndexError", "test_lock in a kernel", "element 10 on"),
+    "ishmem.put(a, local, 1 << 60)": ("IndexError", "put in a kernel", "pe is 1152921504606846976"),
+    "ishmem.iput(a, local, 1, 1, 3, 1 << 60)": ("IndexError", "iput", "pe is 1152921504606846976"),
+    "ishmem.get(local[::2], a[::2], 1 << 60)": ("IndexError", "get in a kernel", "pe is 1152921504606846976"),
+    "ishmem.team_ptr(ishmem.TEAM_WORLD, a, 5)": (
+        "IndexError", "team_ptr in a kernel on PE {me}: pe is 5; PEs of the team are numbered 0 to {last}",
+    ),
+    "ishmem.test_any(local, ishmem.CMP_EQ, 7)": (
+        "SymmetryError", "test_all, _any or _some in a kernel", "is not on the symmetric heap",
+    ),
+    "ishmem.test_all(local[::2], ishmem.CMP_EQ, 1)": ("SymmetryError", "is not on the symmetric heap"),
+    "ishmem.test_some(a, local[:3], ishmem.CMP_GE, 0)": (
+        "ValueError", "ivars has 10 elements and indices has 3; it needs at least as many",
+    ),
+    "ishmem.test_all(a, ishmem.CMP_EQ, 0, local[:3])": (
+        "ValueError", "ivars has 10 elements and status has 3; the counts must be equal",
+    ),
+    "ishmem.wait_until_all_vector(a, ishmem.CMP_EQ, local[:3])": (
+        "ValueError", "wait_until_all, _any or", "ivars has 10 elements and cmp_values has 3; the counts must be equal",
+    ),
+}  # fmt: skip
+BAD_CALLS = [*VIOLATIONS, PUT_7]
+bad_call = dpex.kernel(one_of(BAD_CALLS, "a", "local", "signal", "pe", called="bad_call"))
 
 
 @CHECKING
 def test_violations_are_left_out_and_raised() -> None:
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, local, signal = ishmem.zeros(10, dtype="i8"), dpnp.ones(10, dtype="i8"), dpnp.zeros(1, dtype="u8")
-    for case, (kind, *words) in EXPECTED.items():
+    for case, (kind, *words) in enumerate(VIOLATIONS.values()):
         dpex.call_kernel(bad_call, kapi.Range(1), a, local, signal, (me + 1) % n, case)
         with pytest.raises((IndexError, ValueError, ishmem.SymmetryError)) as caught:
             ishmem.barrier_all()
         assert type(caught.value).__name__ == kind
-        line = next(number for number, text in LINES if f"case == {NAMES[case]}:" in text) + 1
-        for word in (*words, f"(bad_call, test_runtime_checks.py:{line})"):
+        for word in (*words, f"(bad_call, <string>:{case + 2})"):
             assert word.format(me=me, last=n - 1) in str(caught.value)
         ishmem.barrier_all()  # it is reported once, and the job goes on
         assert not a.asnumpy().any()
     ishmem.barrier_all()  # every PE has looked
-    dpex.call_kernel(bad_call, kapi.Range(1), a, local, signal, (me + 1) % n, FINE)
+    dpex.call_kernel(bad_call, kapi.Range(1), a, local, signal, (me + 1) % n, len(VIOLATIONS))
     ishmem.barrier_all()
     assert a.asnumpy().tolist() == [0, 0, 7, *[0] * 7]
+
+
+# Calls of 8 work-items; for each the routine, the argument that differs, and how many pass another one than the first.
+UNLIKE = {
+    "ishmem.put_work_group(a, b, me if rank != 3 else 1 - me, group=group)": ("put_work_group", "pe", 1),
+    "ishmem.get_work_group(a, b, me, group, nelems=8 if rank < 4 else 7)": ("get_work_group", "nelems", 4),
+    "ishmem.put_nbi_work_group(a[:4], b[:4] if rank == 0 else b[4:], me, group=group)": (
+        "put_nbi_work_group", "source", 7,
+    ),
+    "ishmem.broadcast_work_group(a, b, 1 if rank > 5 else 0, group=group)": ("broadcast_work_group", "root", 2),
+    "value = rank // 3 if rank < 6 else 0; "
+    "ishmem.put_signal_work_group(a, b, signal, value, ishmem.SIGNAL_SET, me, group=group)": (
+        "put_signal_work_group", "signal", 3,
+    ),
+    "ishmem.put_work_group(a, -0.0 if rank < 2 else 0.0, me, group, nelems=1)": ("put_work_group", "source", 6),
+    "ishmem.test_work_group(grid, ishmem.CMP_GE, 0, group, index=(0, 1 if rank > 4 else 0))": (
+        "test_work_group", "index", 3,
+    ),
+}  # fmt: skip
+OWN = "group, me, rank = item.get_group(), ishmem.my_pe(), item.get_local_id(0); "
+GROUP_CALLS = [OWN + each for each in (*UNLIKE, "ishmem.put_work_group(a, b, me, group=group)")]
+call = dpex.kernel(one_of(GROUP_CALLS, "a", "b", "signal", "grid", called="call"))
+
+
+@CHECKING
+def test_work_items_of_a_group_that_pass_different_arguments() -> None:
+    me, a, b, signal = ishmem.my_pe(), ishmem.zeros(8), ishmem.ones(8), ishmem.zeros(1, dtype="u8")
+    grid, space = ishmem.zeros((2, 2), dtype="i8"), kapi.NdRange((8,), (8,))
+    for case, (routine, argument, others) in enumerate(UNLIKE.values()):
+        dpex.call_kernel(call, space, a, b, signal, grid, case)
+        with pytest.raises(ValueError, match=f"^{routine} in a kernel on PE {me}: {argument} differs") as caught:
+            ishmem.barrier_all()
+        assert f": {others} of 8 pass another one than the first; all pass the same" in str(caught.value)
+        assert str(caught.value).endswith(f"(call, <string>:{case + 2})")
+    ishmem.barrier_all()
+    dpex.call_kernel(call, space, a, b, signal, grid, len(UNLIKE))
+    ishmem.barrier_all()
+    assert a.asnumpy().tolist() == [1] * 8
 
 
 def test_a_pe_that_a_kernel_ends_is_told_of_the_checks() -> None:
@@ -130,8 +135,8 @@ def test_a_pe_that_a_kernel_ends_is_told_of_the_checks() -> None:
 def test_the_first_violation_is_reported() -> None:
     a, local = ishmem.zeros(10, dtype="i8"), dpnp.ones(10, dtype="i8")
     signal = dpnp.zeros(1, dtype="u8")
-    for case in (INDEX, NO_PE):
-        dpex.call_kernel(bad_call, kapi.Range(1), a, local, signal, 0, case)
+    for text in (TOO_FAR, BAD_CALLS[0]):
+        dpex.call_kernel(bad_call, kapi.Range(1), a, local, signal, 0, BAD_CALLS.index(text))
     with pytest.raises(IndexError, match="atomic_add in a kernel"):
         ishmem.quiet()
     ishmem.quiet()

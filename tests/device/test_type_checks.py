@@ -99,37 +99,36 @@ def arrays_of(dtypes: str) -> list[Any]:
     return [ishmem.zeros(8, dtype=dtype) for dtype in (dtypes.split() * 3)[:3]]
 
 
+# Calls that the host supports, or has no such form of, for an array of (4, 6) int64 twice, and a local one of int32.
+ONLY_KERNELS = {
+    "ishmem.p(a, 1, -1)": "p: pe is -1; it is at least 0",
+    "ishmem.get(a, a, 0, nelems=-3)": "get: nelems is -3; it is at least 0",
+    "ishmem.atomic_inc(a, 0, -1)": "atomic_inc: index is -1; it is at least 0",
+    "ishmem.iget(a, a, 0, 1, 2, 0)": "iget: dst is 0; it is at least 1",
+    "ishmem.put_signal(a, a, b, 1, c, 0)": "; allowed are SIGNAL_SET, SIGNAL_ADD",
+    "ishmem.test(a, c, 0)": "; allowed are CMP_EQ, CMP_NE",
+    "ishmem.iput(a[:, 1], b[:, 0], 1, 1, 2, 0)": "iput: dest is not contiguous",
+    "ishmem.get(a, 1, 0)": "get: source is an array, got",
+    "ishmem.atomic_fetch_add_nbi(c, a, 1, 0)": "dest has dtype int64",
+    "ishmem.gatherv(a, b, c, 0)": "gatherv: counts is a contiguous device array of int64 of one dimension, with",
+    "ishmem.gatherv(a, b, b[0], 0, 5)": "gatherv: displs is a contiguous device array of int64",
+    "ishmem.scatterv(a, b, (1, 2), 0)": "scatterv: counts is a contiguous device array of int64",
+    "ishmem.scatterv(a, b, b[0], 0.5)": "scatterv: root is an integer",
+    "ishmem.alltoallv(a, b, b[0], a)": "alltoallv: source_counts is a contiguous device array of int64",
+    "ishmem.alltoallv(a, b, b[0], b[0], b[:, 0])": "alltoallv: dest_displs is a contiguous device array",
+    "ishmem.barrier_all(7)": "barrier_all: too many arguments, the last one is",
+    "ishmem.team_sync(0, (1, 2))": "team_sync: too many arguments, the last one is",
+    "ishmem.sync_all(call_site=7)": "sync_all: too many arguments, the last one is",
+    "ishmem.wait_until(a, 1, 1, 0, 5)": "wait_until: too many arguments, the last one is",
+}
+
+
 @pytest.mark.ishmem(1)
 def test_words_of_kernels() -> None:
     for text, (dtypes, words) in OF_KERNELS.items():
         assert words in said_by_kernel(text, *arrays_of(dtypes)), text
-
-
-@pytest.mark.ishmem(1)
-def test_only_kernels() -> None:
-    """Calls that only a kernel refuses: the host supports them, or has no such form."""
     a = ishmem.zeros((4, 6), dtype="int64")
-    for text, words in (
-        ("ishmem.p(a, 1, -1)", "p: pe is -1; it is at least 0"),
-        ("ishmem.get(a, a, 0, nelems=-3)", "get: nelems is -3; it is at least 0"),
-        ("ishmem.atomic_inc(a, 0, -1)", "atomic_inc: index is -1; it is at least 0"),
-        ("ishmem.iget(a, a, 0, 1, 2, 0)", "iget: dst is 0; it is at least 1"),
-        ("ishmem.put_signal(a, a, b, 1, c, 0)", "; allowed are SIGNAL_SET, SIGNAL_ADD"),
-        ("ishmem.test(a, c, 0)", "; allowed are CMP_EQ, CMP_NE"),
-        ("ishmem.iput(a[:, 1], b[:, 0], 1, 1, 2, 0)", "iput: dest is not contiguous"),
-        ("ishmem.get(a, 1, 0)", "get: source is an array, got"),
-        ("ishmem.atomic_fetch_add_nbi(c, a, 1, 0)", "dest has dtype int64"),
-        ("ishmem.gatherv(a, b, c, 0)", "gatherv: counts is a contiguous device array of int64 of one dimension, with"),
-        ("ishmem.gatherv(a, b, b[0], 0, 5)", "gatherv: displs is a contiguous device array of int64"),
-        ("ishmem.scatterv(a, b, (1, 2), 0)", "scatterv: counts is a contiguous device array of int64"),
-        ("ishmem.scatterv(a, b, b[0], 0.5)", "scatterv: root is an integer"),
-        ("ishmem.alltoallv(a, b, b[0], a)", "alltoallv: source_counts is a contiguous device array of int64"),
-        ("ishmem.alltoallv(a, b, b[0], b[0], b[:, 0])", "alltoallv: dest_displs is a contiguous device array"),
-        ("ishmem.barrier_all(7)", "barrier_all: too many arguments, the last one is"),
-        ("ishmem.team_sync(0, (1, 2))", "team_sync: too many arguments, the last one is"),
-        ("ishmem.sync_all(call_site=7)", "sync_all: too many arguments, the last one is"),
-        ("ishmem.wait_until(a, 1, 1, 0, 5)", "wait_until: too many arguments, the last one is"),
-    ):
+    for text, words in ONLY_KERNELS.items():
         assert words in said_by_kernel(text, a, a, dpnp.zeros(1, dtype="int32")), text
     same(a, np.zeros((4, 6), "int64"))
 

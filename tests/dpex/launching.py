@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ishmem import dpex
+from ishmem.dpex import spirv
 
 own_compiler = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="numba-dpex compiles kernels here")
 """For tests of what numba-dpex lacks."""
@@ -40,10 +41,6 @@ def apply(expressions: Sequence[str], names: dict[str, Any], result: Any, *array
     return run(scope["kernel"], len(arrays[0]), out, *arrays)[0]
 
 
-def capabilities(spirv: bytes) -> list[int]:
+def capabilities(code: bytes) -> list[int]:
     """Return the capabilities that a kernel needs, of its SPIR-V."""
-    words, found, at = np.frombuffer(spirv, np.uint32), [], 5
-    while words[at] & 0xFFFF == 17:
-        found.append(int(words[at + 1]))
-        at += int(words[at] >> 16)
-    return found
+    return [operands[0] for op, operands in spirv.instructions(code) if op == 17]

@@ -1,4 +1,4 @@
-"""``sum``, ``min`` and the like of arrays in kernels, and what is refused because it makes an array."""
+"""``sum``, ``min`` and the like of arrays in kernels; what is refused is in test_unsupported.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as arrays
-from launching import apply, own_compiler
+from launching import own_compiler
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
@@ -85,34 +85,3 @@ def test_of_private_and_local_arrays() -> None:
     out = dpnp.zeros(8, dtype="i8")
     dpex.call_kernel(kernel, dpex.NdRange((8,), (8,)), kapi.LocalAccessor((8,), np.int64), out)
     assert dpnp.asnumpy(out).tolist() == [48] * 8
-
-
-def test_logarithm_of_a_base() -> None:
-    x, base = np.array([8.0, 100.0, 0.5, 7.0]), np.array([2.0, 10.0, 4.0, 7.0])
-    found = apply(["math.log(a, b)", "math.log(8, 2)"], {"math": math}, np.float64, x, base)
-    np.testing.assert_allclose(found, [[math.log(*each) for each in zip(x, base)], [3.0] * 4], rtol=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("expression", "words"),
-    [
-        ("a.copy()[0]", "copy: kernels have no memory for a new array"),
-        ("a.astype(np.int32)[0]", "astype: kernels have no memory"),
-        ("a.cumsum()[0]", "cumsum: kernels have no memory"),
-        ("(a + a)[0]", "kernels have no memory"),
-        ("(2 < a)[0]", "kernels have no memory"),
-        ("(-a)[0]", "kernels have no memory"),
-        ("np.abs(a)[0]", "kernels have no memory"),
-        ("np.zeros(3)[0]", "kernels have no memory"),
-        ("np.empty_like(a)[0]", "kernels have no memory"),
-        ("a.std()", "arrays in kernels have no std"),
-        ("z.min()", "min takes an array of real numbers"),
-    ],
-)
-def test_what_is_refused(expression: str, words: str) -> None:
-    scope: dict[str, Any] = {"np": np}
-    exec(f"def kernel(item, a, z, out):\n    out[0] = {expression}", scope)
-    given = dpnp.ones(3), dpnp.ones(3, dtype="c8"), dpnp.ones(3)
-    with pytest.raises(Exception, match="does not compile") as caught:
-        dpex.call_kernel(dpex.kernel(scope["kernel"]), dpex.Range(1), *given)
-    assert str(caught.value).splitlines()[-1].startswith(words)

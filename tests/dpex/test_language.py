@@ -9,10 +9,10 @@ from typing import Any, Callable
 import dpnp
 import numpy as np
 import pytest
-from launching import capabilities, own_compiler, run
+from launching import apply, capabilities, own_compiler, run
 
 from ishmem import dpex
-from ishmem.dpex import kernel_api as kapi
+from ishmem.dpex import kernel_api as kapi, spirv
 
 pytestmark = own_compiler
 
@@ -55,117 +55,8 @@ SCALE = 2.5
 Point = P(2, 3)
 
 
-@t(A(4), M())
-def row_slice(item, o, m):
-    i = item.get_id(0)
-    r = m[i]
-    o[i] = r[1:4][1] + r[-1] + r[::2][1] + r[::-1][0]
-
-
-@t(A(4), M())
-def two_index(item, o, m):
-    i = item.get_id(0)
-    o[i] = m[i][2] + m[i, 1:3][0] + m[i, -1] + m[:, 2][i] + m[1:, 1:][i - 1, 0]
-
-
-@t(A(4), M())
-def transposed(item, o, m):
-    i = item.get_id(0)
-    o[i] = m.T[2, i] + m.T.shape[0] + m.shape[1] + m.size + m.ndim + len(m) + m.itemsize
-
-
-@t(A(4), M())
-def reshaped(item, o, m):
-    i = item.get_id(0)
-    o[i] = m.reshape((2, 12))[1, i] + m.reshape(24)[i]
-
-
-@t(A(4), M())
-def raveled(item, o, m):
-    i = item.get_id(0)
-    o[i] = m.ravel()[i + 6]
-
-
-@t(A(4), M())
-def iterate(item, o, m):
-    i = item.get_id(0)
-    s = 0
-    for v in m[i]:
-        s += v
-    for k, v in enumerate(m[i]):
-        s += k * v
-    for a, b in zip(m[i], m[0]):
-        s += a * b
-    o[i] = s
-
-
-@t(A(4), M())
-def iterate_rows(item, o, m):
-    i = item.get_id(0)
-    s = 0
-    for r in m:
-        s += r[i]
-    o[i] = s
-
-
-@t(A(8), M())
-def assign_slice_scalar(item, o, m):
-    i = item.get_id(0)
-    if i == 0:
-        o[2:5] = 7
-        o[::3] = 1
-        m[1] = 5
-        m[:, 2] = 9
-        m[2:, 3:] = -1
-
-
-@t(A(8), A(8))
-def assign_slice_array(item, o, m):
-    i = item.get_id(0)
-    if i == 0:
-        o[2:5] = m[1:4]
-
-
-@t(M(), M(), A(6))
-def assign_row_array(item, o, m, v):
-    i = item.get_id(0)
-    o[i] = v
-    o[i, :] = m[3 - i]
-
-
-@t(A(4), M())
-def tuples(item, o, m):
-    i = item.get_id(0)
-    a = (i, 2 * i, 3)
-    x, y, z = a
-    s = 0
-    for q in a:
-        s += q
-    o[i] = x + y + z + s + len(a) + a[-1] + (1, 2)[0] + sum3(a) + max(a) + min(a)
-
-
 def sum3(a):
     return a[0] + a[1] + a[2]
-
-
-@t(A(4))
-def named(item, o):
-    i = item.get_id(0)
-    p = P(i, 2)
-    o[i] = p.x + p.y + Point.x + p[1]
-
-
-@t(A(4))
-def enums(item, o):
-    i = item.get_id(0)
-    o[i] = Color.RED + Color.BLUE * i + (1 if Plain.A == Plain.B else 2) + (Color.BLUE == 4)
-
-
-@t(A(4), A(4, np.float64))
-def consts(item, o, f):
-    i = item.get_id(0)
-    o[i] = CONST[i] + len(CONST)
-    f[i] = SCALE * i
 
 
 def dev(a, b=3, c=4):
@@ -176,11 +67,160 @@ def dev2(t, k=1):
     return t[0] * k, t[1]
 
 
-@t(A(4))
-def device(item, o):
+def chain(x, value):
+    """Return a number that depends on a large one, by a chain of which the compiler makes a switch."""
+    if x == 0:
+        return 1
+    if x == 2**40:
+        return value
+    if x == 2**41:
+        return 3
+    if x == 3 * 2**40:
+        return value + 4
+    if x == 2**43:
+        return 6
+    if x == 5:
+        return 11
+    return 5
+
+
+@t(A(16), A(16) * 3, np.array([2**40]), np.array([2**40], np.uint64), np.array([2.5, 0.5]), items=16)
+def chains(item, o, given, large, natural, halves):
     i = item.get_id(0)
+    o[i] = chain(large[0] * (i % 5), given[i]) + 100 * chain(natural[0] * (i % 5), given[i])
+    o[i] += 10_000 * chain((large[0] * 2**5 + i * 2**42) % 2**44, given[i])
+    y = halves[i % 2] * (i % 4)
+    if y == 0.0:
+        o[i] += 1_000_000
+    elif y == 2.5:
+        o[i] += 2_000_000
+    elif y == 5.0:
+        o[i] += 3_000_000
+    elif y == 1.0 or y == 1.5:
+        o[i] += 4_000_000
+
+
+@t(A(16), A(16) * 7 % 11 - 5, items=16)
+def states(item, o, given):
+    i = item.get_id(0)
+    state, steps = 0, 0
+    while steps < 50:
+        steps += 1
+        if state == 0:
+            state = 1 if given[i] > 0 else 2
+        elif state == 1:
+            o[i] += 1
+            state = 3
+        elif state == 2:
+            o[i] -= 1
+            state = 3
+        elif state == 3:
+            if steps > 20 + i:
+                break
+            state = 4
+        else:
+            state = 0
+            continue
+        o[i] += 2
+
+
+@t(A(16), A(16), items=16)
+def tuples_in_loops(item, o, given):
+    i = item.get_id(0)
+    weights, halves, total = (3, 5, 7), (0.5, 1.5, 2.5), 0.0
+    for r in range(3):
+        o[i] += weights[r] * given[(i + r) % 16]
+        total += halves[r] * given[i]
+    o[i] += int(total)
+    for dx, dy in ((-1, 0), (1, 0), (0, 1), (0, -1)):
+        x, y = i % 4 + dx, i // 4 + dy
+        if 0 <= x < 4 and 0 <= y < 4:
+            o[i] += given[4 * y + x]
+
+
+@t(M(), M())
+def parts(item, o, m):
+    i = item.get_id(0)
+    r = m[i]
+    o[i, 0] = r[1:4][1] + r[-1] + r[::2][1] + r[::-1][0]
+    o[i, 1] = m[i][2] + m[i, 1:3][0] + m[i, -1] + m[:, 2][i] + m[1:, 1:][i - 1, 0]
+    o[i, 2] = m.T[2, i] + m.T.shape[0] + m.shape[1] + m.size + m.ndim + len(m) + m.itemsize
+    o[i, 3] = m.reshape((2, 12))[1, i] + m.reshape(24)[i]
+    o[i, 4] = m.ravel()[i + 6]
+    o[i, 5] = m[..., 3][i]
+
+
+@t(M(), M())
+def iterate(item, o, m):
+    i = item.get_id(0)
+    o[i] = 0
+    for v in m[i]:
+        o[i, 0] += v
+    for k, v in enumerate(m[i]):
+        o[i, 1] += k * v
+    for a, b in zip(m[i], m[0]):
+        o[i, 2] += a * b
+    for r in m:
+        o[i, 3] += r[i]
+
+
+@t(A(8), M(), A(96).reshape(4, 4, 6), M(), A(6))
+def assign(item, line, tile, o, m, v):
+    i = item.get_id(0)
+    if i == 0:
+        line[2:5] = 7
+        line[::3] = 1
+        line[5:8] = v[1:4]
+        tile[1] = 5
+        tile[:, 2] = 9
+        tile[2:, 3:] = -1
+    o[0][i] = v
+    o[1][i, :] = m[3 - i]
+    o[2][i, ...] = m[i, ...]
+    o[3, i, :] = m[i, :]
+
+
+@t(M())
+def tuples(item, o):
+    i = item.get_id(0)
+    a = (i, 2 * i, 3)
+    x, y, z = a
+    s = 0
+    for q in a:
+        s += q
+    o[i, 0] = x + y + z + s + len(a) + a[-1] + (1, 2)[0] + sum3(a) + max(a) + min(a)
+    p = P(i, 2)
+    o[i, 1] = p.x + p.y + Point.x + p[1]
+    o[i, 2] = Color.RED + Color.BLUE * i + (1 if Plain.A == Plain.B else 2) + (Color.BLUE == 4)
+    o[i, 3] = CONST[i] + len(CONST)
     x, y = dev2((i, 2), k=5)
-    o[i] = dev(i) + dev(i, 1) + dev(i, b=2, c=9) + x + y
+    o[i, 4] = dev(i) + dev(i, 1) + dev(i, b=2, c=9) + x + y
+    o[i, 5] = 100 * (SCALE * i)
+
+
+@t(A(10), items=1)
+def inner_functions(item, o):
+    x = len(o) - 8
+
+    def product(a, b = 3):
+        return a * b
+
+    def late(a, b = x + 1, *, c):
+        return a * 100 + b * 10 + c
+
+    def outer(a, b = 2):
+        def inner(p, q = 4, r = 5):
+            return p * 100 + q * 10 + r
+
+        return inner(a, r=b)
+
+    digits = lambda a, b=3, c=7: a * 100 + b * 10 + c  # noqa: E731
+    x = 50
+    o[0], o[1], o[2] = product(2, b=5), digits(1, 2), digits(1, c=9)
+    o[3], o[4], o[5] = late(1, c=3), outer(1), outer(b=7, a=2)
+    o[6], o[7], o[8] = product(a=2), digits(1), digits(c=1, b=2, a=3)
+    for i in range(3):
+        o[9] += product(i, b=i)
 
 
 @t(A(8, np.float64), np.array([7, -7, 7, -7, 5, -5, 0, 1.5]), items=8)
@@ -231,38 +271,32 @@ def bools(item, o, a):
     o[i] ^= True
 
 
-@t(A(4))
-def private(item, o):
+@t(M(), A(4))
+def statements(item, o, a):
     i = item.get_id(0)
     p = kapi.PrivateArray((2, 3), np.int64, fill_zeros=True)
     p[1, 2] = i
     p[0, :] = 4
-    s = 0
+    o[i, 0] = 0
     for k in range(2):
         for m in range(3):
-            s += p[k, m]
-    o[i] = s
-
-
-@t(A(4), A(4))
-def swap_aug(item, o, a):
-    i = item.get_id(0)
-    o[i] += 5
-    o[i] *= 2
-    o[i] //= 3
-    o[i] -= 1
+            o[i, 0] += p[k, m]
+    o[i, 1] += 5
+    o[i, 1] *= 2
+    o[i, 1] //= 3
+    o[i, 1] -= 1
     x, y = i, 2
     x, y = y, x
-    o[i] += x * 10 + y
-
-
-@t(A(4), A(4))
-def ifexp(item, o, a):
-    i = item.get_id(0)
-    o[i] = 1 if a[i] > 2 else (2 if a[i] else 3)
-    o[i] += a[i] if 0 < a[i] <= 2 else 100
+    o[i, 1] += x * 10 + y
+    o[i, 2] = 1 if a[i] > 2 else (2 if a[i] else 3)
+    o[i, 3] = a[i] if 0 < a[i] <= 2 else 100
     if a[i] in (1, 2):
-        o[i] += 1000
+        o[i, 3] += 1000
+    mode = "fast"
+    if mode == "fast":
+        o[i, 4] = 1
+    else:
+        o[i, 4] = 2
 
 
 @t(A(4, np.complex128), A(4))
@@ -270,24 +304,6 @@ def cplx(item, o, a):
     i = item.get_id(0)
     z = complex(a[i], 1) * (2 + 1j)
     o[i] = z.conjugate() + z.real + abs(z) + z**2
-
-
-@t(M(), M())
-def fullslice(item, o, m):
-    i = item.get_id(0)
-    o[i, :] = m[i, :]
-    o[i, ...] = m[i, ...]
-    o[i, 2] = m[..., 3][i]
-
-
-@t(A(4, np.float64), A(4, np.float64))
-def stringeq(item, o, a):
-    i = item.get_id(0)
-    mode = "fast"
-    if mode == "fast":
-        o[i] = 1
-    else:
-        o[i] = 2
 
 
 @t(A(4), M(np.float32))
@@ -302,7 +318,7 @@ def device_functions(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Return a function that makes the functions of this file functions of the device."""
 
     def change() -> None:
-        for name in ("dev", "dev2", "sum3"):
+        for name in ("dev", "dev2", "sum3", "chain"):
             monkeypatch.setitem(globals(), name, dpex.device_func(globals()[name]))
 
     return change
@@ -395,6 +411,12 @@ def test_float64_is_used_only_where_the_kernel_does(dtype: Any, names: bool, val
     assert (10 in capabilities(valid_spirv[-1].spirv)) == names  # Float64
 
 
+def test_integers_are_compared_without_float64(valid_spirv: Any) -> None:
+    a, b = np.array([-1, 5]), np.array([5, 5], np.uint64)
+    assert apply(["a < b", "b == a"], {}, bool, a, b).tolist() == [[True, False], [False, True]]
+    assert 10 not in capabilities(valid_spirv[-1].spirv)
+
+
 def test_signatures_given_ahead() -> None:
     from numba import int64
 
@@ -422,9 +444,8 @@ def test_vec_type_hint(valid_spirv: Any) -> None:
     for hint, words in ((None, []), ("int4", [4 << 16 | 2]), ("half16", [16 << 16 | 4])):
         options = {"vec_type_hint": hint} if hint else {}
         assert run(kernel, 4, np.zeros(4), **options)[0].tolist() == [7] * 4
-        spirv = np.frombuffer(valid_spirv[-1].spirv, np.uint32)
-        modes = [at for at in range(5, len(spirv) - 3) if spirv[at] == 4 << 16 | 16 and spirv[at + 2] == 30]
-        assert [spirv[at + 3] for at in modes] == words
+        modes = [operands for op, operands in spirv.instructions(valid_spirv[-1].spirv) if op == 16]
+        assert [operands[2] for operands in modes if operands[1] == 30] == words
     with pytest.raises(ValueError, match=r"vec_type_hint is 'int5'; allowed are char, .* with 2, 4, 8 or 16 elements"):
         run(kernel, 4, np.zeros(4), vec_type_hint="int5")
 

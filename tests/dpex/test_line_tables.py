@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
 
@@ -13,6 +12,7 @@ import pytest
 from launching import own_compiler, run
 
 from ishmem import dpex
+from ishmem.dpex import spirv
 
 pytestmark = own_compiler
 
@@ -20,19 +20,10 @@ STRING, LINE, FUNCTION, LABEL, FUNCTION_END, STORE = 7, 8, 54, 248, 56, 62
 LINES = Path(__file__).read_text().splitlines()
 
 
-def instructions(code: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield opcode and operands of the instructions of a module."""
-    words = struct.unpack(f"<{len(code) // 4}I", code)
-    at = 5
-    while at < len(words):
-        yield words[at] & 0xFFFF, words[at + 1 : at + (words[at] >> 16)]
-        at += words[at] >> 16
-
-
 def lines(code: bytes) -> set[tuple[str, int]]:
     """Return the files and lines in a module; each is one of the program, inside a function."""
     files, found, inside = {}, set(), False
-    for op, operands in instructions(code):
+    for op, operands in spirv.instructions(code):
         if op == STRING:
             files[operands[0]] = struct.pack(f"<{len(operands) - 1}I", *operands[1:]).rstrip(b"\0").decode()
         inside = (inside or op == LABEL) and op != FUNCTION_END
@@ -82,7 +73,7 @@ def test_lines_of_kernel_and_device_function(inner: Any, valid_spirv: list[Any])
 def test_a_store_comes_after_its_line(inner: Any, valid_spirv: list[Any]) -> None:
     run(branches, 8, np.arange(5, 13), debug=True)
     at, seen = 0, set()
-    for op, operands in instructions(valid_spirv[0].spirv):
+    for op, operands in spirv.instructions(valid_spirv[0].spirv):
         at = operands[1] if op == LINE else 0 if op in (LABEL, FUNCTION) else at
         if op == STORE:
             seen.add(at)

@@ -20,7 +20,7 @@ OF_ONE = [
 ]  # fmt: skip
 OF_ONE = [name for name in OF_ONE if hasattr(math, name)]  # Python 3.10 has no cbrt and no exp2
 OF_INTEGERS = [name for name in ("sin", "exp", "log", "sqrt", "erf", "gamma", "exp2") if name in OF_ONE]
-OF_TWO = ["atan2", "copysign", "fmod", "hypot", "pow", "remainder"]
+OF_TWO = ["atan2", "copysign", "fmod", "hypot", "log", "pow", "remainder"]
 TO_INTEGERS = ["ceil", "floor", "trunc"]
 QUESTIONS = ["isfinite", "isinf", "isnan"]
 COMPLEX = [
@@ -40,18 +40,23 @@ def close(got: Any, wanted: Any, dtype: Any) -> None:
     np.testing.assert_allclose(got, np.asarray(wanted).astype(got.dtype), rtol=TOLERANCE.get(dtype, 1e-12), atol=1e-12)
 
 
+def agree(expressions: list[str], result: Any, *arrays: np.ndarray, exact: bool = False) -> None:
+    """Compare expressions of elements ``a`` and ``b`` of arrays with Python's values."""
+    names = {"math": math, "cmath": cmath}
+    for expression, values in zip(expressions, apply(expressions, names, result, *arrays)):
+        elements = zip(*(each.tolist() for each in arrays))
+        wanted = [eval(expression, {**names, **dict(zip("ab", each))}) for each in elements]
+        if exact:
+            assert values.tolist() == wanted, expression
+        else:
+            close(values, wanted, result)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_functions_of_math(dtype: Any) -> None:
     x = BETWEEN.astype(dtype)
     y = (x[::-1] + 1).astype(dtype)
-    ones, twos = (
-        [f"math.{name}(a)" for name in OF_ONE],
-        [f"math.{name}(a, b)" for name in OF_TWO if name != "nextafter"],
-    )
-    got = apply(ones + twos, {"math": math}, dtype, x, y)
-    for expression, values in zip(ones + twos, got):
-        wanted = [eval(expression, {"math": math, "a": float(a), "b": float(b)}) for a, b in zip(x, y)]
-        close(values, wanted, dtype)
+    agree([*(f"math.{name}(a)" for name in OF_ONE), *(f"math.{name}(a, b)" for name in OF_TWO)], dtype, x, y)
     assert (apply(["math.nextafter(a, b)"], {"math": math}, dtype, x, y)[0] == np.nextafter(x, y)).all()
 
 
@@ -59,25 +64,15 @@ def test_functions_of_math(dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64])
 def test_functions_of_math_of_integers(dtype: Any) -> None:
     x = np.array([1, 2, 3, 5], dtype)
-    expressions = [f"math.{name}(a)" for name in OF_INTEGERS]
-    got = apply(expressions, {"math": math}, np.float64, x)
-    for expression, values in zip(expressions, got):
-        close(values, [eval(expression, {"math": math, "a": int(a)}) for a in x], np.float64)
-    assert (
-        apply(["math.gcd(a, b)"], {"math": math}, np.int64, x * 6, x + 1)[0].tolist() == np.gcd(x * 6, x + 1).tolist()
-    )
+    agree([f"math.{name}(a)" for name in OF_INTEGERS], np.float64, x)
+    agree(["math.gcd(a, b)"], np.int64, x * 6, x + 1, exact=True)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_roundings_and_questions(dtype: Any) -> None:
-    x = np.array([-2.5, -0.5, 0.0, 1.5, 7.25], dtype)
-    integers = [f"math.{name}(a)" for name in TO_INTEGERS] + ["round(a)", "int(a)"]
-    for expression, values in zip(integers, apply(integers, {"math": math}, np.int64, x)):
-        assert values.tolist() == [eval(expression, {"math": math, "a": float(a)}) for a in x]
-    special = np.array([1, np.inf, -np.inf, np.nan], dtype)
-    questions = [f"math.{name}(a)" for name in QUESTIONS]
-    for expression, values in zip(questions, apply(questions, {"math": math}, np.bool_, special)):
-        assert values.tolist() == [eval(expression, {"math": math, "a": float(a)}) for a in special]
+    x, special = np.array([-2.5, -0.5, 0.0, 1.5, 7.25], dtype), np.array([1, np.inf, -np.inf, np.nan], dtype)
+    agree([*(f"math.{name}(a)" for name in TO_INTEGERS), "round(a)", "int(a)"], np.int64, x, exact=True)
+    agree([f"math.{name}(a)" for name in QUESTIONS], np.bool_, special, exact=True)
 
 
 def test_parts_of_a_number() -> None:
@@ -94,22 +89,10 @@ def test_complex_numbers(dtype: Any) -> None:
     y = np.array([1.2 - 1j, 2.0 + 0j, 0.5j, -1 + 0.25j], dtype)
     expressions = [f"cmath.{name}(a)" for name in COMPLEX]
     expressions += [
-        "a + b",
-        "a - b",
-        "a * b",
-        "a / b",
-        "a ** b",
-        "a ** 2",
-        "-a",
-        "a.conjugate()",
-        "complex(a.imag, b.real)",
-    ]
-    for expression, values in zip(expressions, apply(expressions, {"cmath": cmath}, dtype, x, y)):
-        wanted = [eval(expression, {"cmath": cmath, "a": complex(a), "b": complex(b)}) for a, b in zip(x, y)]
-        close(values, wanted, dtype)
-    plain = ["abs(a)", "a.real", "cmath.phase(a)", "cmath.polar(a)[0]"]
-    for expression, values in zip(plain, apply(plain, {"cmath": cmath}, x.real.dtype, x)):
-        close(values, [eval(expression, {"cmath": cmath, "a": complex(a)}) for a in x], dtype)
+        "a + b", "a - b", "a * b", "a / b", "a ** b", "a ** 2", "-a", "a.conjugate()", "complex(a.imag, b.real)",
+    ]  # fmt: skip
+    agree(expressions, dtype, x, y)
+    agree(["abs(a)", "a.real", "cmath.phase(a)", "cmath.polar(a)[0]"], x.real.dtype, x)
 
 
 @pytest.mark.slow_types
@@ -145,4 +128,5 @@ def test_functions_of_dpnp() -> None:
 def test_constants() -> None:
     got = apply(["math.inf", "-math.inf", "math.pi", "math.e", "np.inf"], {"math": math, "np": np}, np.float64, BETWEEN)
     assert got[:, 0].tolist() == [math.inf, -math.inf, math.pi, math.e, math.inf]
+    agree(["math.log(8, 2)"], np.float64, BETWEEN, exact=True)
     assert np.isnan(apply(["math.nan", "np.nan"], {"math": math, "np": np}, np.float64, BETWEEN)).all()

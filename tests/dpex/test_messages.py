@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from launching import own_compiler, run
+from test_unsupported import said_of
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
@@ -21,129 +22,58 @@ pytestmark = own_compiler
 ARRAY = ArrayKind(is_dpnp=True, dtype="float64", ndim=1, layout="C", writable=True)
 
 
-def says(function: Callable[..., None], *kinds: Any, has_groups: bool = False) -> list[str]:
-    """Return the lines of the error of a kernel that does not compile."""
-    with pytest.raises(Exception, match="does not compile") as caught:
-        dpex.kernel(function).code_for((ItemKind(1, has_groups), *(kinds or (ARRAY,))))
-    assert type(caught.value).__name__ == "KernelCompileError"
-    return str(caught.value).splitlines()
+PRIVATE = "private = kapi.PrivateArray({}, np.float64, fill_zeros=True)\n"
+# The body of a kernel of an item with groups, and the arrays `test_unsupported.ARRAYS`; what the line of the cause has.
+OF_GROUPS = [
+    ("a[0] = item.get_globl_id(0)", "item.get_globl_id(0)", "NdItem has no get_globl_id; did you mean get_global_id?"),
+    ("kapi.group_barier(item.get_group())", "kapi.group_barier", "has no group_barier; did you mean group_barrier?"),
+    ("kapi.group_barrier(item)", "kapi.group_barrier(item)", "group_barrier takes item.get_group(), got"),
+]
+OF_ITEMS = [
+    ("a[0] = item.get_group().get_local_range(0)", "item.get_group()",
+     "Item has no get_group: launch the kernel with an NdRange"),
+    ("a[0] = item.get_global_id(0)", "item.get_global_id(0)", "Item has no get_global_id; its method is get_id"),
+    # numba would try the call again without the constant's value, and take it
+    ("a[0] = item.get_id(2)", "item.get_id(2)", "get_id(2): this index space has the dimensions 0 to 0"),
+    ("kapi.AtomicRef(a, 0, memory_order=17).store(1.0)", "memory_order=17",
+     "memory_order: got 17, allowed members of MemoryOrder: RELAXED (0)"),
+    ("a[0] = undefined", "a[0] = undefined", "name 'undefined' is not defined"),
+    ("a[0] = [1, 2][item.get_id(0)]", "[1, 2]", "kernels have no lists"),
+    (PRIVATE.format(8) + "a[0] = private[8]", "private[8]",
+     "index 8 is out of bounds for axis 0 of an array of shape (8,)"),
+    (PRIVATE.format("(8, 2)") + "private[1, -3] = 1.0", "private[1, -3]",
+     "index -3 is out of bounds for axis 1 of an array of shape (8, 2"),
+    (PRIVATE.format(8) + "a[0] = private.reshape(3, 5)[1, 1]", "private.reshape(3, 5)",
+     "reshape: an array of shape (8,) has no shape (3, 5)"),
+    ("square = a.reshape(2, -1)\nsquare[:] = square.T", "square[:] = square.T",
+     "no array can be assigned its own transpose in a kernel"),
+    ("a[0] = a.reshape(-1, 2, -1)[0, 0, 0]", "a.reshape(-1, 2, -1)", "reshape: one extent may be -1"),
+]  # fmt: skip
 
 
-def group_of_an_item(item: kapi.Item, a):
-    a[0] = item.get_group().get_local_range(0)
-
-
-def global_id_of_an_item(item: kapi.Item, a):
-    a[0] = item.get_global_id(0)
-
-
-def misspelt_method(item: kapi.NdItem, a):
-    a[0] = item.get_globl_id(0)
-
-
-def misspelt_function(item: kapi.NdItem, a):
-    kapi.group_barier(item.get_group())
+@pytest.mark.parametrize(
+    ("body", "source", "cause", "has_groups"),
+    [(*each, has_groups) for has_groups, rows in ((True, OF_GROUPS), (False, OF_ITEMS)) for each in rows],
+)
+def test_line_and_cause(body: str, source: str, cause: str, has_groups: bool, tmp_path: Path) -> None:
+    lines = said_of(body, tmp_path, has_groups)
+    assert lines[0] == "the kernel body does not compile:"
+    assert str(tmp_path) in lines[1]
+    assert source in lines[2]
+    assert cause in lines[3]
 
 
 def unknown_name(item: kapi.Item, a):
     a[0] = undefined  # noqa: F821
 
 
-def item_as_group(item: kapi.NdItem, a):
-    kapi.group_barrier(item)
-
-
-def makes_a_list(item: kapi.Item, a):
-    a[0] = [1, 2][item.get_id(0)]
-
-
-def dimension_that_is_missing(item: kapi.Item, a):
-    a[0] = item.get_id(2)
-
-
-def order_that_is_missing(item: kapi.Item, a):
-    kapi.AtomicRef(a, 0, memory_order=17).store(1.0)
-
-
-def index_of_private_array(item: kapi.Item, a):
-    private = kapi.PrivateArray(8, np.float64, fill_zeros=True)
-    a[0] = private[8]
-
-
-def indices_of_private_array(item: kapi.Item, a):
-    private = kapi.PrivateArray((8, 2), np.float64, fill_zeros=True)
-    private[1, -3] = 1.0
-    a[0] = private[1, 1]
-
-
-def shape_of_private_array(item: kapi.Item, a):
-    private = kapi.PrivateArray(8, np.float64, fill_zeros=True)
-    a[0] = private.reshape(3, 5)[1, 1]
-
-
-def own_transpose(item: kapi.Item, a):
-    square = a.reshape(2, -1)
-    square[:] = square.T
-
-
-def shape_with_two_open_extents(item: kapi.Item, a):
-    a[0] = a.reshape(-1, 2, -1)[0, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("function", "cause"),
-    [
-        (dimension_that_is_missing, "get_id(2): this index space has the dimensions 0 to 0"),
-        (order_that_is_missing, "memory_order: got 17, allowed members of MemoryOrder: RELAXED (0)"),
-    ],
-)
-def test_a_constant_that_is_not_allowed(function: Callable[..., None], cause: str) -> None:
-    """numba would try the call again without the constant's value, and take it."""
-    assert says(function)[3].startswith(cause)
-
-
-@pytest.mark.parametrize(
-    ("function", "source", "cause"),
-    [
-        (group_of_an_item, "item.get_group()", "Item has no get_group: launch the kernel with an NdRange"),
-        (global_id_of_an_item, "item.get_global_id(0)", "Item has no get_global_id; its method is get_id"),
-        (misspelt_method, "item.get_globl_id(0)", "NdItem has no get_globl_id; did you mean get_global_id?"),
-        (misspelt_function, "kapi.group_barier", "has no group_barier; did you mean group_barrier?"),
-        (unknown_name, "a[0] = undefined", "name 'undefined' is not defined"),
-        (item_as_group, "kapi.group_barrier(item)", "group_barrier takes item.get_group(), got"),
-        (makes_a_list, "[1, 2]", "kernels have no lists"),
-        (index_of_private_array, "private[8]", "index 8 is out of bounds for axis 0 of an array of shape (8,)"),
-        (indices_of_private_array, "private[1, -3]", "index -3 is out of bounds for axis 1 of an array of shape (8, 2"),
-        (shape_of_private_array, "private.reshape(3, 5)", "reshape: an array of shape (8,) has no shape (3, 5)"),
-        (own_transpose, "square[:] = square.T", "no array can be assigned its own transpose in a kernel"),
-        (shape_with_two_open_extents, "a.reshape(-1, 2, -1)", "reshape: one extent may be -1"),
-    ],
-)
-def test_line_and_cause(function: Callable[..., None], source: str, cause: str) -> None:
-    lines = says(function, has_groups="NdItem" in str(function.__annotations__["item"]))
-    assert len(lines) == 4
-    assert lines[0] == f"the kernel {function.__name__} does not compile:"
-    assert __file__ in lines[1]
-    assert source in lines[2]
-    assert cause in lines[3]
-
-
-def test_line_of_a_device_function() -> None:
-    @dpex.device_func
-    def inner(x):
-        return x.nothing
-
-    def outer(item: kapi.Item, a):
-        a[0] = inner(a)
-
-    assert says(outer)[2].strip() == "return x.nothing"
-
-
 def test_a_kernel_compiles_once_the_name_exists() -> None:
-    says(unknown_name)
+    kinds = ItemKind(1, False), ARRAY
+    with pytest.raises(Exception, match="does not compile"):
+        dpex.kernel(unknown_name).code_for(kinds)
     globals()["undefined"] = 3
     try:
-        assert dpex.kernel(unknown_name).code_for((ItemKind(1, False), ARRAY)).spirv
+        assert dpex.kernel(unknown_name).code_for(kinds).spirv
     finally:
         del globals()["undefined"]
 

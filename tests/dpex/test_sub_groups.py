@@ -130,11 +130,3 @@ def test_two_dimensions(group: tuple[int, int]) -> None:
             assert len(set(total[of_group])) == 1
     place, *_, total = dpnp.asnumpy(out)
     assert total[place == 0].sum() == np.arange(8 * 24).sum()
-
-
-def test_only_numbers_of_32_and_64_bits_are_exchanged() -> None:
-    def wrong(item, values, out):
-        out[0, 0] = item.get_sub_group().reduce_add(np.int8(values[0]))
-
-    with pytest.raises(Exception, match=r"reduce_add takes a value of the types int32, .*, got int8"):
-        launch(wrong, 1, np.int64)

@@ -23,7 +23,7 @@ from ishmem.dpex.launch.kinds import ArrayKind, ItemKind
 pytestmark = own_compiler
 
 REAL = ArrayKind(is_dpnp=True, dtype="float64", ndim=1, layout="C", writable=True)
-WHOLE = REAL._replace(dtype="int64")
+ARRAYS = tuple(REAL._replace(dtype=dtype) for dtype in ("float64", "int64", "uint64", "complex64"))
 TEXT, NAMES, TABLE = "abc", ["a", "b"], {1: 2}
 
 
@@ -43,18 +43,22 @@ numbers = itertools.count()
 
 
 def kernel_of(body: str, folder: Path) -> Any:
-    """Return the kernel of an item, an array of float64 and one of int64 with a body, in a file of its own."""
+    """Return the kernel of an item and `ARRAYS` with a body, in a file of its own."""
     file = folder / f"kernel{next(numbers)}.py"
-    file.write_text(f"def body(item, a, n):\n{textwrap.indent(body, '    ')}\n")
+    file.write_text(f"def body(item, a, n, u=0, z=0):\n{textwrap.indent(body, '    ')}\n")
     names: dict[str, Any] = {**globals()}
     exec(compile(file.read_text(), str(file), "exec"), names)
     return dpex.kernel(names["body"])
 
 
-def said_of(body: str, folder: Path) -> list[str]:
+def compile_body(body: str, folder: Path, has_groups: bool = True) -> None:
+    kernel_of(body, folder).code_for((ItemKind(1, has_groups), *ARRAYS))
+
+
+def said_of(body: str, folder: Path, has_groups: bool = True) -> list[str]:
     """Return the lines of the error of a kernel with a body: the kernel, the file, the line of the program, a cause."""
     with pytest.raises(Exception, match="does not compile") as caught:
-        kernel_of(body, folder).code_for((ItemKind(1, has_groups=True), REAL, WHOLE))
+        compile_body(body, folder, has_groups)
     assert type(caught.value).__name__ == "KernelCompileError"
     lines = str(caught.value).splitlines()
     assert len(lines) == 4, lines
@@ -167,7 +171,42 @@ TABLE_OF_CONSTRUCTS = [
     ("a[0] = nothing", 0, "name 'nothing' is not defined"),
     ("raise n[0]", 0, 'kernels raise exceptions only, as raise ValueError("text")'),
     ("x = n[0]\nraise x", 1, 'kernels raise exceptions only, as raise ValueError("text")'),
-]
+    # arrays that would be new
+    ("a[0] = a.copy()[0]", 0, "copy: kernels have no memory for a new array"),
+    ("a[0] = a.astype(np.int32)[0]", 0, "astype: kernels have no memory"),
+    ("a[0] = a.cumsum()[0]", 0, "cumsum: kernels have no memory"),
+    ("a[0] = (a + a)[0]", 0, "kernels have no memory"),
+    ("a[0] = (2 < a)[0]", 0, "kernels have no memory"),
+    ("a[0] = (-a)[0]", 0, "kernels have no memory"),
+    ("a[0] = np.abs(a)[0]", 0, "kernels have no memory"),
+    ("a[0] = np.zeros(3)[0]", 0, "kernels have no memory"),
+    ("a[0] = np.empty_like(a)[0]", 0, "kernels have no memory"),
+    ("a[0] = a.std()", 0, "arrays in kernels have no std"),
+    ("a[0] = z.min()", 0, "min takes an array of real numbers"),
+    # integers whose values no type holds
+    ("a[0] = u[0] + n[0]", 0, "uint64 + int64"),
+    ("a[0] = u[0] + n[0]", 0, "np.uint64(...) around the int64 if it is never"),
+    ("a[0] = u[0] * -1", 0, "uint64 * -1"),
+    ("a[0] = u[0] * -1", 0, "write np.int64(...) around the uint64 if it is less than 2**63"),
+    ("a[0] = n[0] - u[0]", 0, "int64 - uint64"),
+    ("a[0] = u[0] // n[0]", 0, "uint64 // int64"),
+    ("a[0] = divmod(u[0], n[0])[0]", 0, "uint64 // int64"),
+    ("a[0] = u[0] ^ n[0]", 0, "uint64 ^ int64"),
+    ("a[0] = n[0] ** n[1]", 0, "negative exponent"),
+    ("a[0] = u[0] << -1", 0, "-1 is negative"),
+    ("a[0] = u[0] if n[0] else n[1]", 0, "for one variable"),
+    ("a[0] = np.add(u[0], -1)", 0, "-1 does not fit uint64"),
+    ("a[0] = np.power(n[0], -1)", 0, "negative integer powers"),
+    # calls of other functions
+    ("a[0] = item.get_sub_group().reduce_add(np.int8(n[0]))", 0, "reduce_add takes a value of the types int32, "),
+    *(
+        (f"def f(x, y=3):\n    return x * y\na[0] = f({given})", 2, words)
+        for given, words in (
+            ("", "missing a required argument: 'x'"), ("1, 2, 3", "too many"), ("1, d=2", "unexpected keyword"),
+            ("1, x=2", "multiple values"),
+        )
+    ),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "line", "words"), TABLE_OF_CONSTRUCTS)
@@ -179,27 +218,24 @@ def test_a_construct_is_named(body: str, line: int, words: str, tmp_path: Path) 
     assert not INSIDE.search(cause)
 
 
-def test_the_line_of_a_device_function(tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", ["return hash(f'{y}')", "return y.nothing"])
+def test_the_line_of_a_device_function(line: str, tmp_path: Path) -> None:
     file = tmp_path / "called.py"
-    file.write_text("def called(x):\n    y = x\n    return hash(f'{y}')\n")
+    file.write_text(f"def called(x):\n    y = x\n    {line}\n")
     names: dict[str, Any] = {}
     exec(compile(file.read_text(), str(file), "exec"), names)
     globals()["called"] = dpex.device_func(names["called"])
-    assert said_of_called(tmp_path) == "return hash(f'{y}')"
-
-
-def said_of_called(folder: Path) -> str:
-    with pytest.raises(Exception, match=r"kernels have no (hash|f-strings)") as caught:
-        kernel_of("a[0] = called(n[0])", folder).code_for((ItemKind(1, has_groups=True), REAL, WHOLE))
-    return str(caught.value).splitlines()[2].strip()
+    with pytest.raises(Exception, match=r"kernels have no (hash|f-strings)|has no nothing") as caught:
+        compile_body("a[0] = called(n[0])", tmp_path)
+    assert str(caught.value).splitlines()[2].strip() == line
 
 
 def test_what_python_folds_is_not_named(tmp_path: Path) -> None:
     """A list that Python makes a tuple of, and text without values, are no reason for an error without a line."""
     body = 'for i in [1, 2]:\n    n[0] += i\nif n[0] in [3, 4]:\n    print(f"none")\n'
-    kernel_of(body, tmp_path).code_for((ItemKind(1, has_groups=True), REAL, WHOLE))
+    compile_body(body, tmp_path)
     with pytest.raises(Exception, match="a function on this line does not take these arguments"):
-        kernel_of(f"{body}x = len(1, 2)", tmp_path).code_for((ItemKind(1, has_groups=True), REAL, WHOLE))
+        compile_body(f"{body}x = len(1, 2)", tmp_path)
 
 
 def test_without_a_source_file() -> None:
@@ -207,7 +243,12 @@ def test_without_a_source_file() -> None:
     names: dict[str, Any] = {}
     exec("def body(item, a, n):\n    import math\n    a[0] = 1\n", names)
     with pytest.raises(Exception, match="kernels have no import: import the module at the top"):
-        dpex.kernel(names["body"]).code_for((ItemKind(1, has_groups=True), REAL, WHOLE))
+        dpex.kernel(names["body"]).code_for((ItemKind(1, has_groups=True), *ARRAYS[:2]))
+
+
+def test_an_inner_function_with_star_arguments(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match=r"the inner function g takes \*args"):
+        compile_body("def g(*x):\n    return x[0]\na[0] = g(1, 2)", tmp_path)
 
 
 FUNCTIONS = sorted(
@@ -239,7 +280,7 @@ def test_every_function_of_math_works_or_is_named(name: str, tmp_path: Path) -> 
 
 def says_what_it_refuses(call: str, folder: Path) -> None:
     try:
-        kernel_of(f"x = {call}", folder).code_for((ItemKind(1, has_groups=True), REAL, WHOLE))
+        compile_body(f"x = {call}", folder)
     except Exception as error:
         lines = str(error).splitlines()
         assert len(lines) == 4, lines
@@ -328,11 +369,6 @@ def test_named_arguments_in_plain_python() -> None:
 @dpex.kernel
 def in_groups(item: kapi.NdItem, a):
     a[item.get_global_id(0)] = 1
-
-
-@dpex.kernel
-def with_local(item: kapi.NdItem, a, local):
-    a[0] = local[0]
 
 
 def test_sizes_of_launches() -> None:

@@ -20,12 +20,7 @@ OF_TWO = [
 ]  # fmt: skip
 OF_ONE = ["sign", "absolute", "negative", "positive", "invert", "square", "reciprocal", "isnan", "sqrt", "floor"]
 INEXACT = {"power", "hypot", "sqrt", "reciprocal", "true_divide"}
-QUICK = [
-    ("uint64", "uint64"),
-    ("int64", "int64"),
-    ("float64", "float32"),
-    ("float32", "int64"),
-]
+QUICK = [("uint64", "uint64"), ("int64", "int64"), ("float64", "float32"), ("float32", "int64")]
 PAIRS = quick_or_slow(itertools.product((*INTEGERS, *REALS), repeat=2), QUICK)
 
 
@@ -75,12 +70,8 @@ def test_functions_of_one(dtype: str) -> None:
 def test_constants_take_the_type_of_the_others() -> None:
     a = edges("uint8")
     expressions = [
-        "np.add(a, 10)",
-        "np.multiply(3, a)",
-        "np.left_shift(a, 1)",
-        "np.floor_divide(a, 7)",
-        "np.power(a, 2)",
-    ]
+        "np.add(a, 10)", "np.multiply(3, a)", "np.left_shift(a, 1)", "np.floor_divide(a, 7)", "np.power(a, 2)",
+    ]  # fmt: skip
     for expression, found in zip(expressions, apply(expressions, {"np": np}, np.int64, a)):
         assert found.tolist() == eval(expression, {"np": np, "a": a}).tolist(), expression
 
@@ -121,22 +112,8 @@ def test_powers_of_reals() -> None:
 
 
 ROUNDED = [
-    1.115,
-    2.675,
-    0.285,
-    1.005,
-    0.5,
-    1.5,
-    2.5,
-    -0.001,
-    1e300,
-    5e-324,
-    12345.6789,
-    0.125,
-    2**52 + 0.5,
-    1e22,
-    -250.0,
-]
+    1.115, 2.675, 0.285, 1.005, 0.5, 1.5, 2.5, -0.001, 1e300, 5e-324, 12345.6789, 0.125, 2**52 + 0.5, 1e22, -250.0,
+]  # fmt: skip
 
 
 def test_rounding() -> None:

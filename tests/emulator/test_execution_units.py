@@ -74,9 +74,14 @@ def same_bits(got: Any, wanted: Any) -> bool:
 def test_add(thread: Thread, name: str, saturate: bool) -> None:
     a, b = samples(name, seed=1), samples(name, seed=2)
     thread.set(10, a), thread.set(20, b)
-    thread.run(f"add (16|M0) {'(sat)' if saturate else ''}r30.0<1>:{name} r10.0<1;1,0>:{name} r20.0<1;1,0>:{name}")
-    wanted = (saturated if saturate else wrapped)(exact(a) + exact(b), TYPES[name])
-    np.testing.assert_array_equal(thread.get(30, TYPES[name], 16), wanted)
+    has_flag = not saturate and "q" not in name
+    modifier = "(sat)" if saturate else "(ov)f1.0 " if has_flag else ""
+    thread.run(f"add (16|M0) {modifier}r30.0<1>:{name} r10.0<1;1,0>:{name} r20.0<1;1,0>:{name}")
+    wanted, nearest = (each(exact(a) + exact(b), TYPES[name]) for each in (wrapped, saturated))
+    np.testing.assert_array_equal(thread.get(30, TYPES[name], 16), nearest if saturate else wanted)
+    exceeds = wanted != nearest
+    assert exceeds.any()
+    assert thread.flags[1] == (sum(1 << k for k in range(16) if exceeds[k]) if has_flag else 0)
 
 
 @pytest.mark.parametrize("to", INTEGERS)
@@ -250,7 +255,6 @@ def test_branches(thread: Thread) -> None:
 
 LOAD_64 = "send.ugm (16|M0) r30 r10 null:0 0x0 0x04200780"  # 16 addresses of 64 bits, 2 registers of data
 STORE_32 = "send.ugm (16|M0) null r10 r20:1 0x0 0x04000584"
-ADD_32 = "send.ugm (16|M0) r30 r10 r20:1 0x0 0x0410058C"
 
 
 def test_memory(thread: Thread) -> None:
@@ -272,22 +276,18 @@ def test_a_store_ends_the_thread(thread: Thread) -> None:
     assert not thread.get(30, np.int32, 16).any()
 
 
-def test_atomics_on_one_word(thread: Thread) -> None:
-    thread.set(10, np.full(16, MEMORY, np.uint64)), thread.set(20, np.arange(16, dtype=np.int32))
-    thread.run(ADD_32, active=0xFFFF)
-    assert thread.memory.view(np.int32)[0] == 120
-    np.testing.assert_array_equal(thread.get(30, np.int32, 16), np.cumsum(np.arange(16)) - np.arange(16))
-
-
-def test_wrong_address(thread: Thread) -> None:
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (LOAD_64, "load of 8 bytes at GPU address 0xdead0000"),
+        ("send.ugm (1|M0) r30 r10 null:0 0x0 0x0210059B", "not known"),
+        ("sync.host null", "not known"),
+        ("(W) dpas.8x2 (16|M0) r10:d r10:d r20:u4 r30.0:s4", "not known"),
+    ],
+)
+def test_refused(thread: Thread, text: str, words: str) -> None:
     thread.set(10, np.full(16, 0xDEAD0000, np.uint64))
-    with pytest.raises(Refused, match="load of 8 bytes at GPU address 0xdead0000"):
-        thread.run(LOAD_64)
-
-
-@pytest.mark.parametrize("text", ["send.ugm (1|M0) r30 r10 null:0 0x0 0x0210059B", "sync.host null"])
-def test_unknown(thread: Thread, text: str) -> None:
-    with pytest.raises(Refused, match="not known"):
+    with pytest.raises(Refused, match=words):
         thread.run(text)
 
 
@@ -310,14 +310,16 @@ def test_local_memory(thread: Thread) -> None:
         thread.run(load, active=0xFFFF)
 
 
+def block(thread: Thread, message: str, *place: int) -> None:
+    """Load a block of a surface of numbers from 0 on; ``place`` is its width, height, pitch, x, y and the extents."""
+    thread.memory.view(np.int32)[: 4 * 16] = np.arange(64)
+    thread.set(10, np.array([MEMORY & 0xFFFFFFFF, MEMORY >> 32, *place], np.uint32))
+    thread.run(f"(W) send.ugm (1|M0) r30 r10 null:0 {message}")
+
+
 def test_transposed_block(thread: Thread) -> None:
     """4 rows of 8 words, of which the last two columns are outside of the surface."""
-    thread.memory.view(np.int32)[: 4 * 16] = np.arange(64)
-    place = np.zeros(8, np.uint32)
-    place[:2] = np.array([MEMORY], np.uint64).view(np.uint32)
-    place[2:] = 6 * 4 - 1, 3, 16 * 4 - 1, 0, 0, 3 << 8 | 7
-    thread.set(10, place)
-    thread.run("(W) send.ugm (1|M0) r30 r10 null:0 0x0 0x02288403")
+    block(thread, "0x0 0x02288403", 6 * 4 - 1, 3, 16 * 4 - 1, 0, 0, 3 << 8 | 7)
     wanted = np.arange(64).reshape(4, 16)[:, :8] * (np.arange(8) < 6)
     np.testing.assert_array_equal(thread.get(30, np.int32, 32).reshape(8, 4), wanted.T)
 
@@ -325,12 +327,7 @@ def test_transposed_block(thread: Thread) -> None:
 def test_block_with_an_offset(probe: Any) -> None:
     """The instruction adds 2 columns and a row to where the block is."""
     thread = Thread(probe, XE2)
-    thread.memory.view(np.int32)[: 4 * 16] = np.arange(64)
-    place = np.zeros(8, np.uint32)
-    place[:2] = np.array([MEMORY], np.uint64).view(np.uint32)
-    place[2:] = 16 * 4 - 1, 3, 16 * 4 - 1, 1, 0, 1 << 8 | 7
-    thread.set(10, place)
-    thread.run("(W) send.ugm (1|M0) r30 r10 null:0 0x402000 0x02100403")
+    block(thread, "0x402000 0x02100403", 16 * 4 - 1, 3, 16 * 4 - 1, 1, 0, 1 << 8 | 7)
     wanted = np.arange(64).reshape(4, 16)[1:3, 3:11]
     np.testing.assert_array_equal(thread.get(30, np.int32, 16).reshape(2, 8), wanted)
 
@@ -358,16 +355,12 @@ Write:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_each_group_runs(probe: Any, seed: int) -> None:
+def test_each_group_runs_and_may_wait_for_another(probe: Any, seed: int) -> None:
     memory = np.zeros(100, np.uint32)
     text = f"{GROUP_ADDRESS}(W) add (1|M0) r12.0<1>:ud r0.1<0;1,0>:ud 1:w\n{STORE_ONE}"
     Card(probe, 8, seed).run(text, memory, groups=100)
     np.testing.assert_array_equal(memory, np.arange(1, 101))
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_a_group_waits_for_another(probe: Any, seed: int) -> None:
-    memory = np.zeros(4, np.uint32)
+    memory[:] = 0
     Card(probe, 2, seed).run(WAIT_FOR_ANOTHER, memory, groups=2)
     np.testing.assert_array_equal(memory[:2], 1)
 
@@ -380,9 +373,8 @@ def test_a_group_without_a_hardware_thread_does_not_run(probe: Any) -> None:
     assert not memory.any()
 
 
-def test_a_barrier_that_a_thread_does_not_reach(probe: Any) -> None:
-    """Thread 1 of 2 ends before."""
-    text = """
+# Thread 1 of 2 ends before the barrier.
+BARRIER_OF_ONE = """
 (W) and (1|M0) r10.0<1>:ud r0.2<0;1,0>:ud 0xFF:uw
 (W) cmp (1|M0) (ne)f0.0 null<1>:ud r10.0<0;1,0>:ud 0:uw
 (W&f0.0) jmpi End
@@ -392,29 +384,21 @@ def test_a_barrier_that_a_thread_does_not_reach(probe: Any) -> None:
 (W) sync.bar null
 End:
 (W) mov (1|M0) r21.0<1>:ud 0:uw"""
-    with pytest.raises(Refused, match="barrier that others of their group have not reached"):
-        Card(probe, 8).run(text, np.zeros(4, np.uint32), threads=2)
+WRONG_ADDRESS = "(W) mov (1|M0) r11.0<1>:uq 0xDEAD0000:uq\n" + STORE_ONE
 
 
-def test_a_group_that_is_too_large(probe: Any) -> None:
-    with pytest.raises(Refused, match=r"9 threads .* does not fit into an Xe core of 8 threads"):
-        Card(probe, 8).run("nop", np.zeros(4, np.uint32), threads=9)
-
-
-def test_a_wrong_address_names_the_thread(probe: Any) -> None:
-    text = "(W) mov (1|M0) r11.0<1>:uq 0xDEAD0000:uq\n" + STORE_ONE
-    with pytest.raises(Refused, match=r"kernel 0x100000000, .*send.ugm.*0xdead0000, group \(0, 0, 0\), thread 0 of 1"):
-        Card(probe).run(text, np.zeros(4, np.uint32))
-
-
-@pytest.mark.parametrize("name", ["d", "ud", "w", "uw"])
-def test_overflow(thread: Thread, name: str) -> None:
-    a, b = samples(name, seed=13), samples(name, seed=14)
-    thread.set(10, a), thread.set(20, b)
-    thread.run(f"add (16|M0) (ov)f1.0 r30.0<1>:{name} r10.0<1;1,0>:{name} r20.0<1;1,0>:{name}")
-    exceeds = exact(a) + exact(b) != exact(saturated(exact(a) + exact(b), TYPES[name]))
-    assert exceeds.any()
-    assert thread.flags[1] == sum(1 << k for k in range(16) if exceeds[k])
+@pytest.mark.parametrize(
+    ("text", "threads", "words"),
+    [
+        (BARRIER_OF_ONE, 2, "barrier that others of their group have not reached"),
+        ("nop", 9, r"9 threads .* does not fit into an Xe core of 8 threads"),
+        (WRONG_ADDRESS, 1, r"kernel 0x100000000, .*send.ugm.*0xdead0000, group \(0, 0, 0\), thread 0 of 1"),
+    ],
+    ids=["barrier", "size", "address"],
+)
+def test_a_group_that_fails(probe: Any, text: str, threads: int, words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        Card(probe, 8).run(text, np.zeros(4, np.uint32), threads=threads)
 
 
 def test_structured_branches(thread: Thread) -> None:
@@ -537,17 +521,14 @@ def test_products_of_matrices_of_bytes(thread: Thread, a: str, b: str) -> None:
     np.testing.assert_array_equal(thread.get(10, np.int32, 32).reshape(2, 16), wanted)
 
 
-def test_products_of_matrices_of_other_types(thread: Thread) -> None:
-    with pytest.raises(Refused, match="not known"):
-        thread.run("(W) dpas.8x2 (16|M0) r10:d r10:d r20:u4 r30.0:s4")
+COMBINE = {0x0C: np.add, 0x13: np.add, 0x14: np.subtract, 0x15: np.minimum, 0x16: np.maximum}
+"""What atomics of 16 lanes on one word do: the first of integers, the others of floats."""
+ATOMICS = [("d", 2, 1, 0x0C), *((*each, opcode) for each in (("hf", 5, 1), ("f", 2, 1), ("df", 3, 2))
+                                for opcode in list(COMBINE)[1:])]  # fmt: skip
 
 
-COMBINE = {0x13: np.add, 0x14: np.subtract, 0x15: np.minimum, 0x16: np.maximum}
-
-
-@pytest.mark.parametrize("opcode", COMBINE)
-@pytest.mark.parametrize(("name", "size", "registers"), [("hf", 5, 1), ("f", 2, 1), ("df", 3, 2)])
-def test_atomics_of_floats(thread: Thread, name: str, size: int, registers: int, opcode: int) -> None:
+@pytest.mark.parametrize(("name", "size", "registers", "opcode"), ATOMICS)
+def test_atomics(thread: Thread, name: str, size: int, registers: int, opcode: int) -> None:
     """Lanes update one word, in their order, and get what was there before."""
     dtype = np.dtype(TYPES[name])
     values = np.array([3, -2, 0.5, 7, -11, 2, 1, 9] * 2, dtype)

@@ -3,11 +3,11 @@
 With names of devices, such as ``make gpu-compile ARGS="pvc bmg-g21"``, the kernels are compiled for these only, each by
 the newest compiler that knows it.
 
-``make test`` saves the kernels of tests and examples in a folder of ``build/kernels``; if there are none, this program
-runs the examples to create theirs. It validates those of ishmem.dpex with ``spirv-val``, and compiles each kernel for
-each device. Results of the compiler are stored in ``build/gpu-compile`` under the hash of the kernel, so a second run
-compiles only new kernels. A kernel that is not valid is a failure, and so is one that does not compile, unless `KNOWN`
-has the reason. What a kernel executes is counted on emulated cards: ``python -m tools.counts``.
+``make test`` saves the kernels of tests and examples in a folder of ``build/kernels``. This program validates those of
+ishmem.dpex with ``spirv-val``, and compiles each kernel for each device. Results of the compiler are stored in
+``build/gpu-compile`` under the hash of the kernel, so a second run compiles only new kernels. A kernel that is not
+valid is a failure, and so is one that does not compile, unless `KNOWN` has the reason. What a kernel executes is
+counted on emulated cards: ``python -m tools.counts``.
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ishmem import dpex
 from tools import gpu_compiler, spirv_validator
 from tools.gpu_compiler import DEVICES, NEWER_DEVICES, Compiler, Refused
 
@@ -33,7 +31,6 @@ REPORT = RESULTS / "kernels.md"
 OWN = KEPT / "dpex"
 """Where those of ishmem.dpex are. numba-dpex's are not valid: each has a variable of numba outside of functions."""
 HEADER = 16 + 32  # magic and checksum of a cached kernel, see dpex/cache/store.py
-EXAMPLES = ("denoise", "halo2d", "producer_consumer", "ring", "work_stealing")
 
 KNOWN = {
     ("dg2", "Double type is not supported"): "it has float64 numbers, which an Arc lacks",
@@ -77,9 +74,6 @@ def main() -> int:
         tell_skipped("no spirv-val (see .ci/spirv-val): NO KERNEL WAS VALIDATED")
     if not compilers and not validator:
         return 0
-    if not any(KEPT.rglob("*.kernel")):
-        print("No kernels of the tests (make test keeps them): only those of the examples are taken.", flush=True)
-        keep_kernels_of_examples()
     valid = int(validator is not None and validate(validator, kept_kernels(OWN)))
     return valid | report(compilers, kept_kernels())
 
@@ -133,18 +127,6 @@ def compile_all(compiler: Compiler, kernels: list[Kernel]) -> dict[tuple[Kernel,
     jobs = [(kernel, device) for kernel in kernels for device in compiler.devices]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return dict(zip(jobs, pool.map(lambda job: result(compiler, known, *job), jobs)))
-
-
-def keep_kernels_of_examples() -> None:
-    """Run the examples to save their kernels. A failing example is only printed: the tests count it as a failure."""
-    folder = KEPT / "numba-dpex" if dpex.HAS_NUMBA_DPEX else OWN
-    folder.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "ISHMEM_KERNEL_CACHE": str(folder), "ISHMEM_DEVICE": "sim"}
-    for name in EXAMPLES:
-        command = [sys.executable, "-m", "ishmem", "run", "-n", "2", str(ROOT / "examples" / f"{name}.py")]
-        done = subprocess.run(command, env=environment, cwd=KEPT.parent, capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            print(f"{name}.py failed, its kernels may be missing:\n{done.stderr}", flush=True)
 
 
 def kept_kernels(folder: Path = KEPT) -> list[Kernel]:
@@ -218,7 +200,7 @@ def tell(results: dict[tuple[Kernel, str], Result], devices: dict[str, str] = DE
             print(f"  {'known' if known else 'FAILED'}: {kernel.name}, {kernel.hash[:32]}: {known or error}")
     print(f"each kernel: {REPORT.relative_to(ROOT)}")
     if not results:
-        print("FAILED: there is no kept kernel at all")
+        print("FAILED: there is no kept kernel at all: run make test")
     return int(wrong > 0 or not results)
 
 

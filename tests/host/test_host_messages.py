@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
-
 import numpy as np
 import pytest
-from common import dpnp
+from common import dpnp, refused
 
 import ishmem
-
-
-def raises(kind: type[Exception], words: str, function: Callable[..., Any], *arguments: Any) -> None:
-    with pytest.raises(kind, match=words):
-        function(*arguments)
 
 
 @pytest.mark.ishmem(2)
@@ -21,11 +14,11 @@ def test_messages() -> None:
     me = ishmem.my_pe()
     a, m = ishmem.zeros(4), ishmem.zeros((2, 3))
     fortran = dpnp.zeros((2, 3), order="F", sycl_queue=a.sycl_queue)
-    raises(ishmem.SymmetryError, r"dest is a ndarray in host memory, not on the symmetric heap; .*ishmem.static",
-           ishmem.put, np.zeros(4), a, me)  # fmt: skip
-    raises(ValueError, r"orders differ, dest in C order and source in Fortran order; .*asarray\(source, order='C'\)",
-           ishmem.sum_reduce, m, fortran)  # fmt: skip
-    raises(IndexError, "index is 0; dest has no elements", ishmem.p, a[2:2], 1, me)
+    refused(ishmem.SymmetryError, r"dest is a ndarray in host memory, not on the symmetric heap; .*ishmem.static",
+            ishmem.put, np.zeros(4), a, me)  # fmt: skip
+    refused(ValueError, r"orders differ, dest in C order and source in Fortran order; .*asarray\(source, order='C'\)",
+            ishmem.sum_reduce, m, fortran)  # fmt: skip
+    refused(IndexError, "index is 0; dest has no elements", ishmem.p, a[2:2], 1, me)
     for routine, arguments in (
         (ishmem.p, (a, 1, True)),
         (ishmem.g, (a, False)),
@@ -33,7 +26,7 @@ def test_messages() -> None:
         (ishmem.atomic_add, (ishmem.zeros(1, dtype="i8"), 1, True)),
         (ishmem.ptr, (a, True)),
     ):
-        raises(TypeError, "pe is an integer, got bool", routine, *arguments)
+        refused(TypeError, "pe is an integer, got bool", routine, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -42,5 +35,5 @@ def test_messages() -> None:
 )
 def test_names_of_other_libraries(name: str, wanted: str) -> None:
     words = rf"module 'ishmem' has no attribute '{name}'; its name here is {wanted}"
-    raises(AttributeError, words, getattr, ishmem, name)
+    refused(AttributeError, words, getattr, ishmem, name)
     assert not hasattr(ishmem, name)

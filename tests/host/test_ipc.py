@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import multiprocessing
 import os
 import struct
-import uuid
 
 import pytest
 from subprocesses import program, run_program
-from test_links import wait_until
 
 import ishmem  # noqa: F401  # isort: skip  (makes the SYCL stack load)
 import dpctl
@@ -18,12 +15,8 @@ import dpctl.memory
 
 from ishmem.common.errors import IshmemError, LevelZeroError
 from ishmem.ipc import handles, native, pyze, wire
-from ishmem.ipc.links import Links
 
-LIMIT = 60.0
 SIZE = 8192
-
-spawn = multiprocessing.get_context("spawn")
 
 
 def n_fds():
@@ -39,10 +32,9 @@ def memfd(size):
 class Heap:
     """Device memory at an offset of a pool, with its native handles and a copy path."""
 
-    def __init__(self, pe=0, size=SIZE):
-        devices = dpctl.get_devices("level_zero", "gpu")
-        queue = dpctl.SyclQueue(devices[pe % len(devices)])
-        pool = [dpctl.memory.MemoryUSMDevice(size, queue=queue) for size in (512, size, size)]
+    def __init__(self):
+        queue = dpctl.SyclQueue(dpctl.get_devices("level_zero", "gpu")[0])
+        pool = [dpctl.memory.MemoryUSMDevice(size, queue=queue) for size in (512, SIZE, SIZE)]
         self.pad, self.memory = pool[:2], pool[2]
         self.context = native.context(queue.sycl_context)
         self.device = native.device(queue.sycl_device)
@@ -74,71 +66,6 @@ def host_bytes(view, size):
 # ---- two processes
 
 
-def exchange_heaps(job, pe, rounds, size):
-    heap = Heap(pe, size)
-    mine = heap.export()
-    assert mine.offset > 0 or size > SIZE  # SYCL pools small allocations
-    before = n_fds()
-    links = Links.connect(job, pe, 2, LIMIT)
-    heap.write(heap.pointer, b"heap of PE %d" % pe)
-    for turn in range(rounds):
-        parts = links.allgather(mine.pack(), mine.fds, LIMIT)
-        wire.close_fds(parts[pe][1])
-        check_peer(heap, pe, turn, parts[1 - pe], links, size)
-    links.leave(LIMIT)
-    links.close()
-    wait_until(lambda: n_fds() == before)  # the hub, on PE 0, ends after the last PE
-    return n_fds() - before
-
-
-def check_peer(heap, pe, turn, part, links, size):
-    payload, fds = part
-    theirs = handles.Export.unpack(payload)
-    view = handles.map_host(fds, size, theirs.fd_offset)
-    mapping = handles.open_export(heap.context, heap.device, theirs, fds)
-    handles.make_resident(heap.context, heap.device, mapping.pointer, size)
-    expected = b"heap of PE %d" % (1 - pe)
-    assert heap.read(mapping.pointer, len(expected)) == expected
-    assert host_bytes(view, len(expected)) == expected
-    note = b"PE %d was here, %d" % (pe, turn)
-    late = size - 4096  # on the other tile, where there are two
-    heap.write(mapping.pointer + late, note)
-    assert host_bytes(view, size)[late : late + len(note)] == note
-    links.allgather(b"", timeout=LIMIT)
-    note = b"PE %d was here, %d" % (1 - pe, turn)
-    assert heap.read(heap.pointer + late, len(note)) == note
-    links.allgather(b"", timeout=LIMIT)
-    view.close()
-    mapping.close()
-
-
-def _child(out, environment, target, *arguments):
-    os.environ.update(environment)
-    try:
-        out.send(target(*arguments))
-    except BaseException as error:
-        out.send(f"{type(error).__name__}: {error}")
-
-
-def run_both(environment, target, *arguments):
-    job, ends = uuid.uuid4().hex, []
-    previous = {name: os.environ.get(name) for name in environment}
-    os.environ.update(environment)
-    for pe in range(2):
-        end, out = spawn.Pipe(duplex=False)
-        process = spawn.Process(target=_child, args=(out, environment, target, job, pe, *arguments), daemon=True)
-        process.start()
-        out.close()
-        ends.append((end, process))
-    for name, value in previous.items():
-        os.environ.pop(name) if value is None else os.environ.update({name: value})
-    answers = [end.recv() if end.poll(LIMIT) else "hung" for end, _ in ends]
-    for _, process in ends:
-        process.join(5)
-        process.kill()
-    return answers
-
-
 FORMATS = ["fd", "pool", "opaque", "opaque-strict", "tiles"]
 
 
@@ -146,17 +73,13 @@ FORMATS = ["fd", "pool", "opaque", "opaque-strict", "tiles"]
 @pytest.mark.slow_cases("the same with other settings", "pool", "tiles")
 @pytest.mark.parametrize("mode", FORMATS)
 def test_two_processes_share_heaps(mode):
-    size = 40 * SIZE + 4096 if mode == "tiles" else SIZE
-    assert run_both({"ISHMEM_SIM_IPC": mode}, exchange_heaps, 100 if mode == "fd" else 3, size) == [0, 0]
+    """The heap is at an offset of what SYCL has allocated, and that is at one of the driver's pool, or on two tiles.
 
-
-@pytest.mark.slow_cases("fd", "opaque")
-@pytest.mark.slow_cases("the same with other settings", "opaque-strict", "pool", "tiles")
-@pytest.mark.parametrize("mode", FORMATS)
-def test_a_heap_in_a_pool_of_sycl(mode):
-    """The heap is at an offset of what SYCL has allocated, and that is at one of the driver's pool, or on two tiles."""
+    Each PE writes the other's heap by the copy engine and by the host's mapping.
+    """
     pools = {f"{name}_USM_ALLOCATOR": "1;128M;device:64M,8,32M" for name in ("UR_L0", "SYCL_PI_LEVEL_ZERO")}
-    done = run_program(program("heap_in_a_pool"), 2, env={**pools, "ISHMEM_SIM_IPC": mode}, sim=2)
+    env = {**pools, "ISHMEM_SIM_IPC": mode, "ISHMEM_COPY_CUTOVER": "1"}
+    done = run_program(program("heap_in_a_pool"), 2, env=env, sim=2)
     assert done.returncode == 0, done.stdout + done.stderr
     pool, parts = 0 if mode in ("fd", "tiles") else 131072, 2 if mode == "tiles" else 1
     assert sorted(done.stdout.splitlines()) == [f"[{pe}] True {pool} {parts}" for pe in range(2)]

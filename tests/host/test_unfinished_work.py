@@ -26,10 +26,6 @@ def expected(pe: int, turn: int) -> np.ndarray:
     return np.arange(N, dtype="i8") + 4 * (pe + turn)
 
 
-def put(dest: Any, turn: int, right: int) -> None:
-    ishmem.put(dest, values(ishmem.my_pe(), turn), right)
-
-
 def put_signal(dest: Any, turn: int, right: int) -> None:
     flag = ishmem.zeros(1, dtype="u8")
     ishmem.put_signal(dest, values(ishmem.my_pe(), turn), flag, 1, ishmem.SIGNAL_SET, right)
@@ -40,14 +36,6 @@ def put_signal(dest: Any, turn: int, right: int) -> None:
 def put_by_view(dest: Any, turn: int, right: int) -> None:
     ishmem.ptr(dest, right)[...] = values(ishmem.my_pe(), turn)
     ishmem.quiet()
-
-
-def put_on_queue(dest: Any, turn: int, right: int) -> None:
-    ishmem.put_on_queue(dest, values(ishmem.my_pe(), turn), right).wait()
-
-
-def iput(dest: Any, turn: int, right: int) -> None:
-    ishmem.iput(dest, values(ishmem.my_pe(), turn), 1, 1, N, right)
 
 
 def alltoall(dest: Any, turn: int, _right: int) -> None:
@@ -61,9 +49,16 @@ def alltoall(dest: Any, turn: int, _right: int) -> None:
         ishmem.free(each)
 
 
+def here(turn: int) -> Any:
+    return values(ishmem.my_pe(), turn)
+
+
 CALLS: dict[str, Callable[[Any, int, int], None]] = {
-    each.__name__: each for each in (put, put_signal, put_by_view, put_on_queue, iput, alltoall)
-}
+    "put": lambda dest, turn, right: ishmem.put(dest, here(turn), right),
+    "iput": lambda dest, turn, right: ishmem.iput(dest, here(turn), 1, 1, N, right),
+    "put_on_queue": lambda dest, turn, right: ishmem.put_on_queue(dest, here(turn), right).wait(),
+    "put_signal": put_signal, "put_by_view": put_by_view, "alltoall": alltoall,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", list(CALLS))

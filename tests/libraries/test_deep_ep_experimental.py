@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from common import dpnp
+from common import dpnp, refused
 from subprocesses import program
 from test_inference import CHECKING
 from test_process_group import torchrun
 
 import ishmem
 from ishmem import deep_ep
-from ishmem.testing import Pes
 
 
 def new_buffer() -> deep_ep.ElasticBuffer:
@@ -73,8 +72,7 @@ def test_an_entry_that_no_pe_has() -> None:
     buffer, n = new_buffer(), ishmem.n_pes()
     buffer.engram_write(dpnp.ones((4, 16), dtype="f4"))
     buffer.engram_fetch(dpnp.full((1, 1), 4 * n, dtype="i4"))()
-    with pytest.raises(IndexError, match=f"pe is {n}"):
-        ishmem.quiet()
+    refused(IndexError, f"pe is {n}", ishmem.quiet)
     ishmem.sync_all()
     buffer.destroy()
 
@@ -144,8 +142,7 @@ def test_sessions_gather() -> None:
 def test_wrong_arguments_are_refused() -> None:
     buffer, x, rows = new_buffer(), dpnp.zeros(8, dtype="f4"), dpnp.zeros((2, 8), dtype="f4")
     for call in (lambda: buffer.pp_send(x, 1), lambda: buffer.engram_fetch(x), buffer.create_agrs_session):
-        with pytest.raises(ishmem.StateError, match="was not called; it allocates the memory of this call"):
-            call()
+        refused(ishmem.StateError, "was not called; it allocates the memory of this call", call)
     buffer.pp_set_config(32, 1)
     buffer.engram_write(rows)
     buffer.agrs_set_config(64, 1)
@@ -161,19 +158,15 @@ def test_wrong_arguments_are_refused() -> None:
         (lambda: buffer.all_gather(x), ishmem.StateError, "no session has begun"),
     )
     for call, kind, words in cases:
-        with pytest.raises(kind, match=words):
-            call()
+        refused(kind, words, call)
     with buffer.agrs_new_session():
-        with pytest.raises(ishmem.StateError, match="a session has begun"):
-            buffer.create_agrs_session()
-        with pytest.raises(ishmem.StateError, match="a session has begun"):
-            buffer.agrs_set_config(128, 2)
+        refused(ishmem.StateError, "a session has begun", buffer.create_agrs_session)
+        refused(ishmem.StateError, "a session has begun", buffer.agrs_set_config, 128, 2)
         with pytest.raises(ValueError, match="128 bytes and 1 all-gathers of a session; allowed are at most 64 and 1"):
             buffer.all_gather(rows)
         _, handle = buffer.all_gather(x)
         handle()
-    with pytest.raises(ishmem.StateError, match="the session of the all-gather has ended"):
-        handle()
+    refused(ishmem.StateError, "the session of the all-gather has ended", handle)
     buffer.destroy()
 
 
@@ -185,11 +178,9 @@ def test_sizes_that_the_hints_return() -> None:
 
 
 @pytest.mark.slow("the same on one node")
-def test_calls_between_nodes() -> None:
-    with Pes(2, nodes=[1, 1]) as pool:
-        pool.run(check_engram, *SHAPES[0])
-        pool.run(check_pipeline, 2, 5)
-        pool.run(check_sessions, 4)
+def test_calls_between_nodes(pool_with) -> None:
+    for check, *arguments in ((check_engram, *SHAPES[0]), (check_pipeline, 2, 5), (check_sessions, 4)):
+        pool_with(2, nodes=[1, 1]).run(check, *arguments)
 
 
 @pytest.mark.slow("the same with arrays of dpnp")

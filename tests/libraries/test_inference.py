@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from common import CHECKING, dpex, dpnp, kapi
+from common import CHECKING, dpex, dpnp, kapi, refused
 from halves import as_bits, as_numbers, named
 from subprocesses import program, run_program, succeeded
 
@@ -226,8 +226,7 @@ def test_wrong_sizes_in_kernels_raise() -> None:
         wrong = (unequal, (long, long, IndexError, "in the array of"))
         for dest, source, kind, words in wrong:
             dpex.call_kernel(reduce_in_kernel, dpex.NdRange((32,), (32,)), dest, source, tp.workspace)
-            with pytest.raises(kind, match=f"all_reduce_work_group in a kernel on PE .*{words}"):
-                ishmem.barrier_all()
+            refused(kind, f"all_reduce_work_group in a kernel on PE .*{words}", ishmem.barrier_all)
 
 
 @pytest.mark.ishmem
@@ -281,15 +280,13 @@ def test_wrong_arguments_are_refused() -> None:
         (ValueError, "a row of x has 5 elements, 10 bytes; allowed are multiples of 4",
          tp.all_reduce_add_rms_norm, half, dpnp.zeros_like(half), half[0]),
     ):  # fmt: skip
-        with pytest.raises(kind, match=words):
-            call(*arguments)
+        refused(kind, words, call, *arguments)
     me = ishmem.my_pe()
-    with pytest.raises(ishmem.SymmetryError if me else ValueError, match="nbytes is 0; allowed are positive sizes"):
-        Communicator(64 if me else 0)
+    kind = ishmem.SymmetryError if me else ValueError
+    refused(kind, "nbytes is 0; allowed are positive sizes", Communicator, 64 if me else 0)
     tp.free()
     for call, *arguments in ((tp.all_reduce, x), (tp.free,)):
-        with pytest.raises(ishmem.StateError, match="the communicator was freed"):
-            call(*arguments)
+        refused(ishmem.StateError, "the communicator was freed", call, *arguments)
 
 
 @pytest.mark.slow("test_values.py, test_runtime_checks.py")
@@ -317,8 +314,7 @@ def test_calls_that_differ_raise_on_all_pes() -> None:
         for call, first, second in different:
             call().wait()
             words = f"(?=.*PE 0: Communicator[^;]*{first}).*PE 1: Communicator[^;]*{second}"
-            with pytest.raises(ishmem.SymmetryError, match=words):
-                ishmem.quiet()
+            refused(ishmem.SymmetryError, words, ishmem.quiet)
             ishmem.sync_all()
         assert (x.asnumpy() == me).all()
         x = x[:9]
@@ -335,8 +331,7 @@ def test_peers_without_atomics(pool_with):
 
 
 def no_communicator():
-    with pytest.raises(ValueError, match=r"loads and stores do not reach PE \d of the team"):
-        Communicator(64)
+    refused(ValueError, r"loads and stores do not reach PE \d of the team", Communicator, 64)
 
 
 def test_a_pe_of_another_node_is_refused(pool_with):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
 
@@ -17,7 +16,6 @@ from common import dpex, dpnp, kapi, tensor
 from subprocesses import run_program, succeeded
 
 import ishmem
-from ishmem.testing import Pes
 
 PAGE = Path(__file__).parents[2] / "docs" / "interop.md"
 ROWS: dict[str, Callable[[], None]] = {}
@@ -340,17 +338,10 @@ def check_torch() -> None:
     refused(TypeError, "got Tensor; calls take tensors once ishmem.torch is imported", ishmem.put, a, sent, 0)
 
 
-@pytest.fixture(scope="module")
-def two() -> Iterator[Pes]:
-    """PEs of this file's own: mpi4py initialises MPI in them."""
-    pool = Pes(2)
-    yield pool
-    pool.stop()
-
-
-def test_every_row_of_the_table(two: Pes) -> None:
-    two.run(check_rows)
-    two.run(check_results)
+def test_every_row_of_the_table(pool_with) -> None:
+    """On PEs of this file's own: mpi4py initialises MPI in them."""
+    pool_with(2).run(check_rows)
+    pool_with(2).run(check_results)
 
 
 def test_the_page_has_these_rows() -> None:
@@ -359,13 +350,9 @@ def test_the_page_has_these_rows() -> None:
 
 
 @pytest.mark.slow("test_torch.py")
-def test_tensors_by_dlpack_and_host_views() -> None:
+def test_tensors_by_dlpack_and_host_views(pool_with) -> None:
     """With torch of this Python, or the one that ``.ci/torch`` fetches, which is for numpy 1; its PEs have no MPI."""
-    pool = Pes(2, torch_library.environment())
-    try:
-        pool.run(check_torch)
-    finally:
-        pool.stop()
+    pool_with(2, torch_library.environment()).run(check_torch)
 
 
 HELD = """

@@ -6,16 +6,16 @@ import doctest
 import gc
 import io
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import torch_library
-from common import dpex, dpnp, kapi
+from common import dpex, dpnp, kapi, refused, ring
 from halves import as_bits
 from subprocesses import run_program
 from test_inference import summed, values
+from test_memory_extras import live
 from test_moe import ROUTES
 
 import ishmem
@@ -27,18 +27,14 @@ REDUCED = ("int32", "int64", *HALVES, "float32", "float64", "complex64")
 
 
 @pytest.fixture(scope="module", params=[1, 3])
-def tensors(request: pytest.FixtureRequest) -> Iterator[Pes]:
+def tensors(request: pytest.FixtureRequest, pool_with: Any) -> Pes:
     """PEs that can import torch."""
-    pool = Pes(request.param, torch_library.environment())
-    yield pool
-    pool.stop()
+    return pool_with(request.param, torch_library.environment())
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[Pes]:
-    pool = Pes(2, torch_library.environment())
-    yield pool
-    pool.stop()
+def two(pool_with: Any) -> Pes:
+    return pool_with(2, torch_library.environment())
 
 
 def dtypes(names: Any = (*RMA_TYPES, *OPAQUE)) -> list[Any]:
@@ -67,16 +63,6 @@ def bits(tensor: Any) -> Any:
 def same(tensor: Any, wanted: Any) -> None:
     assert (tensor.shape, tensor.dtype) == (wanted.shape, wanted.dtype)
     assert bits(tensor).tolist() == bits(wanted).tolist()
-
-
-def places() -> tuple[int, int, int, int]:
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    return me, n, (me + 1) % n, (me - 1) % n
-
-
-def refused(error: type[BaseException], words: str, function: Any, *arguments: Any, **named: Any) -> None:
-    with pytest.raises(error, match=words):
-        function(*arguments, **named)
 
 
 def check_creation() -> None:
@@ -123,7 +109,7 @@ def check_refused_creation() -> None:
 def check_movement(dtype_name: str) -> None:
     import torch
 
-    (dtype,), (me, _, right, left) = dtypes([dtype_name]), places()
+    (dtype,), (me, _, right, left) = dtypes([dtype_name]), ring()
     for pe, writer in ((right, left), (me, me)):
         for put in (ishmem.put, ishmem.put_nbi):
             a, sent = ishmem.torch.zeros(N + 2, dtype=dtype), pattern(dtype, me, shape=N)
@@ -149,7 +135,7 @@ def check_views(dtype_name: str) -> None:
     """Parts and transposes of tensors."""
     import torch
 
-    (dtype,), (me, _, right, left) = dtypes([dtype_name]), places()
+    (dtype,), (me, _, right, left) = dtypes([dtype_name]), ring()
     table = ishmem.torch.zeros((4, 6), dtype=dtype)
     column = pattern(dtype, me, shape=4)
     ishmem.put(table[:, 2], column, right)
@@ -181,7 +167,7 @@ def check_with_arrays() -> None:
     """Tensors beside arrays of dpnp and numpy, and what becomes an array of them."""
     import torch
 
-    me, _, right, left = places()
+    me, _, right, left = ring()
     a, t = ishmem.zeros(N, dtype="f4"), ishmem.torch.zeros(N)
     numbers = np.arange(N, dtype="f4")
     ishmem.put(a, torch.from_numpy(numbers + me), right)
@@ -208,7 +194,7 @@ def check_with_arrays() -> None:
 
 
 def check_elements() -> None:
-    me, n, right, left = places()
+    me, n, right, left = ring()
     for dtype in dtypes():
         a, value = ishmem.torch.zeros((2, 3), dtype=dtype), 2.0 if dtype.is_floating_point else True
         ishmem.p(a, value, right, (1, 2))
@@ -229,7 +215,7 @@ def check_elements() -> None:
 def check_atomics() -> None:
     import torch
 
-    me, n, right, left = places()
+    me, n, right, left = ring()
     for dtype in dtypes(ATOMICS["atomic_add"].types):
         a = ishmem.torch.full(3, 2, dtype=dtype)
         ishmem.atomic_add(a, 5, right, index=1)
@@ -256,7 +242,7 @@ def check_atomics() -> None:
 def check_collectives(dtype_name: str) -> None:
     import torch
 
-    (dtype,), (me, n, _, _) = dtypes([dtype_name]), places()
+    (dtype,), (me, n, _, _) = dtypes([dtype_name]), ring()
     source = ishmem.torch.zeros(N, dtype=dtype)
     source.copy_(pattern(dtype, me))
     everyone = torch.stack([pattern(dtype, pe) for pe in range(n)])
@@ -288,7 +274,7 @@ def symmetric_copy(tensor: Any) -> Any:
 def check_signals() -> None:
     import torch
 
-    me, n, right, left = places()
+    me, n, right, left = ring()
     data, signal = ishmem.torch.zeros(N, dtype=torch.bfloat16), ishmem.torch.zeros(2, dtype=torch.int64)
     ishmem.put_signal(data, pattern(torch.bfloat16, me), signal, 3, ishmem.SIGNAL_SET, right)
     assert ishmem.signal_wait_until(signal, ishmem.CMP_EQ, 3) == 3 == ishmem.signal_fetch(signal)
@@ -308,7 +294,7 @@ def check_signals() -> None:
 def check_on_queue() -> None:
     import torch
 
-    me, n, right, left = places()
+    me, n, right, left = ring()
     a, got = ishmem.torch.zeros(N, dtype=torch.bfloat16), torch.zeros(N, dtype=torch.bfloat16)
     signal, seen = (ishmem.torch.zeros(1, dtype=torch.int64) for _ in range(2))
     ishmem.put_on_queue(a, pattern(torch.bfloat16, me), right).wait()
@@ -337,7 +323,7 @@ def tensor_of(numbers: np.ndarray, dtype: str) -> Any:
 def check_communicator(dtype: str) -> None:
     import torch
 
-    me, n, right, left = places()
+    me, n, right, left = ring()
     with ishmem.inference.Communicator(1 << 16) as tp:
         parts = [values(pe, 40 * n, dtype) for pe in range(n)]
         x, gathered = tensor_of(parts[me], dtype), ishmem.torch.zeros(40 * n * n, dtype=getattr(torch, dtype))
@@ -367,7 +353,7 @@ def check_moe(dtype: str) -> None:
     """A dispatch and a combine of tensors, beside the same with arrays."""
     import torch
 
-    me, n, right, left = places()
+    me, n, right, left = ring()
     topk_idx = ROUTES["random"](np.random.default_rng([me, n]), me, n).astype(np.int64)
     numbers = as_bits(np.random.default_rng(me).standard_normal((len(topk_idx), 16)), dtype)
     weights = np.full(topk_idx.shape, 0.5, np.float32)
@@ -406,7 +392,7 @@ def add_and_put(item: kapi.Item, dest, source, pe):
 def check_kernels() -> None:
     import torch
 
-    me, n, right, left = places()
+    me, n, right, left = ring()
     for dtype in dtypes(["float32", "int64", "float64"]):
         dest, source = ishmem.torch.zeros((2, N), dtype=dtype), ishmem.torch.full((2, N), me, dtype=dtype)
         dpex.call_kernel(add_and_put, kapi.Range(N), dest[1], source[1], right)
@@ -428,7 +414,7 @@ def check_kernels() -> None:
 def check_peer() -> None:
     import torch
 
-    me, n, right, left = places()
+    me, n, right, left = ring()
     for dtype in dtypes(["bfloat16", "float32", "int8", *OPAQUE]):
         a = ishmem.torch.full((3, 4), me + 1, dtype=dtype)
         ishmem.barrier_all()
@@ -445,17 +431,11 @@ def check_peer() -> None:
     refused(IndexError, "pe is 99", ishmem.torch.peer, a, 99)
 
 
-def live() -> int:
-    from ishmem.runtime import job
-
-    return len(job.current().heap.allocator.live)
-
-
 def check_garbage() -> None:
     """The memory of a tensor that one PE, or each, has dropped stays allocated, at its place."""
     import torch
 
-    me, n, right, left = places()
+    me, n, right, left = ring()
     before = live()
     a = ishmem.torch.full(N, me, dtype=torch.bfloat16)
     address, part = a.data_ptr(), a[2:]
@@ -547,27 +527,24 @@ def test_kernels_take_tensors(two: Pes) -> None:
 
 
 def check_between_nodes() -> None:
-    me, n, right, left = places()
+    me, n, right, left = ring()
     a = ishmem.torch.full(3, me)
     assert ishmem.torch.peer(a, me).tolist() == [me] * 3 and ishmem.torch.peer(a, right) is None
 
 
 @pytest.mark.slow("test_calls_take_tensors, on one node")
-def test_tensors_move_between_nodes() -> None:
-    pool = Pes(2, torch_library.environment(), nodes=[1, 1])
-    try:
-        for dtype in ("bfloat16", "float32"):
-            for check in (check_movement, check_views, check_collectives):
-                pool.run(check, dtype)
-        pool.run(check_between_nodes)
-    finally:
-        pool.stop()
+def test_tensors_move_between_nodes(pool_with) -> None:
+    pool = pool_with(2, torch_library.environment(), [1, 1])
+    for dtype in ("bfloat16", "float32"):
+        for check in (check_movement, check_views, check_collectives):
+            pool.run(check, dtype)
+    pool.run(check_between_nodes)
 
 
 def check_examples() -> None:
     import torch
 
-    me, n, right, _ = places()
+    me, n, right, _ = ring()
     given = {"ishmem": ishmem, "torch": torch, "me": me, "n": n, "right": right}
     runner, parser = doctest.DocTestRunner(), doctest.DocTestParser()
     for name in ishmem.torch.__all__:

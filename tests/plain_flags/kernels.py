@@ -161,46 +161,6 @@ def spin_on_a_plain_flag(the: Arrays, whole: bool) -> bool:
 
 
 @dpex.kernel
-def _publish(item: kapi.NdItem, data, flag, seen, whole):  # type: ignore
-    where = kapi.AtomicRef(flag, 0)
-    if item.get_group().get_group_id(0) == 0:
-        data[9], data[3] = 7, 9
-        if whole:
-            kapi.atomic_fence(RELEASE, DEVICE)
-        where.store(3)
-    else:
-        at = where.load()
-        while at == 0:
-            at = where.load()
-        kapi.atomic_fence(ACQUIRE, DEVICE)
-        seen[0] = data[data[at]]
-
-
-@program
-def publication(the: Arrays, whole: bool) -> bool:
-    """Release between what is written and the index by which others find it."""
-    return bool(the.launch(_publish, 2, whole)[0] == 7)
-
-
-@dpex.kernel
-def _last_group(item: kapi.NdItem, data, flag, seen, whole):  # type: ignore
-    group = item.get_group().get_group_id(0)
-    data[group] = group + 1
-    if whole:
-        kapi.atomic_fence(RELEASE, DEVICE)
-    if kapi.AtomicRef(flag, 0).fetch_add(1) == GROUPS - 1:
-        kapi.atomic_fence(ACQUIRE, DEVICE)
-        for i in range(GROUPS):
-            seen[0] += data[i]
-
-
-@program
-def sum_by_the_last_group(the: Arrays, whole: bool) -> bool:
-    """Release between a partial sum and the counter that tells the last work-group to add all."""
-    return bool(the.launch(_last_group, GROUPS, whole)[0] == GROUPS * (GROUPS + 1) // 2)
-
-
-@dpex.kernel
 def _locked(item: kapi.NdItem, data, flag, seen, whole):  # type: ignore
     lock = kapi.AtomicRef(flag, 0)
     for _ in range(TURNS):

@@ -141,15 +141,13 @@ def test_the_versions_of_the_loader():
     assert simulator().zelLoaderGetVersionsInternal(None, None) == 0x78000007
 
 
-@pytest.mark.parametrize("name", ["zelLoaderTranslateHandle", "zelLoaderTranslateHandleInternal"])
-def test_handles_of_the_loader_are_the_drivers(name):
-    translated = ctypes.c_void_p()
-    assert simulator()[name](0, ctypes.c_void_p(0x1234), ctypes.byref(translated)) == pyze.SUCCESS
-    assert translated.value == 0x1234
-    assert simulator()[name](0, None, ctypes.byref(translated)) == 0x78000005
-
-
-def test_the_layer_that_traces_is_absent():
+def test_other_functions_of_the_loader():
+    """Handles are the driver's, and there is no layer that traces."""
+    for name in ("zelLoaderTranslateHandle", "zelLoaderTranslateHandleInternal"):
+        translated = ctypes.c_void_p()
+        assert simulator()[name](0, ctypes.c_void_p(0x1234), ctypes.byref(translated)) == pyze.SUCCESS
+        assert translated.value == 0x1234
+        assert simulator()[name](0, None, ctypes.byref(translated)) == 0x78000005
     table = (ctypes.c_size_t * 8)(*[0] * 8)
     assert simulator().zeLoaderInit() == pyze.SUCCESS
     assert not simulator().zeLoaderGetTracingHandle()
@@ -191,12 +189,10 @@ def test_a_table_is_as_long_as_the_loaders(version, entries):
     assert wanted[0] > 0 == wanted[10]  # one that the simulator has, one that it has not
 
 
-def test_a_table_of_experimental_functions():
+def test_other_tables():
+    """Of experimental functions, and of another kind of Level Zero."""
     assert table("KernelExp")[:2] == [address("zeKernelSetGlobalOffsetExp"), UNTOUCHED]
     assert table("KernelExp", 0x10000)[0] == UNTOUCHED
-
-
-def test_a_table_of_another_kind_of_level_zero():
     found = (ctypes.c_size_t * 64)()
     assert simulator().zeGetDeviceProcAddrTable(0x20000, found) == 0x78000002
     assert simulator().zeGetDeviceProcAddrTable(0x10000, None) == 0x78000007

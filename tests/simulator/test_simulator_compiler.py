@@ -1,4 +1,4 @@
-"""How the simulator compiles: ordinary kernels compute what Python does, crashes are errors, machine code is kept."""
+"""How the simulator compiles: strides, switches and fences are right, crashes are errors, machine code is kept."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import level_zero
 import numpy as np
 import pytest
 from common import dpex, dpnp, kapi
-from ordinary_kernels import KERNELS, inputs
 from subprocesses import program, run_program
-from test_simulator import Level0, instruction, run, spirv
+from test_simulator import Level0, assembled, instruction, run, spirv
 
 from ishmem.common.errors import LevelZeroError
 from ishmem.environment import stack
@@ -29,27 +28,6 @@ def _variables_of_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some tests use the simulator in this process; it reads its settings when the driver starts."""
     for name, value in stack.variables("sim").items():
         monkeypatch.setenv(name, value)
-
-
-class Item:
-    def __init__(self, at: int) -> None:
-        self.at = at
-
-    def get_id(self, _dimension: int) -> int:
-        return self.at
-
-
-@pytest.mark.parametrize(("kernel", "number"), KERNELS, ids=lambda value: getattr(value, "__name__", repr(value)))
-def test_ordinary_kernels(kernel, number) -> None:
-    given, want = np.array(list(inputs())), np.zeros(16, dtype="i8")
-    plain = number.item() if isinstance(number, np.generic) else number
-    for at in range(16):
-        kernel(Item(at), want, [int(x) for x in given], plain)
-    out = dpnp.zeros(16, dtype="i8")
-    typed = dict(kernel.__annotations__, item=kapi.Item)
-    kernel.__annotations__ = typed
-    dpex.call_kernel(dpex.kernel(kernel), kapi.Range(16), out, dpnp.array(given), number)
-    assert dpnp.asnumpy(out).tolist() == want.tolist()
 
 
 def set_strided(item: kapi.Item, a):
@@ -100,11 +78,8 @@ def select(width: int, words: int, merge: bool = False) -> bytes:
     main, pointer, value, label, one, two, other, end, narrow, result = range(6, 16)
     ten, twenty, thirty = 16, 17, 18
     high = [0] * (words - 1)
-    body = [
-        *(instruction(17, capability) for capability in (4, 5, 6, 11, 5844)),
-        instruction(10, "SPV_INTEL_arbitrary_precision_integers"),
-        instruction(14, 2, 2),
-        instruction(15, 6, main, "select"),
+    return assembled(
+        "select", main, 19,
         instruction(19, void),
         instruction(21, ulong, 64, 0),
         instruction(21, odd, width, 0),
@@ -122,11 +97,8 @@ def select(width: int, words: int, merge: bool = False) -> bytes:
         instruction(248, end),
         instruction(245, ulong, result, ten, one, twenty, two, thirty, other),
         instruction(62, pointer, result, 2, 8),
-        instruction(253),
-        instruction(56),
-    ]
-    numbers = [0x07230203, 0x10400, 0, 19, 0, *(word for line in body for word in line)]
-    return struct.pack(f"<{len(numbers)}I", *numbers)
+        needs=(5844,),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -172,10 +144,8 @@ def fenced(op: int, order: int) -> bytes:
         LOAD: [instruction(op, ulong, loaded, second, scope, semantics), instruction(62, third, loaded, 2, 8)],
         STORE: [instruction(op, third, scope, semantics, two)],
     }
-    body = [
-        *(instruction(17, capability) for capability in (4, 5, 6, 11)),
-        instruction(14, 2, 2),
-        instruction(15, 6, main, "fenced"),
+    return assembled(
+        "fenced", main, 18,
         instruction(19, void),
         instruction(21, uint, 32, 0),
         instruction(21, ulong, 64, 0),
@@ -193,11 +163,7 @@ def fenced(op: int, order: int) -> bytes:
         instruction(62, second, two, 2, 8),
         *between.get(op, []),
         instruction(62, pointer, three, 2, 8),
-        instruction(253),
-        instruction(56),
-    ]
-    numbers = [0x07230203, 0x10400, 0, 18, 0, *(word for line in body for word in line)]
-    return struct.pack(f"<{len(numbers)}I", *numbers)
+    )  # fmt: skip
 
 
 ORDERS = {

@@ -24,7 +24,7 @@ def results_of(name: str) -> list[tuple[App, object]]:
     results = []
     for app in find(name).small():
         for call in (app.run, app.run_beside) if app.beside else (app.run,):
-            run = Run(ishmem.my_pe(), ishmem.n_pes(), ishmem.barrier_all)
+            run = Run()
             results.append((app, call(run)))
             assert run.seconds >= run.communication_seconds > 0 or app.fused
             ishmem.barrier_all()
@@ -98,16 +98,6 @@ def test_applications_are_measured_beside_mpi4py(tmp_path: Path, monkeypatch: py
     assert applications.read(path)[0]["environment"]["device"]
     assert applications.table(rows).count("Random access") == 4
     assert len(applications.draw(rows).axes) >= 2
-
-
-@pytest.mark.slow("test_bench.py: the same runner")
-def test_forms_are_measured_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = find("matmul_allscatter")
-    monkeypatch.setattr(kind, "scaled", lambda n: kind.small()[0])
-    rows = [row for found in applications.measure(("matmul_allscatter",), (2,), 1, 0) for row in found]
-    assert [row.reason for row in rows] == [""] * len(rows)
-    assert {row.contender for row in rows} >= {"ishmem", "specialised", kind.beside}
-    assert "Product and all-scatter, fused | strong | 2 |" in applications.beside(rows)
 
 
 def test_table_beside_host_routines() -> None:

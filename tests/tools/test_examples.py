@@ -41,18 +41,15 @@ def test_denoise(n: int, shape: tuple[int, ...], tmp_path: Path) -> None:
     assert output.read_bytes().startswith(b"\x89PNG")
 
 
-def test_denoise_on_too_many_pes(tmp_path: Path) -> None:
-    done = run_program(EXAMPLES / "denoise.py", 2, photograph(tmp_path / "in.png", 1, 40, 3))
-    assert done.returncode == 1
-    assert "] denoise.py: a photograph of 1 rows is too small for 2 PEs\n" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_denoise_without_a_photograph(tmp_path: Path) -> None:
-    done = run_program(EXAMPLES / "denoise.py", 1, str(tmp_path / "none.png"))
-    assert done.returncode == 1
-    assert f"[0] denoise.py: cannot load {tmp_path / 'none.png'}" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_denoise_that_cannot_begin(tmp_path: Path) -> None:
+    picture, none = photograph(tmp_path / "in.png", 1, 40, 3), str(tmp_path / "none.png")
+    for n, path, said in (
+        (2, picture, "] denoise.py: a photograph of 1 rows is too small for 2 PEs\n"),
+        (1, none, f"[0] denoise.py: cannot load {none}"),
+    ):
+        done = run_program(EXAMPLES / "denoise.py", n, path)
+        assert done.returncode == 1
+        assert said in done.stderr and "Traceback" not in done.stderr
 
 
 @SOME

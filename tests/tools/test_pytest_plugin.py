@@ -14,7 +14,8 @@ from ishmem.testing import Pes, PesError, reports
 pytest_plugins = ["pytester"]
 
 PASSING = """
-    import dpnp
+    import os
+
     import ishmem
     import numpy as np
     import pytest
@@ -80,15 +81,42 @@ PASSING = """
 
         def test_one_number(self, ishmem_npes):
             assert ishmem_npes == ishmem.n_pes() == 2
+
+
+    pids = set()
+
+
+    @pytest.mark.ishmem(2, env={"ISHMEM_CHECK": "1", "MINE": "5"})
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_env(number):
+        assert os.environ["MINE"] == "5" and os.environ["ISHMEM_CHECK"] == "1"
+        pids.add(os.getpid())
+        assert len(pids) == 1
+
+
+    @pytest.mark.ishmem
+    def test_usual_numbers(ishmem_npes):
+        assert "MINE" not in os.environ
+        assert ishmem_npes in (1, 3)
+
+
+    def number(of):
+        return ishmem.my_pe() * of
+
+
+    @pytest.mark.ishmem([2, 3])
+    def test_results(ishmem_pes):
+        assert ishmem_pes.run(number, 10) == [10 * pe for pe in range(ishmem_pes.n)]
+        assert not os.environ.get("ISHMEM_PE")
 """
 
 
 @pytest.mark.slow("test_tests_that_fail")
 def test_tests_that_pass(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PASSING)
-    done = pytester.runpytest_subprocess("-rA", "-p", "no:cacheprovider", "--strict-markers")
-    # 2 numbers of PEs for 6 tests and 2 skips; one number for 2 tests.
-    done.assert_outcomes(passed=14, skipped=4)
+    done = pytester.runpytest_subprocess("-rA", "-p", "no:cacheprovider", "--strict-markers", "-o", "ishmem_npes=1,3")
+    # 2 numbers of PEs for 8 tests and 2 skips; one number for 2 tests, and for 2 with settings.
+    done.assert_outcomes(passed=20, skipped=4)
     done.stdout.fnmatch_lines(["*hello from 1*"])
     done.stdout.fnmatch_lines(["*PASSED*::test_put[[]2pes-3]", "*SKIPPED*not today*"], consecutive=False)
 
@@ -127,6 +155,8 @@ FAILING = """
 
 
     def test_dies():
+        ishmem.barrier_all()
+        print("the last words of", ishmem.my_pe())
         if ishmem.my_pe() == 1:
             os._exit(7)
         ishmem.barrier_all()
@@ -160,51 +190,16 @@ def test_tests_that_fail(pytester: pytest.Pytester) -> None:
     done.stdout.fnmatch_lines(["--- PE 1 of 2", "*assert seen == [[]10, 20 + me]", "*At index 1 diff: 20 != 21"])
     assert "PE 0 has not finished 3 s after the failure" in text  # it was in the barrier
     assert "in test_fails_on_one" in text
-    done.stdout.fnmatch_lines(["PE 1 died", "*ishmem run: PE 1*status 7*"])
+    done.stdout.fnmatch_lines(["--- PE 1 of 2", "PE 1 died", "*ishmem run: PE 1*status 7*"])
+    done.stdout.fnmatch_lines(["PE 1 died", "--- it had printed:", "the last words of 1", "--- PE 0 of 2"])
+    done.stdout.fnmatch_lines(["FAILED*::test_dies[[]2pes] - PE 1 died"])
     done.stdout.fnmatch_lines(["PE 0 has not finished after 3 s; it was here:", "*in test_hangs"])
     done.stdout.fnmatch_lines(["--- PE 0, 1 of 2", "*LookupError: no such thing"])
     done.stdout.fnmatch_lines(["FAILED*::test_fails_on_one[[]2pes] - PE 1: *"])
 
 
-WITH_ENV = """
-    import os
-    import pytest
-    import ishmem
-
-    pids = set()
-
-    @pytest.mark.ishmem(2, env={"ISHMEM_CHECK": "1", "MINE": "5"})
-    @pytest.mark.parametrize("number", [1, 2])
-    def test_env(number):
-        assert os.environ["MINE"] == "5" and os.environ["ISHMEM_CHECK"] == "1"
-        pids.add(os.getpid())
-        assert len(pids) == 1
-
-    @pytest.mark.ishmem
-    def test_usual_numbers(ishmem_npes):
-        assert "MINE" not in os.environ
-        assert ishmem_npes in (1, 3)
-
-    def number(of):
-        return ishmem.my_pe() * of
-
-    @pytest.mark.ishmem([2, 3])
-    def test_results(ishmem_pes):
-        assert ishmem_pes.run(number, 10) == [10 * pe for pe in range(ishmem_pes.n)]
-        assert not os.environ.get("ISHMEM_PE")
-"""
-
-
-@pytest.mark.slow("test_tests_that_fail")
-def test_environment_usual_numbers_and_results(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(WITH_ENV)
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-o", "ishmem_npes=1,3")
-    done.assert_outcomes(passed=2 + 2 + 2)
-
-
-@pytest.mark.slow("test_tests_that_pass")
-def test_a_file_is_collected_when_a_test_of_it_is_to_run(pytester: pytest.Pytester) -> None:
-    first = """
+FILES = {
+    "test_first": """
         import sys
         import pytest
 
@@ -220,44 +215,41 @@ def test_a_file_is_collected_when_a_test_of_it_is_to_run(pytester: pytest.Pytest
 
         def test_two(shared):
             sys.shared = shared
-    """
-    second = """
+    """,
+    "test_second": """
         import sys
         import pytest
 
         @pytest.mark.ishmem(npes=2)
         def test_three():
             assert sys.shared == [1]
-    """
-    pytester.makepyfile(test_first=first, test_second=second)
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "test_first.py", "test_second.py")
-    done.assert_outcomes(passed=3)
-
-
-@pytest.mark.slow("test_tests_that_pass")
-def test_tests_without_pes_between(pytester: pytest.Pytester) -> None:
-    """Fixtures of a module end in the process of pytest before the tests of the next module."""
-    first = """
+    """,
+    "test_third": """
         import pytest
 
         @pytest.fixture(scope="module")
         def board():
-            print("the board is set")
             yield
-            print("the board is gone")
             raise LookupError("no board")
 
-        def test_one(board):
+        def test_four(board):
             pass
 
         @pytest.mark.ishmem(npes=1)
-        def test_two():
+        def test_five():
             pass
-    """
-    pytester.makepyfile(test_first=first, test_second="def test_three(): pass")
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "test_first.py", "test_second.py")
-    done.assert_outcomes(passed=3, errors=1)
-    done.stdout.fnmatch_lines(["*ERROR at teardown of test_two*", "*LookupError: no board"])
+    """,
+    "test_without_pes": "def test_six(): pass",
+}
+
+
+@pytest.mark.slow("test_tests_that_pass")
+def test_files_one_after_the_other(pytester: pytest.Pytester) -> None:
+    """PEs collect a file when a test of it is to run; pytest ends fixtures of a module before the next one's tests."""
+    pytester.makepyfile(**FILES)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", *(f"{name}.py" for name in FILES))
+    done.assert_outcomes(passed=6, errors=1)
+    done.stdout.fnmatch_lines(["*ERROR at teardown of test_five*", "*LookupError: no board"])
 
 
 ON_NODES = """
@@ -398,10 +390,7 @@ def test_the_plugin_loads_nothing_of_the_stack() -> None:
     assert done.stdout == "[]\n"
 
 
-HANGS_AND_DEATHS = """
-    import os
-    import signal
-
+HANGS = """
     import pytest
 
     import ishmem
@@ -421,15 +410,6 @@ HANGS_AND_DEATHS = """
         dpex.call_kernel(waits, kapi.Range(1), flag)
 
 
-    @pytest.mark.ishmem(2)
-    def test_dies():
-        ishmem.barrier_all()
-        print("the last words of", ishmem.my_pe())
-        if ishmem.my_pe() == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        ishmem.barrier_all()
-
-
     @pytest.mark.ishmem(2, env={"ISHMEM_TIMEOUT": "3"})
     def test_expects_a_time_out():
         flag = ishmem.zeros(1, dtype="i8")
@@ -439,14 +419,10 @@ HANGS_AND_DEATHS = """
 
 
 @pytest.mark.slow("test_tests_that_fail")
-def test_hangs_in_kernels_and_deaths(pytester: pytest.Pytester) -> None:
-    """The report of a hang names kernel, line and flag; of a death, what the PE had printed, and it comes first."""
-    pytester.makepyfile(HANGS_AND_DEATHS)
+def test_hangs_in_kernels(pytester: pytest.Pytester) -> None:
+    """The report of a hang names kernel, line and flag, and has what the PE had printed."""
+    pytester.makepyfile(HANGS)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(passed=1, failed=2)
-    wait = "*kernel waits, *.py:13: wait_until: element 0 of flag is 0, wanted == 5"
+    done.assert_outcomes(passed=1, failed=1)
+    wait = "*kernel waits, *.py:10: wait_until: element 0 of flag is 0, wanted == 5"
     done.stdout.fnmatch_lines(["PE 0 has not finished after 8 s; it was here:", wait, "before the hang"])
-    done.stdout.fnmatch_lines(
-        ["--- PE 1 of 2", "PE 1 died", "--- it had printed:", "the last words of 1", "--- PE 0 of 2"]
-    )
-    done.stdout.fnmatch_lines(["FAILED*::test_dies[[]2pes] - PE 1 died"])

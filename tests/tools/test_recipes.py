@@ -80,12 +80,6 @@ def test_ci_services_run_commands_that_are_tested(name: str) -> None:
             assert line.startswith(BEGINNINGS), line
 
 
-@pytest.mark.parametrize("path", sorted(BATCH.glob("*.sh")), ids=lambda path: path.name)
-def test_batch_scripts_are_bash(path: Path) -> None:
-    subprocess.run(["bash", "-n", str(path)], check=True)
-    assert path.read_text().startswith("#!/bin/bash\n")
-
-
 def test_dockerfile_copies_what_exists() -> None:
     text = (ROOT / "Dockerfile").read_text().replace("\\\n", "")
     for words in re.findall(r"^COPY (?!--from)(.*)$", text, re.M):

@@ -57,11 +57,6 @@ def test_wrong_arguments_of_a_form_on_queues(given: int, named: dict[str, int], 
         ishmem.iput_on_queue(*range(given), **named)
 
 
-def test_a_work_group_form_is_refused_on_the_host() -> None:
-    with pytest.raises(TypeError, match="put_work_group is called inside kernels only"):
-        ishmem.put_work_group(None, None, 0, None)
-
-
 def test_the_version_is_the_installed_one() -> None:
     assert ishmem.__version__ == importlib.metadata.version("ishmem4py")
 

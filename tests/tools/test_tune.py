@@ -85,22 +85,24 @@ def test_a_profile_that_is_not_there(tmp_path: Path) -> None:
         profile.find(chosen(tmp_path / "none.ini"), DEVICE, 2)
 
 
-def test_the_best_algorithm_wins_from_the_crossing_on() -> None:
-    slot, mapped = {8: 1.0, 128: 1.0, 2048: 4.0}, {8: 2.0, 128: 2.0, 2048: 2.0, 32768: 8.0}
-    # The lines cross where the size has grown by half of its logarithm: from 1/2 to 2 times.
-    assert tune.best({"slot": slot, "mapped": mapped}) == [(0, "slot"), (512, "mapped")]
-    assert tune.best({"mapped": mapped, "slot": slot}) == [(0, "slot"), (512, "mapped")]
+SLOT, MAPPED = {8: 1.0, 128: 1.0, 2048: 4.0}, {8: 2.0, 128: 2.0, 2048: 2.0, 32768: 8.0}
 
 
-def test_a_small_gain_changes_nothing() -> None:
-    assert tune.best({"mapped": {8: 1.0, 64: 1.0}, "tree": {8: 0.97, 64: 0.96}}) == [(0, "mapped")]
-
-
-def test_an_algorithm_that_ends_is_followed_by_another() -> None:
-    assert tune.best({"slot": {8: 1.0, 4096: 1.0}, "mapped": {8: 9.0, 4096: 9.0, 8192: 9.0}}) == [
-        (0, "slot"),
-        (4104, "mapped"),
-    ]
+@pytest.mark.parametrize(
+    ("times", "chosen"),
+    [
+        # The lines cross where the size has grown by half of its logarithm: from 1/2 to 2 times.
+        ({"slot": SLOT, "mapped": MAPPED}, [(0, "slot"), (512, "mapped")]),
+        ({"mapped": MAPPED, "slot": SLOT}, [(0, "slot"), (512, "mapped")]),
+        # A small gain changes nothing.
+        ({"mapped": {8: 1.0, 64: 1.0}, "tree": {8: 0.97, 64: 0.96}}, [(0, "mapped")]),
+        # An algorithm that ends is followed by another.
+        ({"slot": {8: 1.0, 4096: 1.0}, "mapped": {8: 9.0, 4096: 9.0, 8192: 9.0}}, [(0, "slot"), (4104, "mapped")]),
+    ],
+    ids=["crossing", "order", "gain", "end"],
+)
+def test_the_best_algorithm_wins(times: dict[str, dict[int, float]], chosen: list[tuple[int, str]]) -> None:
+    assert tune.best(times) == chosen
 
 
 def test_routines_that_are_not_measured_take_the_algorithms_of_others() -> None:

@@ -7,14 +7,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ishmem.environment import card
-from tools.figures import update
+from tools.figures import markdown, update
 
 MARKER = "counts"
 MODULE = "tools.counts.card"
@@ -88,23 +87,17 @@ def reaches_goal(found: Operation) -> bool:
 def table(cards: dict[str, dict[str, Operation]]) -> str:
     """Return the table in markdown: a row for each operation and card."""
     titles = ["", "card", "instructions", "bare", "ratio", "messages and fences", "bare", "goal"]
-    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     operations = dict.fromkeys(operation for found in cards.values() for operation in found)
-    return "\n".join([*lines, *(line for operation in operations for line in _rows(operation, cards))])
+    pairs = ((operation, name) for operation in operations for name in cards if operation in cards[name])
+    return markdown(titles, ([operation, *_cells(name, cards[name][operation])] for operation, name in pairs))
 
 
-def _rows(operation: str, cards: dict[str, dict[str, Operation]]) -> Iterator[str]:
-    for name, operations in cards.items():
-        if operation not in operations:
-            continue
-        found = operations[operation]
-        own, bare = found["own"], found["bare"]
-        ratio = own[INSTRUCTIONS] / bare[INSTRUCTIONS]
-        cells = [operation, CARDS.get(name, name), f"{own[INSTRUCTIONS]:g}", f"{bare[INSTRUCTIONS]:g}", f"{ratio:.2f}"]
-        same = messages(own) == messages(bare)
-        cells += [messages(own), "the same" if same else messages(bare)]
-        cells.append("reached" if reaches_goal(found) else "**missed**")
-        yield f"| {' | '.join(cells)} |"
+def _cells(card_name: str, found: Operation) -> list[str]:
+    own, bare = found["own"], found["bare"]
+    ratio, same = own[INSTRUCTIONS] / bare[INSTRUCTIONS], messages(own) == messages(bare)
+    cells = [CARDS.get(card_name, card_name), f"{own[INSTRUCTIONS]:g}", f"{bare[INSTRUCTIONS]:g}", f"{ratio:.2f}"]
+    goal = "reached" if reaches_goal(found) else "**missed**"
+    return [*cells, messages(own), "the same" if same else messages(bare), goal]
 
 
 def page_text(result: dict[str, Any]) -> str:

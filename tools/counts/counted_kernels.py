@@ -9,6 +9,7 @@ from typing import Any
 
 import ishmem
 from ishmem import dpex, inference
+from ishmem.benchmarks.kernels import kernel_of
 from ishmem.dpex import kernel_api as kapi
 from ishmem.kernels.atomic_instructions import memory_fence
 from ishmem.kernels.memory_orders import Order
@@ -33,10 +34,8 @@ LOOPS: dict[str, tuple[str, ...]] = {
 
 def loop(name: str, elements: int = 0) -> Any:
     """Return kernel ``name`` of `LOOPS`; ``elements`` is the number of elements of a put, a constant of the kernel."""
-    names = {"ishmem": ishmem, "merge_nothing": merge_nothing, "elements": elements}
     lines = [f"def {name}(item, a, b, pe, n):", "    for k in range(n):", *(f"        {line}" for line in LOOPS[name])]
-    exec("\n".join(lines), names)
-    return dpex.kernel(names[name])
+    return kernel_of(lines, name, merge_nothing=merge_nothing, elements=elements)
 
 
 GE = int(ishmem.CMP_GE)

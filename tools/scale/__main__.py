@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ishmem.benchmarks import plot
+from ishmem.benchmarks.show import short_size, short_time
 from ishmem.common.sizes import parse_size
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tools.scale.model import Links, Point
+from tools import figures
+from tools.scale import kernels, model, mpi, plot as pictures
+from tools.scale.model import Links, Point
 
 MARKER, CHECK_MARKER, MEMORY_MARKER = "scale", "scale check", "scale memory"
 _MORE = 64  # nodes over which the memory of one more node is averaged, since sizes are rounded
@@ -50,9 +51,6 @@ def scale(
     output: Path | None, page: Path | None,
 ) -> None:  # fmt: skip
     """Predict time and bytes of collectives and of init for jobs that are larger than this machine."""
-    from tools import figures
-    from tools.scale import kernels, model
-
     if measured:
         parts = {CHECK_MARKER: check([json.loads(run.read_text()) for run in measured])}
     else:
@@ -65,30 +63,15 @@ def scale(
         predicted = f"{about(links, width)}\n\n{table(points, width, links)}"
         parts = {MARKER: predicted, MEMORY_MARKER: memory_table(jobs, width)}
         if output:
-            _draw(points, width, links, output)
+            plot.save(pictures.draw(points, width, links), output)
     click.echo("\n\n".join(parts.values()))
     if page:
-        try:
-            for marker, text in parts.items():
-                figures.update(page, text, marker)
-        except ValueError as error:
-            raise click.ClickException(str(error)) from None
-
-
-def _draw(points: list[Point], width: int, links: Links, output: Path) -> None:
-    from ishmem.benchmarks import plot
-    from tools.scale import plot as pictures
-
-    try:
-        plot.save(pictures.draw(points, width, links), output)
-    except ImportError as error:
-        raise click.ClickException(f"{error}; pip install 'ishmem4py[bench]'") from None
+        for marker, text in parts.items():
+            figures.put(page, text, marker)
 
 
 def about(links: Links, width: int) -> str:
     """Return a sentence with the conditions of the predictions: PEs per node and costs."""
-    from ishmem.benchmarks.show import short_time
-
     return (
         f"{width} PEs on each node. Within a node {links.near_bandwidth / 1e9:.3g} GB/s each way for each PE, "
         f"{short_time(links.near_latency)} latency, {short_time(links.store)} for a store or copy; between nodes "
@@ -104,14 +87,11 @@ def table(points: list[Point], width: int, links: Links) -> str:
 
     The last columns are for the largest job: the bound, the ratio of the time to it, and the time of MPI's algorithms.
     """
-    from ishmem.benchmarks.show import short_size, short_time
-    from tools.scale import model, mpi
-
     jobs = sorted({point.pes for point in points})
     shown = [each for each in jobs if each in (jobs[0], jobs[len(jobs) // 3], jobs[2 * len(jobs) // 3], jobs[-1])]
     found = {(point.routine, point.size, point.pes): point for point in points}
     columns = [*(f"{each:,} PEs" for each in shown), "bound", "ratio", "MPI's algorithms"]
-    lines = ["| | block | " + " | ".join(columns) + " |", "|---" * (2 + len(columns)) + "|"]
+    lines = []
     for routine, size in dict.fromkeys((point.routine, point.size) for point in points):
         cells = [f"`{routine}`", short_size(size) if size else ""]
         for each in shown:
@@ -124,26 +104,21 @@ def table(points: list[Point], width: int, links: Links) -> str:
             name = routine.removesuffix(model.IN_KERNEL)
             others = mpi.seconds(model.nodes_of(point.pes, width), name, size, links)
             cells += [short_time(least), f"{point.seconds / least:.2f}", short_time(others)]
-        lines.append("| " + " | ".join(cells) + " |")
+        lines.append(cells)
     memory = [short_bytes(model.internal_bytes(each, width)) for each in shown]
-    lines.append("| internal part of the heap | | " + " | ".join(memory) + " | | | |")
-    return "\n".join(lines)
+    return figures.markdown(["", "block", *columns], [*lines, ["internal part of the heap", "", *memory, "", "", ""]])
 
 
 def memory_table(jobs: Sequence[int], width: int) -> str:
     """Return the markdown table of the memory that grows with the job; its last column is the growth by one node."""
-    from tools.scale import model
-
     shown = sorted({min(jobs), max(jobs)})
-    lines = ["| part | " + " | ".join(f"{pes:,} PEs" for pes in shown) + " | one more node |"]
-    lines.append("|---" * (2 + len(shown)) + "|")
+    lines = []
     columns = [model.memory_of(pes, width) for pes in (*shown, shown[-1] + _MORE * width)]
     for part, more in columns[-1].items():
         cells = [short_bytes(column[part]) for column in columns[:-1]]
         added = more - columns[-2][part]  # negative where fewer teams may be large
-        cells.append(short_bytes(max(added, 0) / _MORE))
-        lines.append(f"| {part} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append([part, *cells, short_bytes(max(added, 0) / _MORE)])
+    return figures.markdown(["part", *(f"{pes:,} PEs" for pes in shown), "one more node"], lines)
 
 
 def short_bytes(count: float) -> str:
@@ -164,23 +139,18 @@ COSTS = {
 
 def check(runs: list[dict[str, Any]]) -> str:
     """Return markdown tables of the costs of runs, and of the predicted and measured times."""
-    from ishmem.benchmarks.show import short_time
-
     heads = [" + ".join(map(str, Counter(run["nodes"]).values())) for run in runs]
-    lines = ["| cost | " + " | ".join(heads) + " |", "|---" * (1 + len(runs)) + "|"]
+    lines = []
     for cost, words in COSTS.items():
         values = [run["costs"].get(cost) for run in runs]
         shown = ["" if not each else f"{each / 1e9:.3g}" if "GB/s" in words else short_time(each) for each in values]
-        lines.append(f"| {words} | " + " | ".join(shown) + " |")
-    lines += ["", "| | block | " + " | ".join(heads) + " |", "|---" * (2 + len(runs)) + "|"]
-    return "\n".join([*lines, *_check_lines(runs)])
+        lines.append([words, *shown])
+    times = figures.markdown(["", "block", *heads], _check_lines(runs))
+    return figures.markdown(["cost", *heads], lines) + "\n\n" + times
 
 
-def _check_lines(runs: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each call: for each run the predicted time, the measured time, and their ratio."""
-    from ishmem.benchmarks.show import short_size, short_time
-    from tools.scale import model
-
+def _check_lines(runs: list[dict[str, Any]]) -> Iterator[list[str]]:
+    """Yield the cells of a line for each call: for each run the predicted time, the measured time, and their ratio."""
     links = [model.with_costs(model.Links(), run["costs"]) for run in runs]
     measured = [{(row["routine"], row["size"]): row["seconds"] for row in run["rows"]} for run in runs]
     for routine, size in measured[0]:
@@ -188,7 +158,7 @@ def _check_lines(runs: list[dict[str, Any]]) -> Iterator[str]:
         for run, costs, times in zip(runs, links, measured):
             predicted, real = model.predict(run["nodes"], routine, size, costs).seconds, times[routine, size]
             cells.append(f"{short_time(predicted)}, {short_time(real)}: {predicted / real:.2f}")
-        yield "| " + " | ".join(cells) + " |"
+        yield cells
 
 
 if __name__ == "__main__":

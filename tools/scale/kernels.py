@@ -25,25 +25,9 @@ from ishmem.kernels.options import constants_of
 from ishmem.kernels.reductions_of_nodes import reduce_small
 from ishmem.kernels.teams import TeamMembers
 from ishmem.runtime.kernel_constants import CompileOptions
-from tools.scale.model import (
-    BARRIER,
-    BYTES_ACROSS,
-    BYTES_IN,
-    BYTES_OUT,
-    IN_KERNEL,
-    MESSAGES_IN,
-    MESSAGES_OUT,
-    NEAR,
-    STORES,
-    Links,
-    Point,
-    first_half,
-    nodes_of,
-    point_of,
-    seconds_of,
-)
+from tools.scale import model
 
-ROUTINES = (BARRIER, "broadcast", "fcollect", "alltoall", "sum_reduce")
+ROUTINES = (model.BARRIER, "broadcast", "fcollect", "alltoall", "sum_reduce")
 """The predicted routines, for blocks that are sent with the rendezvous."""
 _TABLE, _SLOTS, _STEPS, _RELEASE, _OWN, _OTHER = (1 << bit for bit in (40, 41, 42, 43, 44, 50))
 """Simulated addresses of the `NodeList`, slots, lines of steps and of barriers, and arrays; the offset of other PEs."""
@@ -82,7 +66,7 @@ class Rehearsal:
 
     def run(self) -> npt.NDArray[np.int64]:
         """Run the call and return the counts; PEs of later nodes have those of the second node if these are equal."""
-        pairwise, sizes = self.routine != BARRIER and COLLECTIVES[self.routine].source_blocks, Counter(self.on)
+        pairwise, sizes = self.routine != model.BARRIER and COLLECTIVES[self.routine].source_blocks, Counter(self.on)
         second = [pe for pe, node in enumerate(self.on) if node == 1]
         for pe, node in enumerate(self.on):
             is_leader = pe == 0 or node != self.on[pe - 1]
@@ -91,7 +75,8 @@ class Rehearsal:
             else:
                 self._call(pe)
         if pairwise:  # each PE receives as much as it sends
-            self.counts[:, :, [MESSAGES_IN, BYTES_IN]] = self.counts[:, :, [MESSAGES_OUT, BYTES_OUT]]
+            sent = self.counts[:, :, [model.MESSAGES_OUT, model.BYTES_OUT]]
+            self.counts[:, :, [model.MESSAGES_IN, model.BYTES_IN]] = sent
         return self.counts
 
     def _call(self, pe: int) -> None:
@@ -102,12 +87,12 @@ class Rehearsal:
         packed = table.pack()
         self.words = struct.unpack(f"<{len(packed) // 8}q", packed)
         self.copies.clear()
-        if self.routine == BARRIER:
+        if self.routine == model.BARRIER:
             self._barrier()
         else:
             self._collective()
         for phase, copies in self.copies.items():
-            self.counts[phase, pe, STORES] += -(-copies // WORK_ITEMS)
+            self.counts[phase, pe, model.STORES] += -(-copies // WORK_ITEMS)
 
     def _collective(self) -> None:
         flow, count = collective_calls.flow_of(COLLECTIVES[self.routine]), self.size // _ITEM
@@ -195,14 +180,14 @@ class Rehearsal:
         return self._after - 1
 
     def _near(self, phase: int, nbytes: int) -> None:
-        self.counts[phase, self.me, [STORES, NEAR]] += 1, nbytes
+        self.counts[phase, self.me, [model.STORES, model.NEAR]] += 1, nbytes
 
     def _far(self, phase: int, pe: int, *puts: int) -> None:
-        traffic, half = _puts(*puts), first_half(self.on)
+        traffic, half = _puts(*puts), model.first_half(self.on)
         if (self.on[pe] < half) != (self.on[self.me] < half):
-            self.counts[phase, self.me, BYTES_ACROSS] += traffic[1]
-        self.counts[phase, self.me, [MESSAGES_OUT, BYTES_OUT]] += traffic
-        self.counts[phase, pe, [MESSAGES_IN, BYTES_IN]] += traffic
+            self.counts[phase, self.me, model.BYTES_ACROSS] += traffic[1]
+        self.counts[phase, self.me, [model.MESSAGES_OUT, model.BYTES_OUT]] += traffic
+        self.counts[phase, pe, [model.MESSAGES_IN, model.BYTES_IN]] += traffic
 
     def _store(self, address: int, _value: int) -> None:
         if address >= _OTHER:
@@ -211,7 +196,7 @@ class Rehearsal:
     def _copy(self, to: int, origin: int, nbytes: int, *_rank: int) -> None:
         if max(to, origin) >= _OTHER:
             self.copies[self.phase] += 1
-            self.counts[self.phase, self.me, NEAR] += nbytes
+            self.counts[self.phase, self.me, model.NEAR] += nbytes
 
     def _transfer(self, pe: int, *arguments: int) -> None:
         if not self._is_near(pe):
@@ -256,18 +241,18 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*map(_names, inner))
 
 
-def predict(nodes: list[int], routine: str, size: int, links: Links) -> Point:
+def predict(nodes: list[int], routine: str, size: int, links: model.Links) -> model.Point:
     """Return the prediction for a call in a kernel with a block that is sent with the rendezvous."""
     counts = Rehearsal(nodes, routine, size).run()
-    asked = int(counts[:, :, MESSAGES_OUT].any(axis=1).sum())
-    seconds = seconds_of(counts, nodes, links) + 2 * links.proxy * asked
-    return point_of(nodes, routine + IN_KERNEL, size, counts, seconds)
+    asked = int(counts[:, :, model.MESSAGES_OUT].any(axis=1).sum())
+    seconds = model.seconds_of(counts, nodes, links) + 2 * links.proxy * asked
+    return model.point_of(nodes, routine + model.IN_KERNEL, size, counts, seconds)
 
 
-def predictions(jobs: Sequence[int], width: int, sizes: Sequence[int], links: Links) -> Iterator[Point]:
+def predictions(jobs: Sequence[int], width: int, sizes: Sequence[int], links: model.Links) -> Iterator[model.Point]:
     """Yield the predictions for all jobs on several nodes and all blocks that are sent with the rendezvous."""
-    for nodes in (nodes_of(pes, width) for pes in jobs if pes > width):
+    for nodes in (model.nodes_of(pes, width) for pes in jobs if pes > width):
         for routine in ROUTINES:
-            for size in (0,) if routine == BARRIER else sizes:
+            for size in (0,) if routine == model.BARRIER else sizes:
                 if size <= Rehearsal(nodes, routine, size).payload:
                     yield predict(nodes, routine, size, links)

@@ -29,7 +29,7 @@ def program(gups: Gups, run: Run) -> Any:
                     one = (numbers[lane : lane + 1], MPI.INT64_T)
                     window.Accumulate(one, owners[lane], (offsets[lane], 1, MPI.INT64_T), MPI.BXOR)
                 window.Flush_all()
-    whole = run.comm.gather(table[: blocks.counts[run.pe]].copy())
+    whole = run.gathered(table, blocks.counts)
     window.Unlock_all()
     window.Free()
-    return {"table": np.concatenate(whole) if whole else None, "block": blocks.size}
+    return {"table": whole, "block": blocks.size}

@@ -9,7 +9,7 @@ from mpi4py import MPI
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
-from ishmem.examples.apps.frame import Blocks, Run, shared
+from ishmem.examples.apps.frame import Blocks, Run
 from ishmem.examples.apps.jacobi import GROUP, Jacobi, neighbours, relax_row, sum_of_squares
 
 
@@ -30,7 +30,8 @@ def program(jacobi: Jacobi, run: Run) -> Any:
     blocks, start = Blocks(jacobi.rows, run.n_pes), jacobi.plate()
     rows, first = blocks.counts[run.pe], blocks.part(run.pe).start
     above, below = (MPI.PROC_NULL if pe < 0 else pe for pe in neighbours(blocks, run.pe))
-    (plates, view), (sums, sums_view) = shared((2, rows + 2, jacobi.columns + 2), "f8"), shared(GROUP, "f8")
+    plates, sums = run.zeros((2, rows + 2, jacobi.columns + 2), "f8"), run.zeros(GROUP, "f8")
+    view, sums_view = run.view(plates), run.view(sums)
     view[:] = start[first : first + rows + 2] if rows else start[:2]
 
     def relax_once(number: int) -> None:
@@ -50,6 +51,6 @@ def program(jacobi: Jacobi, run: Run) -> Any:
 
     with run.timed():
         iterations, left = jacobi.iterate(run, relax_once, residual)
-    whole = run.comm.gather(view[iterations % 2, 1 : rows + 1].copy())
-    inside = np.concatenate(whole) if whole else start[1:-1]
+    inside = run.gathered(view[iterations % 2, 1:], blocks.counts)
+    inside = start[1:-1] if inside is None else inside
     return {"plate": np.concatenate([start[:1], inside, start[-1:]]), "iterations": iterations, "residual": left}

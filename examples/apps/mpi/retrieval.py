@@ -11,7 +11,7 @@ from mpi4py import MPI
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
 from ishmem.examples.apps.correlogram import FEATURES, correlate, quantise
-from ishmem.examples.apps.frame import Blocks, Run, shared
+from ishmem.examples.apps.frame import Blocks, Run
 from ishmem.examples.apps.retrieval import BEST, GROUPS, Retrieval, compare, merged, nearest, several
 
 
@@ -60,9 +60,9 @@ def program(retrieval: Retrieval, run: Run) -> Any:
     count, nbytes = blocks.counts[run.pe], made.shape[1]
     pictures, counter = np.zeros((blocks.size, nbytes), "u1"), np.zeros(1, "i8")
     pictures[:count] = made
-    features, features_view = shared((blocks.size, FEATURES), "f4")
-    (pixels, pixels_view), (own, own_view) = shared((GROUPS, nbytes), "u1"), shared((GROUPS, FEATURES), "f4")
-    wanted, wanted_view = shared((retrieval.queries, FEATURES), "f4")
+    pixels = run.zeros((GROUPS, nbytes), "u1")
+    features, own, wanted = (run.zeros((n, FEATURES), "f4") for n in (blocks.size, GROUPS, retrieval.queries))
+    features_view, wanted_view = run.view(features), run.view(wanted)
     distances = dpnp.zeros((retrieval.queries, blocks.size))
     arrays = (pixels, *retrieval.scratch()[1:3], own)
     parts = (counter, 8), (pictures, nbytes), (features_view, features_view[0].nbytes)
@@ -70,7 +70,7 @@ def program(retrieval: Retrieval, run: Run) -> Any:
     for window in windows:
         window.Lock_all()
     with run.timed():
-        describe(retrieval, run, windows, arrays, (pixels_view, own_view), blocks.size)
+        describe(retrieval, run, windows, arrays, (run.view(pixels), run.view(own)), blocks.size)
         with run.communication():
             run.barrier()
             for q in range(retrieval.queries):
