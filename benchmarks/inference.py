@@ -93,8 +93,8 @@ def _(w: Mpi, size: int) -> Plan:
 
 
 def _experts(w: World) -> int:
-    """Return the largest number of experts up to 64 that is a multiple of the number of PEs."""
-    return EXPERTS // w.n_pes * w.n_pes
+    """Return the largest number of experts up to 64 that is a multiple of the number of PEs, or one for each PE."""
+    return max(EXPERTS // w.n_pes, 1) * w.n_pes
 
 
 def _tokens(w: World, size: int) -> tuple[Any, Any]:

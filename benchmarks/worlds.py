@@ -134,7 +134,7 @@ class Ishmem(World):
 
     def blank(self, nbytes: int) -> Any:
         """Return a symmetric array of zeros with ``nbytes`` bytes: int64, or uint8 if not a multiple of 8 bytes."""
-        return ishmem.zeros(nbytes // 8 or nbytes, dtype="int64" if nbytes % 8 == 0 else "uint8")
+        return ishmem.zeros(nbytes, dtype="uint8") if nbytes % 8 else ishmem.zeros(nbytes // 8, dtype="int64")
 
     def host_view(self, array: Any, pe: int) -> memoryview:
         """Return a view of the bytes of a symmetric array on PE ``pe``, for loads and stores by the host."""

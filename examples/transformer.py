@@ -318,14 +318,15 @@ def generate(model: Parallel, count: int, direct: bool) -> None:
         with graph.record(queue):
             model.step()
         run = graph.replay
-    for number in range(model.given + count - 1):
+    steps, begun = model.given + count - 1, time.perf_counter()
+    for number in range(steps):
         if number == 1:  # the first step compiles kernels
             begun = time.perf_counter()
         run()
         queue.wait()
     if ishmem.my_pe() == 0:
-        each = (time.perf_counter() - begun) / (number or 1)
-        print(f"{number + 1} steps {'by calls' if direct else 'by replays'}, {each * 1e3:.2f} ms each", flush=True)
+        each = (time.perf_counter() - begun) / max(steps - 1, 1)
+        print(f"{steps} steps {'by calls' if direct else 'by replays'}, {each * 1e3:.2f} ms each", flush=True)
 
 
 def main() -> None:

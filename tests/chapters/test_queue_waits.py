@@ -186,4 +186,4 @@ def test_waits_after_the_job() -> None:
 def test_a_wait_on_a_queue_that_never_ends_is_told_and_named() -> None:
     done = run_program(program("hang_on_a_queue"), 2, env={"ISHMEM_TIMEOUT": "2"}, timeout=60)
     assert done.returncode != 0 and "WaitTimeout" in done.stderr
-    assert re.search(r"PE 0 .*wait_until.*element 0 is 0, wanted == 1", done.stderr), done.stderr
+    assert re.search(r"PE 0: wait_until_on_queue, element 0 is 0, wanted == 1", done.stderr), done.stderr
