@@ -27,14 +27,14 @@ import numpy as np
 
 from ishmem import collectives, order, rma, signals, strided, teams, wait, wait_sets
 from ishmem.common.constants import SignalOp
-from ishmem.common.errors import IshmemError
+from ishmem.common.errors import IshmemError, WaitTimeout
 from ishmem.common.routines import exported
 from ishmem.common.type_tables import SIGNAL_TYPES
 from ishmem.environment import arrays
 from ishmem.runtime import boxes, check, foreign, graph_recording, job
 from ishmem.runtime.docstrings import as_on_queue, on_queue_sections
 from ishmem.runtime.heap import UsmRange
-from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of, until_closed
+from ishmem.runtime.queue_workers import Events, QueueWorker, Recorder, events_of
 from ishmem.runtime.stubs import named, on_queue_form
 
 if TYPE_CHECKING:
@@ -391,12 +391,26 @@ def _wait(
         to_device = _bytes_at(worker, to.address, 8), dpctl.memory.MemoryUSMHost(8, queue=worker.queue)
 
     def action() -> None:
-        found = until_closed(worker, wait)
+        found = _until_closed(worker, wait)
         if to is not None:
             address = to_device[1]._pointer if to_device else to.address
             ctypes.c_uint64.from_address(address).value = found & (2**64 - 1)
 
     return worker.run_on_host(events, action, to_device, keep=to)
+
+
+def _until_closed(worker: QueueWorker, wait: Callable[[], Any]) -> Any:
+    """Run host wait ``wait()`` in the worker's thread; return its result, or 0 if the job ends before."""
+    this = job.peek()
+    if this is None or worker.closing.is_set():
+        return 0
+    with this.waits.ending_with(worker.closing):
+        try:
+            return wait()
+        except WaitTimeout:
+            if worker.closing.is_set():
+                return 0
+            raise
 
 
 def _wait_set(

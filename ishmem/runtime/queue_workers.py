@@ -28,10 +28,10 @@ import dpctl
 import dpctl.memory
 
 from ishmem import _core
-from ishmem.common.errors import StateError, WaitTimeout
+from ishmem.common.errors import StateError
 from ishmem.environment import arrays
 from ishmem.ipc import native, pyze
-from ishmem.runtime import foreign, graph_recording, job, unfinished_work
+from ishmem.runtime import foreign, graph_recording, unfinished_work
 
 if TYPE_CHECKING:
     from ishmem.runtime.heap import SymmetricHeap
@@ -559,20 +559,6 @@ class QueueWorkers:
         self._workers.clear()
         self._recent = None
         return drained
-
-
-def until_closed(worker: QueueWorker, wait: Callable[[], Any]) -> Any:
-    """Run host wait ``wait()`` in the worker's thread; return its result, or 0 if the job ends before."""
-    this = job.peek()
-    if this is None or worker.closing.is_set():
-        return 0
-    with this.waits.ending_with(worker.closing):
-        try:
-            return wait()
-        except WaitTimeout:
-            if worker.closing.is_set():
-                return 0
-            raise
 
 
 def events_of(depends: Iterable[dpctl.SyclEvent] | None) -> Events:
