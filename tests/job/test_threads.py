@@ -51,12 +51,6 @@ def test_levels() -> None:
     assert ishmem.is_initialized()
 
 
-def test_init_thread() -> None:
-    done = run_program(program("thread_levels"), 2)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("provided 3 2") == 2 and done.stdout.count("state") == 2
-
-
 @pytest.mark.parametrize("host_atomics", ["0", "1"])
 def test_first_calls(host_atomics: str) -> None:
     """`init` runs what must not run in two threads at once: constructors that wait while others wait for them."""

@@ -473,7 +473,7 @@ def run_on_nodes(name: str, sizes: list[int], *args: str, timeout: float = 90, *
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its kernels keep addresses")
 def test_restart() -> None:
     """A process may be a PE of one job after another, with MPI initialised once."""
-    status, output = run_on_nodes("restarted_jobs", [1, 2])
+    status, output = run_on_nodes("init_states", [1, 2], "one_job_after_another")
     assert (status, output.count("good")) == (0, 3), output
 
 
