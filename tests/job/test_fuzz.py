@@ -26,11 +26,11 @@ PROGRAM = HERE / "reliability" / "calls_pe.py"
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_random_bad_calls(n: int) -> None:
-    done = run_program(PROGRAM, n, "--calls", "600", "--seed", "20", options=["--no-prefix"])
+    done = run_program(PROGRAM, n, "600", "20", options=["--no-prefix"])
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
-    assert found["wrong"] == [] and sum(found["counts"].values()) == 600
-    assert found["counts"]["TypeError"] > 100 and found["counts"]["returned"] > 20
+    assert found["wrong"] == [] and sum(found["done"].values()) == 600
+    assert found["done"]["TypeError"] > 100 and found["done"]["returned"] > 20
 
 
 # ---- settings

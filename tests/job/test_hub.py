@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from subprocesses import program
-from test_links import LIMIT, NOTICE, OF_JOB, check_round, open_files, wait_until
+from test_links import LIMIT, NOTICE, OF_JOB, check_round, in_threads, open_files, wait_until
 
 from ishmem.common.errors import IshmemError, PeerLost
 from ishmem.ipc import hub, wire
@@ -52,11 +52,7 @@ def connect(job: str, *pes: int) -> dict[int, Links | IshmemError]:
         except IshmemError as error:
             found[pe] = error
 
-    threads = [threading.Thread(target=one, args=(pe,)) for pe in pes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(LIMIT)
+    in_threads([(one, pe) for pe in pes])
     return found
 
 
@@ -148,11 +144,7 @@ def test_pes_whose_init_has_failed_meet_again(job: str, start: Callable[..., Hub
             assert_lost(each, turn, FAILED)
         close(*others)
         links = connect(job, *range(N))
-        threads = [threading.Thread(target=check_round, args=(each, turn)) for each in links.values()]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(LIMIT)
+        in_threads([(check_round, each, turn) for each in links.values()])
         assert not any(each.lost for each in links.values())
     close(*links.values())
 

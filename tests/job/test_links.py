@@ -137,24 +137,12 @@ def test_many_rounds_with_fds(job, n_pes):
     assert run(pe_rounds, job, n_pes) == dict.fromkeys(range(n_pes), ("ok", 0))
 
 
-@pytest.mark.slow("test_scale.py")
+@pytest.mark.slow("test_many_rounds_with_fds")
 def test_64_pes_of_4_kib(job):
     before = open_files()
-    wrong = []
-
-    def pe_thread(pe):
-        links = Links.connect(job, pe, 64, LIMIT)
-        for _ in range(2):
-            parts = links.allgather(bytes([pe]) * 4096, [0] * (pe < 2))
-            for other, (payload, fds) in enumerate(parts):
-                good = payload == bytes([other]) * 4096 and len(fds) == (other < 2)
-                wrong.extend([] if good else [(pe, other)])
-                wire.close_fds(fds)
-        links.leave(LIMIT)
-        links.close()
-
-    in_threads([(pe_thread, pe) for pe in range(64)])
-    assert not wrong
+    with Held(*pair(job, 64)) as all_links:
+        for turn in (110, 111):
+            in_threads([(check_round, links, turn) for links in all_links])
     assert wait_until(lambda: open_files() <= before)
 
 
@@ -486,22 +474,32 @@ def test_only_one_hub(job):
 def after_admission():
     """Yield what an admitted PE 1 must not send, with file descriptors, and a word of the loss."""
     yield b"junk", [0], "shorter"
+    yield b"", [0], "shorter"
     yield Message(Kind.PART, 2, 1).pack(), [], "speaks for PE 2"
     yield Message(Kind.PART, 1, 0).pack(), [], "part 0 of PE 1 twice"
-    yield Message(Kind.LOST, 1).pack(), [], "LOST"
-    yield Message(Kind.HELLO, 1).pack(), [], "HELLO"
+    yield Message(Kind.PART, 1, 1 << 40).pack(), [], "the job is at"
     yield Message(Kind.PART, 1, 1, n_fds=1).pack(), [0, 1], "2 file descriptors"
     yield Message(Kind.PART, 1, 0, n_fds=1).pack(), [0], "twice"
-    yield bytes(200_000), [0], "more than"
+    yield Message(Kind.PART, 1, 1, b"x" * (wire.MAX_PAYLOAD + 1)).pack(), [0], "more than"
+    yield Message(Kind.LOST, 1).pack(), [], "LOST"
+    yield Message(Kind.HELLO, 1).pack(), [], "HELLO"
+    yield Message(Kind.ABORT, 1, 1 << 63, b"gone").pack(), [], "the job is at"
+    yield Message(Kind.EXIT, 1, 256).pack(), [], "exit status 256"
+    yield Message(Kind.EXIT, 2, 0).pack(), [], "speaks for PE 2"
+    yield Message(Kind.LEFT, 0).pack(), [], "speaks for PE 0"
+    yield Message(Kind.LEFT, 1, n_fds=1).pack(), [0], "file descriptors"
+    yield Message(Kind.REFUSED, 1).pack(), [], "REFUSED"
+    yield wire.welcome("job", 1).pack(), [], "WELCOME"
 
 
 @pytest.mark.parametrize(("data", "fds", "word"), list(after_admission()))
 def test_a_pe_that_sends_nonsense_is_lost(job, data, fds, word):
-    before = open_files()
+    before, ended = open_files(), []
     with Held(*pair(job, 3)) as (first, second, third):
+        first.on_exit = third.on_exit = ended.append
         raw(second._hub, data, fds)
         assert wait_until(lambda: 1 in first.lost and 1 in third.lost)
-        assert word in first.lost[1]
+        assert word in first.lost[1] and not ended
         assert first.lost[1] == third.lost[1]
         for links in (first, third):
             with pytest.raises(PeerLost, match="PE 1"):

@@ -12,13 +12,12 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from subprocesses import ISHMRUN, program, run_program
-from test_links import LIMIT, OF_JOB, Held, check_round, in_threads, open_files, pair, raw, visit, wait_until
+from test_links import LIMIT, OF_JOB, check_round, in_threads, open_files, wait_until
 
-from ishmem.common.errors import IshmemError, PeerLost
+from ishmem.common.errors import IshmemError
 from ishmem.ipc import handles, wire
 from ishmem.ipc.links import Links
 from ishmem.ipc.wire import Kind, Message
@@ -150,58 +149,6 @@ def test_the_hub_must_know_the_job(job: str) -> None:
 def test_the_name_of_a_job_is_not_told(job: str) -> None:
     told = wire.address(job) + wire.hello(job, 1, 2).pack().hex() + wire.welcome(job, 1).pack().hex()
     assert job not in told and bytes.fromhex(job).hex() not in told
-
-
-def test_a_replayed_hello_is_refused(job: str) -> None:
-    """A copy of PE 1's HELLO admits no second process, not even after PE 1 was lost."""
-    found: dict[int, Any] = {}
-
-    def connect(pe: int) -> None:
-        try:
-            found[pe] = Links.connect(job, pe, 3, LIMIT)
-        except IshmemError as error:
-            found[pe] = error
-
-    threads = [threading.Thread(target=connect, args=(pe,)) for pe in (0, 1)]
-    for thread in threads:
-        thread.start()
-        time.sleep(0.2)
-    answer = wire.parse(visit(job, wire.hello(job, 1, 3).pack(), ()))
-    assert (answer.kind, answer.payload) == (Kind.REFUSED, b"PE 1 has joined before")
-    connect(2)
-    for thread in threads:
-        thread.join(LIMIT)
-    in_threads([(check_round, links, 3) for links in found.values()])
-    for links in found.values():
-        links.close()
-
-
-def forged() -> Iterator[tuple[bytes, list[int], str]]:
-    """What an admitted PE 1 must not send after init, and a word of its loss."""
-    yield Message(Kind.PART, 1, 1 << 40).pack(), [], "the job is at"
-    yield Message(Kind.ABORT, 1, 1 << 63, b"gone").pack(), [], "the job is at"
-    yield Message(Kind.EXIT, 1, 256).pack(), [], "exit status 256"
-    yield Message(Kind.EXIT, 2, 0).pack(), [], "speaks for PE 2"
-    yield Message(Kind.LEFT, 0).pack(), [], "speaks for PE 0"
-    yield wire.welcome("job", 1).pack(), [], "WELCOME"
-    yield Message(Kind.REFUSED, 1).pack(), [], "REFUSED"
-    yield Message(Kind.PART, 1, 1, b"x" * (wire.MAX_PAYLOAD + 1)).pack(), [0], "more than"
-    yield b"", [0], "shorter"
-    yield Message(Kind.LEFT, 1, n_fds=1).pack(), [0], "file descriptors"
-
-
-@pytest.mark.parametrize(("data", "fds", "word"), list(forged()))
-def test_forged_messages_are_refused(job: str, data: bytes, fds: list[int], word: str) -> None:
-    before = open_files()
-    with Held(*pair(job, 3)) as (first, second, third):
-        ended: list[int] = []
-        first.on_exit = third.on_exit = ended.append
-        raw(second._hub, data, fds)
-        assert wait_until(lambda: 1 in first.lost and 1 in third.lost)
-        assert word in first.lost[1] and not ended
-        with pytest.raises(PeerLost, match="PE 1"):
-            third.allgather(b"")
-    assert wait_until(lambda: open_files() <= before)
 
 
 def descriptors() -> Iterator[tuple[str, int]]:

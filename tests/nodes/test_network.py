@@ -488,7 +488,7 @@ def test_pieces() -> None:
 @pytest.mark.slow("test_threads.py::test_communicator")
 def test_communicator() -> None:
     """A job may use a subset of MPI's world, on one node or several, while the program calls MPI itself."""
-    status, output = run_on_nodes("half_of_the_processes", [2, 2])
+    status, output = run_on_nodes("processes_of_mpi", [2, 2], "half")
     assert status == 0, output
     assert output.count("right") == 4
 

@@ -4,12 +4,10 @@ Each command is a module of its own and works on jobs that it starts with ishmem
 """
 
 import click
-from calls import calls
 from jobs import jobs
 from kills import kills
+from long_runs import calls, soak, threads
 from node_faults import node_faults
-from soak import soak
-from threads import threads
 
 
 @click.group()

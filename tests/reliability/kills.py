@@ -13,38 +13,18 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
-from trials import Trial, repeat
+from trials import Outcome, Trial, repeat
 
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT)
 NOTICE, END = 2.0, 10.0
 """Seconds within which every PE has its error, and the job is over."""
 WHILE_STARTING = 0.15
 """Part of the kills that come while the program starts, mostly before ``init``."""
-
-
-@dataclass
-class Outcome:
-    """The outcome of one kill.
-
-    Attributes:
-        wrong: Deviations from the expected outcome.
-        delays: Seconds from the kill, or from the call of ``init`` after it, to the error, of each PE that raised it.
-        stuck: PEs that ishmem run had to end: they were in a kernel, or had not called ``init`` yet.
-        seconds: From the kill to the end of the job.
-        where: What the killed PE was doing, as reported by ishmem run.
-    """
-
-    wrong: list[str] = field(default_factory=list)
-    delays: list[float] = field(default_factory=list)
-    stuck: int = 0
-    seconds: float = 0.0
-    where: str = ""
 
 
 def kill_one(trial: Trial, n: int, draw: random.Random) -> Outcome | None:
@@ -117,7 +97,7 @@ def _judge(outcome: Outcome, output: str, victim: int, number: signal.Signals, k
             report = json.loads(line.split("] ", 1)[1])
             said.setdefault(report["pe"], {}).update(report)
         if line.startswith(f"ishmem run:   PE {victim}: "):
-            outcome.where = line.split(": ", 2)[2]
+            outcome.what = line.split(": ", 2)[2]
     # Without these lines no PE was in ishmem yet, and ishmem run ends all at once.
     ended = "not ended within" in output or "ishmem run:   PE" not in output
     for pe in set(range(n)) - {victim}:
@@ -167,7 +147,7 @@ def kills(count: int, pes: int, minutes: float, seed: int | None) -> None:
         count,
         minutes,
         seed,
-        lambda outcome: f"last one: {outcome.where[:60]}",
+        lambda outcome: f"last one: {outcome.what[:60]}",
     )
     show(outcomes, early, pes)
     sys.exit(any(outcome.wrong for outcome in outcomes))

@@ -1,12 +1,17 @@
-"""A PE of ``reliability kills``: runs operations until its time is over, and prints how it ended."""
+"""A PE of ``reliability kills`` and ``nodes``: runs operations until its time is over, and tells how it ended.
+
+Arguments: seconds, a seed and, on several nodes, a folder with a file for each PE and how SIGUSR1 ends the PE.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+import signal
 import sys
 import time
+from pathlib import Path
 
 import ishmem  # first: it lets the SYCL stack find the GPUs, or simulated ones
 
@@ -15,6 +20,11 @@ import soak_pe
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
+from ishmem.environment.mpi_variables import launched
+
+SECONDS, SEED = float(sys.argv[1]), int(sys.argv[2])
+ON_NODES = sys.argv[3:]
+PE = launched().rank if ON_NODES else int(os.environ["ISHMEM_PE"])
 
 
 @dpex.kernel
@@ -53,24 +63,34 @@ def idle(draw: random.Random, me: int, n: int) -> None:
     ishmem.sync_all()
 
 
-PE = int(os.environ.get("ISHMEM_PE", -1))
-
-
 def tell(**what: object) -> None:
-    """Print what happened, with the time of the clock that all processes share."""
-    print(json.dumps({"pe": PE, "at": time.monotonic(), **what}), flush=True)
+    """Print or write what happened, with the time of the clock that all processes share."""
+    text = json.dumps({"pe": PE, "at": time.monotonic(), **what})
+    if ON_NODES:
+        with Path(ON_NODES[0], f"{PE}.pe").open("a") as file:
+            file.write(text + "\n")
+    else:
+        print(text, flush=True)
 
 
-def work(seconds: float, seed: int) -> None:
-    """Run random operations, the same on all PEs, for about this many seconds."""
+def end(*_: object) -> None:
+    """End in the way that the test asks for, wherever the program is."""
+    if ON_NODES[1] == "raise":
+        raise RuntimeError("no more")
+    sys.exit(7)
+
+
+def work() -> None:
+    """Run random operations, the same on all PEs, until the time is over."""
     tell(called=time.monotonic())
     ishmem.init(heap_size="64M")
-    me, n, draw = ishmem.my_pe(), ishmem.n_pes(), random.Random(seed)
-    end, more = time.monotonic() + seconds, ishmem.array([1])
+    tell(ready=True)
+    me, n, draw = ishmem.my_pe(), ishmem.n_pes(), random.Random(SEED)
+    over, more = time.monotonic() + SECONDS, ishmem.array([1])
     while int(more.asnumpy()[0]):
         draw.choice([*soak_pe.OPERATIONS, collect, wait_in_kernels, idle])(draw, me, n)
         ishmem.barrier_all()
-        if me == 0 and time.monotonic() > end:
+        if me == 0 and time.monotonic() > over:
             for pe in range(n):
                 ishmem.p(more, 0, pe)
         ishmem.barrier_all()
@@ -79,8 +99,10 @@ def work(seconds: float, seed: int) -> None:
 
 
 if __name__ == "__main__":
+    if ON_NODES:
+        signal.signal(signal.SIGUSR1, end)
     try:
-        work(float(sys.argv[1]), int(sys.argv[2]))
+        work()
     except ishmem.PeerLost as error:
         tell(lost=error.pe, words=str(error))
         raise

@@ -12,14 +12,13 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
-from trials import HERE, Trial, repeat
+from trials import HERE, Outcome, Trial, repeat
 
 from ishmem.environment import mpi_library
 from ishmem.environment.mpi_variables import launched
@@ -34,28 +33,7 @@ STATUS = {"raise": 1, "exit": 7}
 """Exit status of the job; after a kill it is for the launcher to choose, but not 0."""
 NOTICE = 2.0
 """Seconds within which every PE has ended or raised ``PeerLost``."""
-PROGRAM = "node_faults_pe.py"
-
-
-@dataclass
-class Outcome:
-    """The outcome of one fault.
-
-    Attributes:
-        how: One of `HOW`.
-        wrong: Deviations from the expected outcome.
-        delays: Seconds from the fault, for each of the other PEs, to its error or its end.
-        told: Number of PEs that have raised `PeerLost`; the others were ended by MPI's launcher or by their monitor.
-        seconds: From the fault to the end of the last PE.
-        output: What the job has printed.
-    """
-
-    how: str
-    wrong: list[str] = field(default_factory=list)
-    delays: list[float] = field(default_factory=list)
-    told: int = 0
-    seconds: float = 0.0
-    output: str = ""
+PROGRAM = "kills_pe.py"
 
 
 def one_fault(trial: Trial, sizes: list[int], how: str, draw: random.Random) -> Outcome | None:
@@ -65,7 +43,7 @@ def one_fault(trial: Trial, sizes: list[int], how: str, draw: random.Random) -> 
     outcome, n, seconds = Outcome(how), sum(sizes), draw.uniform(0.5, 3)
     faults = folder / "faults"
     os.mkfifo(faults)
-    job = _start(trial, sizes, faults, [str(folder), str(seconds), str(draw.randrange(1 << 30)), how])
+    job = _start(trial, sizes, faults, [str(seconds), str(draw.randrange(1 << 30)), str(folder), how])
     try:
         victim = _wait_for_moment(job, folder, n, seconds, draw)
         at = time.monotonic()
@@ -81,7 +59,6 @@ def one_fault(trial: Trial, sizes: list[int], how: str, draw: random.Random) -> 
         folder.rmdir()
     if "done" in reports[victim]:
         return None
-    outcome.output = output
     _judge(outcome, reports, ends, at, _lost_pes(how, victim, sizes))
     if job.returncode != STATUS.get(how, job.returncode) or (job.returncode == 0 and not _may_be_0(how)):
         outcome.wrong.append(f"the status is {job.returncode}, not {STATUS.get(how, 'that of a failure')}")
@@ -169,7 +146,7 @@ def _finish(job: subprocess.Popen[str], outcome: Outcome) -> str:
     try:
         return job.communicate(timeout=10)[0]
     except subprocess.TimeoutExpired:
-        if outcome.how != "cut node":
+        if outcome.what != "cut node":
             outcome.wrong.append("the launcher did not end")
         job.terminate()
         return job.communicate()[0]
@@ -207,7 +184,7 @@ def show(outcomes: list[Outcome], early: int) -> None:
     """Print the table."""
     table = Table("fault", "jobs", "as expected", "PeerLost", "to error or end: median", "longest")
     for how in HOW:
-        these = [outcome for outcome in outcomes if outcome.how == how]
+        these = [outcome for outcome in outcomes if outcome.what == how]
         delays = [delay for outcome in these for delay in outcome.delays] or [0.0]
         right = sum(not outcome.wrong for outcome in these)
         told = f"{sum(outcome.told for outcome in these)} of {sum(len(outcome.delays) for outcome in these)} PEs"

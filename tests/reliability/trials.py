@@ -12,8 +12,9 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -21,8 +22,28 @@ from ishmem.testing.fork_server import FORKS_OF
 
 HERE = Path(__file__).parent
 MARK = "PYTEST_TRIAL"
-Outcome = TypeVar("Outcome")
 SOCKETS = "@ishmem-"
+
+
+@dataclass
+class Outcome:
+    """The outcome of one fault.
+
+    Attributes:
+        what: Which fault it was, or what the PE was doing that had it.
+        wrong: Deviations from the expected outcome.
+        delays: Seconds from the fault to the error or end of each of the other PEs.
+        told: Number of PEs that have raised `PeerLost`.
+        stuck: PEs that ishmem run had to end: they were in a kernel, or had not called ``init`` yet.
+        seconds: From the fault to the end of the job.
+    """
+
+    what: str = ""
+    wrong: list[str] = field(default_factory=list)
+    delays: list[float] = field(default_factory=list)
+    told: int = 0
+    stuck: int = 0
+    seconds: float = 0.0
 
 
 class Trial:
@@ -35,9 +56,10 @@ class Trial:
         self._shared, self._open = _names("/dev/shm"), len(_names("/proc/self/fd"))
 
     def start(self, n: int, program: str, *arguments: Any, **environment: str) -> subprocess.Popen[str]:
-        """Start a program of this folder on ``n`` PEs; its output is one pipe."""
+        """Start a program of this folder, or ``-c`` and a text, on ``n`` PEs; its output is one pipe."""
         env = {**self.environment(), **environment}
-        command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), str(HERE / program), *map(str, arguments)]
+        words = [program if program == "-c" else str(HERE / program), *map(str, arguments)]
+        command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), *words]
         return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def environment(self) -> dict[str, str]:

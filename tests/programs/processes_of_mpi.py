@@ -1,11 +1,13 @@
-"""Is a job on every other process of MPI, while the program calls MPI itself."""
+"""Is a job on "all" processes of MPI or on every other one, while the program calls MPI itself."""
+
+import sys
 
 from mpi4py import MPI
 
 import ishmem
 
 world = MPI.COMM_WORLD
-half = world.Split(world.rank % 2, -world.rank)
+half = world if sys.argv[1] == "all" else world.Split(world.rank % 2, -world.rank)
 with ishmem.init("64M", comm=half):
     assert (ishmem.my_pe(), ishmem.n_pes()) == (half.rank, half.size)
     a = ishmem.full(1, ishmem.my_pe(), dtype="i8")
