@@ -67,15 +67,10 @@ if not dpex.HAS_NUMBA_DPEX:
     CHAPTERS |= {f"kernels, {each}": (test_kernels_reductions.check_halves, (each, (1, 700, 4099))) for each in HALVES}
 
 
-def pool_on(text: str) -> Pes:
-    sizes = [int(size) for size in text.split("+")]
-    return Pes(sum(sizes), nodes=sizes)
-
-
 @pytest.fixture(scope="module")
 def spread() -> Iterator[Pes]:
     """PEs on two nodes, alone on the first."""
-    pool = pool_on("1+3")
+    pool = Pes(4, nodes=[1, 3])
     yield pool
     pool.stop()
 
@@ -98,7 +93,7 @@ def test_chapter(spread: Pes, chapter: str) -> None:
 @pytest.fixture(scope="module")
 def three_nodes() -> Iterator[Pes]:
     """PEs on three nodes, two of them on the last."""
-    pool = pool_on("1+1+2")
+    pool = Pes(4, nodes=[1, 1, 2])
     yield pool
     pool.stop()
 
@@ -119,22 +114,11 @@ def check_collectives(algorithms: tuple[str, ...], counts: tuple[int, ...], rout
     backwards.destroy()
 
 
-@pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
-def test_collectives_on_three_nodes(three_nodes: Pes) -> None:
-    three_nodes.run(check_collectives, ("slot", "mapped", "levels", "rounds"), (0, 3, 700), list(COLLECTIVES))
-
-
 @pytest.mark.slow_cases("two nodes", "float16")
 @pytest.mark.slow_cases("float16", "bfloat16")
 @pytest.mark.parametrize("dtype", HALVES)
 def test_halves_on_three_nodes(three_nodes: Pes, dtype: str) -> None:
     three_nodes.run(test_reductions.check_halves, dtype, (0, 3, 700, 20001))
-
-
-@pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
-def test_large_reductions_on_three_nodes(three_nodes: Pes) -> None:
-    """Elements for several rounds of parts, the last of which is short."""
-    three_nodes.run(check_collectives, ("levels",), (5 * (1 << 17) + 9,), ["sum_reduce", "sum_inscan", "sum_exscan"])
 
 
 def check_types() -> None:
@@ -230,6 +214,19 @@ def check_bits(dtype: str, count: int, algorithms: tuple[str, ...]) -> None:
     calls.reset()
 
 
+LARGE = 5 * (1 << 17) + 9
+"""Elements for several rounds of parts, the last of which is short."""
+
+
 @pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
-def test_bits(three_nodes: Pes) -> None:
-    three_nodes.run(check_bits, "float32", 5000, ("rounds", "levels"))
+@pytest.mark.parametrize(
+    ("check", "arguments"),
+    [
+        (check_collectives, (("slot", "mapped", "levels", "rounds"), (0, 3, 700), list(COLLECTIVES))),
+        (check_collectives, (("levels",), (LARGE,), ["sum_reduce", "sum_inscan", "sum_exscan"])),
+        (check_bits, ("float32", 5000, ("rounds", "levels"))),
+    ],
+    ids=["all", "large", "bits"],
+)
+def test_collectives_on_three_nodes(three_nodes: Pes, check: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    three_nodes.run(check, *arguments)

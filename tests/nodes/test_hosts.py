@@ -227,51 +227,35 @@ def test_ishmem_run_n_under_mpiexec() -> None:
         assert "ishmem run is process 1 of 2 of an MPI launcher (PMI_RANK is set), and so is one PE; " in done.stderr
 
 
-CONTRADICTION = """
-import ishmem, sys
-try:
-    ishmem.init("8M", {comm})
-except ishmem.IshmemError as error:
-    print(error)
-"""
-
-
-def contradiction(comm: str, *, env: dict[str, str], command: tuple[str, ...] = ()) -> list[str]:
-    done = run_command([*command, sys.executable, "-c", CONTRADICTION.format(comm=comm)], env={**nodes.SETTINGS, **env})
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
 OF_OPEN_MPI = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
+OF_ISHMEM_RUN = {"ISHMEM_PE": "0", "ISHMEM_NPES": "2", "ISHMEM_JOB": "0" * 32}
 WORLD = "comm=__import__('mpi4py.MPI').MPI.COMM_WORLD"
+ANOTHER_MPI = (
+    "process 0 of 2 of an MPI launcher (OMPI_COMM_WORLD_RANK is set), but MPI.COMM_WORLD has 1",
+    "mpi4py has loaded MPICH",
+)
+CONTRADICTIONS = [
+    ("", OF_OPEN_MPI, 1, ANOTHER_MPI),  # otherwise each process would be a job of one PE
+    (WORLD, OF_OPEN_MPI, 1, ANOTHER_MPI),
+    ("", {**OF_OPEN_MPI, "PYTHONPATH": "."}, 1,
+     ("started by an MPI launcher, and mpi4py cannot be used (none here); install mpi4py",)),
+    ("", {**OF_OPEN_MPI, **OF_ISHMEM_RUN}, 1, ("PE 0 of 2 of an ishmem run, and process 0 of 2 of an MPI launcher",)),
+    (WORLD, {}, 2,
+     ("a communicator of 1 processes, in a job of 2 PEs that ishmem run has started", "mpiexec -n 2")),
+]  # fmt: skip
 
 
-def test_launcher_of_another_mpi() -> None:
-    """Otherwise each process would be a job of one PE."""
-    for comm in ("", WORLD):
-        (text,) = contradiction(comm, env=OF_OPEN_MPI)
-        assert "process 0 of 2 of an MPI launcher (OMPI_COMM_WORLD_RANK is set), but MPI.COMM_WORLD has 1" in text
-        assert "mpi4py has loaded MPICH" in text
-
-
-def test_launcher_without_mpi4py(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("comm", "env", "n", "words"), CONTRADICTIONS)
+def test_contradictions(comm: str, env: dict[str, str], n: int, words: tuple[str, ...], tmp_path: Path) -> None:
+    """Launchers, mpi4py and a communicator that do not fit together are told, by each PE."""
     (tmp_path / "mpi4py.py").write_text("raise ImportError('none here')")
-    (text,) = contradiction("", env={**OF_OPEN_MPI, "PYTHONPATH": str(tmp_path)})
-    assert "started by an MPI launcher, and mpi4py cannot be used (none here); install mpi4py" in text
-
-
-def test_ishmem_run_and_a_communicator() -> None:
-    lines = contradiction(WORLD, env={}, command=(*RUN, "-n", "2"))
-    assert len(lines) == 2
-    for line in lines:
-        assert "a communicator of 1 processes, in a job of 2 PEs that ishmem run has started" in line
-        assert "mpiexec -n 2" in line
-
-
-def test_ishmem_run_and_a_launcher() -> None:
-    env = {"ISHMEM_PE": "0", "ISHMEM_NPES": "2", "ISHMEM_JOB": "0" * 32, **OF_OPEN_MPI}
-    (text,) = contradiction("", env=env)
-    assert "PE 0 of 2 of an ishmem run, and process 0 of 2 of an MPI launcher" in text
+    started = [*RUN, "-n", "2"] if n == 2 else [sys.executable]
+    text = f"import ishmem\ntry: ishmem.init('8M', {comm})\nexcept ishmem.IshmemError as error: print(error)"
+    env = {**nodes.SETTINGS, **env, **({"PYTHONPATH": str(tmp_path)} if "PYTHONPATH" in env else {})}
+    done = run_command([*started, "-c", text], env=env)
+    lines = done.stdout.splitlines()
+    assert (done.returncode, len(lines)) == (0, n), done
+    assert all(word in line for word in words for line in lines), done
 
 
 # ---- jobs on emulated nodes

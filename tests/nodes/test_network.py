@@ -25,6 +25,7 @@ from ishmem import _core
 from ishmem.runtime import job
 from ishmem.testing import Pes, nodes
 
+KEEPS_ADDRESSES = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its kernels keep addresses")
 SIZES = (8, 1000, 8 << 10, (8 << 10) + 8, 200_000, 3_000_000)
 """In bytes: short payloads go in a packet, long ones as messages of their own."""
 
@@ -469,28 +470,21 @@ def run_on_nodes(name: str, sizes: list[int], *args: str, timeout: float = 90, *
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.slow("test_init_finalize.py::test_restart, on one node")
-@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its kernels keep addresses")
-def test_restart() -> None:
-    """A process may be a PE of one job after another, with MPI initialised once."""
-    status, output = run_on_nodes("init_states", [1, 2], "one_job_after_another")
-    assert (status, output.count("good")) == (0, 3), output
-
-
-@pytest.mark.slow("test_operations[check_burst]")
-def test_pieces() -> None:
-    """Payloads larger than one MPI message are split."""
-    status, output = run_on_nodes("put_in_pieces", [1, 1])
-    assert status == 0, output
-    assert output.count("right") == 2
-
-
-@pytest.mark.slow("test_threads.py::test_communicator")
-def test_communicator() -> None:
-    """A job may use a subset of MPI's world, on one node or several, while the program calls MPI itself."""
-    status, output = run_on_nodes("processes_of_mpi", [2, 2], "half")
-    assert status == 0, output
-    assert output.count("right") == 4
+@pytest.mark.slow("test_init_finalize.py::test_restart, test_threads.py::test_mpi_communicator, on one node")
+@pytest.mark.parametrize(
+    ("name", "arguments", "sizes", "said"),
+    [
+        pytest.param("init_states", ["one_job_after_another"], [1, 2], "good", marks=KEEPS_ADDRESSES),
+        ("processes_of_mpi", ["half"], [2, 2], "right"),
+        ("put_in_pieces", [], [1, 1], "right"),
+    ],
+)
+def test_programs(name: str, arguments: list[str], sizes: list[int], said: str) -> None:
+    """A process may be a PE of one job after another, with MPI initialised once; a job may use a part of MPI's world,
+    on one node or several, while the program calls MPI itself; payloads larger than one MPI message are split.
+    """
+    status, output = run_on_nodes(name, sizes, *arguments)
+    assert (status, output.count(said)) == (0, sum(sizes)), output
 
 
 def test_without_namespaces(tmp_path: Path) -> None:
@@ -507,8 +501,9 @@ def test_without_namespaces(tmp_path: Path) -> None:
     assert {file.stem: file.read_text() for file in tmp_path.glob("*.pe")} == {"0": "1", "1": "2", "2": "2"}
 
 
-def test_error_ends_all() -> None:
+def test_error_ends_all(tmp_path: Path) -> None:
     """A PE that raises ends the PEs of all nodes, with a nonzero status."""
-    status, output = run_on_nodes("pe_raises", [1, 2])
-    assert status != 0
-    assert "RuntimeError: no more" in output
+    path = tmp_path / "program.py"
+    path.write_text("import ishmem\nishmem.init()\n1 / ishmem.my_pe()\nishmem.barrier_all()")
+    done = run_command(nodes.launcher([1, 2], [sys.executable, str(path)], preloaded=True), timeout=90)
+    assert done.returncode and "ZeroDivisionError" in done.stderr + done.stdout, done
