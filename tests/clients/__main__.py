@@ -162,16 +162,8 @@ def run(file: str) -> Outcomes:
 def run_once(file: str, report: Path) -> str:
     """Run the tests of a file that have no outcome yet in one process; return how it ended."""
     report.touch()
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-c",
-        os.devnull,
-        f"--rootdir={root(file)}",
-        str(root(file) / file),
-    ]
+    where = f"--rootdir={root(file)}", str(root(file) / file)
+    command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, *where]
     command += [] if HAS_NUMBA_DPEX else ["-p", "alias"]
     command += ["-p", "reporter", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:timeout"]
     with report.with_suffix(".log").open("ab") as log:

@@ -16,7 +16,7 @@ from ishmem.testing.fork_server import ISHMRUN
 from ishmem.testing.nodes import COMMAND
 
 SMALL = {"ISHMEM_SYMMETRIC_SIZE": "1M"}
-STATES = program("init_states")
+STATES, WORKERS = program("init_states"), str(program("workers_of_multiprocessing"))
 RESTARTS = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="a process is a PE only once")
 
 
@@ -103,7 +103,7 @@ def test_workers_of_multiprocessing(way: str, used: str) -> None:
 
     The drivers that the parent has opened do not work in its forks.
     """
-    result = run_command([sys.executable, str(program("workers_of_multiprocessing")), way, used], timeout=90)
+    result = run_command([sys.executable, WORKERS, "twice", way, used], timeout=90)
     *sums, lost, ends = result.stdout.splitlines()
     if (way, used) == ("fork", "used"):
         assert result.stdout.count("in a fork of a process that had opened the drivers") == 2, result
@@ -114,8 +114,10 @@ def test_workers_of_multiprocessing(way: str, used: str) -> None:
 
 
 def test_groups_and_all() -> None:
-    result = run_command([sys.executable, str(program("groups_and_all"))], timeout=90)
-    assert result.stdout == f"{[(0, 3, 10), (1, 3, 10), (2, 7, 10), (3, 7, 10)]}\n", result
+    """Two jobs of two PEs at the same time, then one of all."""
+    result = run_command([sys.executable, WORKERS, "group_and_all", "spawn", "unused"], timeout=90)
+    *said, ends = result.stdout.splitlines()
+    assert (sorted(said), ends) == (["(0, 3, 10)", "(1, 3, 10)", "(2, 7, 10)", "(3, 7, 10)"], "0 0 0 0"), result
 
 
 def test_two_jobs_on_the_same_devices(trial: trials.Trial) -> None:

@@ -65,21 +65,8 @@ def both(*words: str, folder: Path, n: int = 1) -> tuple[int, list[str]]:
     return alone
 
 
-@pytest.mark.slow_cases(
-    "the other programs",
-    "at the end",
-    "at exit",
-    "status",
-    "words",
-    "cause",
-    "child",
-    "hook",
-    "interrupt",
-    "killed",
-    "lapack",
-    "os exit",
-    "place",
-)
+@pytest.mark.slow_cases("endings", "at the end", "at exit", "status", "words", "interrupt", "killed", "os exit")
+@pytest.mark.slow_cases("the other programs", "cause", "child", "hook", "lapack", "place")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_does_the_same(name: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAMS[name])

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +68,9 @@ if not dpex.HAS_NUMBA_DPEX:
 
 
 @pytest.fixture(scope="module")
-def spread() -> Iterator[Pes]:
+def spread(pool_with: Callable[..., Pes]) -> Pes:
     """PEs on two nodes, alone on the first."""
-    pool = Pes(4, nodes=[1, 3])
-    yield pool
-    pool.stop()
+    return pool_with(4, nodes=[1, 3])
 
 
 @pytest.mark.slow_cases("float16", "kernels, bfloat16")
@@ -91,11 +89,9 @@ def test_chapter(spread: Pes, chapter: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def three_nodes() -> Iterator[Pes]:
+def three_nodes(pool_with: Callable[..., Pes]) -> Pes:
     """PEs on three nodes, two of them on the last."""
-    pool = Pes(4, nodes=[1, 1, 2])
-    yield pool
-    pool.stop()
+    return pool_with(4, nodes=[1, 1, 2])
 
 
 def check_collectives(algorithms: tuple[str, ...], counts: tuple[int, ...], routines: list[str]) -> None:
