@@ -202,7 +202,8 @@ def ask(item: kapi.Item, a, b):
     ishmem.wait_until(b, ishmem.CMP_EQ, 1)
 
 
-def check_two_kernels() -> None:
+@pytest.mark.ishmem(1, timeout=60)
+def test_kernels_of_one_queue() -> None:
     for _ in range(3):
         a, b = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
         events = [dpex.call_kernel_async(kernel, kapi.Range(1), (), a, b) for kernel in (answer, ask)]
@@ -210,35 +211,6 @@ def check_two_kernels() -> None:
             device.wait()
             host.wait()
         assert (int(a[0]), int(b[0])) == (1, 1)
-
-
-def check_dependent_kernels() -> None:
-    """Kernels with an event between them do not overlap, however many are in the queue."""
-    a, b = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
-    before: tuple[Any, ...] = ()
-    hosts = []
-    for _ in range(40):
-        host, device = dpex.call_kernel_async(add_one, kapi.Range(1), before, a, b)
-        before = (device,)
-        hosts.append(host)
-    before[0].wait()
-    assert int(a[0]) == 40
-    for host in hosts:
-        host.wait()
-
-
-@dpex.kernel
-def add_one(item: kapi.Item, a, b):
-    seen = a[0]
-    for i in range(100):
-        b[0] = i
-    a[0] = seen + 1
-
-
-@pytest.mark.ishmem(1, timeout=60)
-def test_kernels_of_one_queue() -> None:
-    check_two_kernels()
-    check_dependent_kernels()
 
 
 # --- programs

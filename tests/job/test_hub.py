@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
+import test_links
 from subprocesses import program
 from test_links import LIMIT, NOTICE, OF_JOB, check_round, in_threads, open_files, wait_until
 
@@ -44,15 +45,7 @@ def start(job: str) -> Iterator[Callable[..., Hub]]:
 
 def connect(job: str, *pes: int) -> dict[int, Links | IshmemError]:
     """Connect PEs, all in this process, and return the connection or the error of each."""
-    found: dict[int, Links | IshmemError] = {}
-
-    def one(pe: int) -> None:
-        try:
-            found[pe] = Links.connect(job, pe, N, LIMIT, start_hub=hub.elsewhere)
-        except IshmemError as error:
-            found[pe] = error
-
-    in_threads([(one, pe) for pe in pes])
+    found: dict[int, Links | IshmemError] = test_links.connect(job, N, *pes, start_hub=hub.elsewhere)
     return found
 
 

@@ -44,33 +44,24 @@ def _child(out, target, job, pe, n_pes, args):
         out.send((type(error).__name__, str(error)))
 
 
-class Job:
-    """PEs as processes; each runs ``target(job, pe, n_pes, *args)`` and reports the result."""
-
-    def __init__(self, target, name, n_pes, *args, absent=()):
-        self.ends, self.processes = {}, {}
-        for pe in set(range(n_pes)) - set(absent):
-            self.ends[pe], out = context.Pipe(duplex=False)
-            arguments = (out, target, name, pe, n_pes, args)
-            self.processes[pe] = context.Process(target=_child, args=arguments, daemon=True)
-            self.processes[pe].start()
-            out.close()
-
-    def results(self):
-        answers = {}
-        for pe, end in self.ends.items():
-            try:
-                answers[pe] = end.recv() if end.poll(LIMIT) else ("hung", None)
-            except EOFError:
-                answers[pe] = ("died", None)
-        for process in self.processes.values():
-            process.join(5)
-            process.kill()
-        return answers
-
-
-def run(target, job, n_pes, *args, absent=()):
-    return Job(target, job, n_pes, *args, absent=absent).results()
+def run(target, job, n_pes, *args):
+    """Run ``target(job, pe, n_pes, *args)`` in a process for each PE; return the results."""
+    ends, processes, answers = {}, {}, {}
+    for pe in range(n_pes):
+        ends[pe], out = context.Pipe(duplex=False)
+        arguments = (out, target, job, pe, n_pes, args)
+        processes[pe] = context.Process(target=_child, args=arguments, daemon=True)
+        processes[pe].start()
+        out.close()
+    for pe, end in ends.items():
+        try:
+            answers[pe] = end.recv() if end.poll(LIMIT) else ("hung", None)
+        except EOFError:
+            answers[pe] = ("died", None)
+    for process in processes.values():
+        process.join(5)
+        process.kill()
+    return answers
 
 
 def open_files():
@@ -179,14 +170,23 @@ class Held:
             links.close()
 
 
-def pair(job, n_pes=2, **keywords):
-    """Return the connections of all PEs of a job, all in this process."""
+def connect(job, n_pes, *pes, timeout=LIMIT, **keywords):
+    """Connect PEs of a job, all in this process; return the connection or the error of each."""
     found = {}
 
-    def connect(pe):
-        found[pe] = Links.connect(job, pe, n_pes, LIMIT, **keywords)
+    def one(pe):
+        try:
+            found[pe] = Links.connect(job, pe, n_pes, timeout, **keywords)
+        except IshmemError as error:
+            found[pe] = error
 
-    in_threads([(connect, pe) for pe in range(n_pes)])
+    in_threads([(one, pe) for pe in pes])
+    return found
+
+
+def pair(job, n_pes=2):
+    """Return the connections of all PEs of a job."""
+    found = connect(job, n_pes, *range(n_pes))
     return [found[pe] for pe in range(n_pes)]
 
 
@@ -210,14 +210,10 @@ def test_limits_and_states(job):
 # ---- PEs that do not come
 
 
-def pe_connect(job, pe, n_pes, timeout):
-    Links.connect(job, pe, n_pes, timeout)
-
-
-@pytest.mark.parametrize(("absent", "names"), [([2], "PE 2"), ([0], "PE 0"), ([1, 2], "PEs 1, 2")])
-def test_a_pe_that_never_starts(job, absent, names):
-    answers = run(pe_connect, job, 3, 1.0, absent=absent)
-    assert set(answers.values()) == {("IshmemError", f"{names} did not arrive in init within 1 s")}
+@pytest.mark.parametrize(("pes", "names"), [([0, 1], "PE 2"), ([1, 2], "PE 0"), ([0], "PEs 1, 2")])
+def test_a_pe_that_never_starts(job, pes, names):
+    found = connect(job, 3, *pes, timeout=1.0)
+    assert {str(found[pe]) for pe in pes} == {f"{names} did not arrive in init within 1 s"}
 
 
 def pe_late(job, pe, n_pes, late):

@@ -150,7 +150,7 @@ def test_random_calls_of_many_threads(n: int) -> None:
      (3, 2, 0, "kernel"), (2, 0, 9, "kernel"), (2, 0, 0, "event"), (2, 1, 0, "sleep")],
 )  # fmt: skip
 def test_global_exit(n: int, who: int, status: int, where: str) -> None:
-    done = run_program(program("global_exit_of_a_pe"), n, str(who), str(status), where, timeout=120)
+    done = run_program(program("faults"), n, "", "global_exit", str(who), str(status), where)
     assert done.returncode == status, done.stderr
     assert "not reached" not in done.stdout
     if where != "kernel":
@@ -195,7 +195,7 @@ def test_global_exit_without_launcher(status: int) -> None:
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_communicator(n: int, tmp_path: Path) -> None:
-    for status, out, err in start_processes("join_by_communicator", n, str(tmp_path / "socket")):
+    for status, out, err in start_processes("join_by_communicator", n, str(tmp_path)):
         assert status == 0 and out == "good\n", err
 
 

@@ -148,8 +148,7 @@ def check_places() -> None:
 @pytest.mark.parametrize("nodes", [(2, 1, 2, 1, 1), (1, 1, 2, 2)], ids=["five", "four"])
 def test_collectives_on_many_nodes(nodes: tuple[int, ...]) -> None:
     """What goes between nodes in several rounds, whose number of nodes is a power of two or not."""
-    pool = Pes(sum(nodes), nodes=list(nodes))
-    try:
+    with Pes(sum(nodes), nodes=list(nodes)) as pool:
         pool.run(check_collectives, ("slot", "rounds", "levels"), (1, 700, (1 << 15) + 5), BY_ROUNDS)
         pool.run(check_collectives, ("slot",), (0, 1, 60), list(COLLECTIVES))
         pool.run(check_bits, "float32", 5000, ("rounds", "levels"))
@@ -158,8 +157,6 @@ def test_collectives_on_many_nodes(nodes: tuple[int, ...]) -> None:
         pool.run(check_places)
         pool.run(test_collectives.test_pes_that_disagree_raise)
         pool.run(test_collectives.test_refused)
-    finally:
-        pool.stop()
 
 
 def check_batches(counts: tuple[int, ...]) -> None:
@@ -174,11 +171,8 @@ def check_batches(counts: tuple[int, ...]) -> None:
 @pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
 def test_kernels_on_many_nodes(tmp_path: Path) -> None:
     """In a cache of their own, since the constant is not in the keys of others."""
-    pool = Pes(4, {"ISHMEM_KERNEL_CACHE": str(tmp_path)}, nodes=[1, 1, 2])
-    try:
+    with Pes(4, {"ISHMEM_KERNEL_CACHE": str(tmp_path)}, nodes=[1, 1, 2]) as pool:
         pool.run(check_batches, (700, 40_000))  # one tile, and several
-    finally:
-        pool.stop()
 
 
 @pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
@@ -186,13 +180,10 @@ def test_kernels_on_many_nodes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("nodes", [(1, 2, 1), (2, 1, 1, 1), (1, 2, 1, 1, 1)], ids=["three", "four", "five"])
 def test_rendezvous_of_kernels(nodes: tuple[int, ...]) -> None:
     """What goes between nodes in several rounds, whose number of nodes is a power of two or not."""
-    pool = Pes(sum(nodes), {"ISHMEM_CHECK": "1"}, nodes=list(nodes))
-    try:
+    with Pes(sum(nodes), {"ISHMEM_CHECK": "1"}, nodes=list(nodes)) as pool:
         pool.run(test_runtime_checks_collectives.check_one_differs)
         pool.run(test_kernels_reductions.check_bits)
         pool.run(test_kernels_collectives.check_all, "int32", "group", (1, 100))
-    finally:
-        pool.stop()
 
 
 def check_bits(dtype: str, count: int, algorithms: tuple[str, ...]) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from login import Login
 from subprocesses import program, run_command
-from test_examples import photograph
 
 from ishmem.common.errors import IshmemError
 from ishmem.environment.mpi_variables import launched
@@ -311,18 +310,6 @@ def test_errors_name_pes_of_the_job(login: Login, tmp_path: Path) -> None:
         assert head in lines, done
         places = [line.partition(": ")[0] for line in lines[lines.index(head) + 1 :] if line.startswith(f"[{pe}]   PE")]
         assert places == [f"[{pe}]   PE 1", f"[{pe}]   PE 2"]
-
-
-@pytest.mark.slow("test_job")
-def test_denoise(login: Login, tmp_path: Path) -> None:
-    """Two nodes draw the very picture of serial numpy, as one node does (test_examples.py)."""
-    picture, output = photograph(tmp_path / "in.png", 41, 50, 3), tmp_path / "out.png"
-    denoise = [str(EXAMPLES / "denoise.py"), picture, "--iterations", "20", "--output", str(output)]
-    done = login.ishmem_run("-n", "4", "--hosts", "node0,node1", *denoise)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "[0] Largest difference from serial numpy: 0, bit for bit the same\n" in done.stdout
-    assert "[0] denoising: 100%" in done.stderr
-    assert output.read_bytes().startswith(b"\x89PNG")
 
 
 # ---- batch scripts

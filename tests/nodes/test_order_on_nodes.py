@@ -100,14 +100,11 @@ INDIRECT = {
 @pytest.mark.parametrize("settings", INDIRECT)
 def test_collectives_of_kernels_on_unequal_nodes(sizes: tuple[int, ...], settings: str) -> None:
     """A PE that is alone on its node runs the same algorithm as PEs that have others on theirs."""
-    pool = Pes(sum(sizes), env={**INDIRECT[settings], "ISHMEM_TIMEOUT": "120"}, nodes=sizes)
-    try:
+    with Pes(sum(sizes), env={**INDIRECT[settings], "ISHMEM_TIMEOUT": "120"}, nodes=sizes) as pool:
         for form in test_kernels_collectives.FORMS:
             pool.run(test_kernels_collectives.check_all, "int32", form, (1, 5000))
         for form in ("numbers", "few by group"):
             pool.run(test_kernels_reductions.check_all, "float64", form, (1, 5000))
-    finally:
-        pool.stop()
 
 
 def test_names_a_changed_source() -> None:

@@ -249,6 +249,29 @@ def where_pes_are():
         time.sleep(9)  # sleep
 
 
+def global_exit(who, status, where):
+    """A PE calls global_exit; the others are somewhere."""
+    a, _ = start()
+    print("flushed", end="")
+    if me == int(who):
+        time.sleep(1.0 if where == "kernel" else 0.1)
+        if where == "thread":
+            threading.Thread(target=ishmem.global_exit, args=(int(status),)).start()
+            ishmem.wait_until(a, ishmem.CMP_EQ, 1)
+        ishmem.global_exit(int(status))
+    elif where == "kernel":
+        launch(a, 1)
+    elif where == "barrier":
+        ishmem.barrier_all()
+    elif where == "event":
+        ishmem.wait_until_on_queue(a, ishmem.CMP_EQ, 1).wait()
+    elif where == "sleep":
+        time.sleep(100)
+    else:
+        ishmem.wait_until(a, ishmem.CMP_EQ, 1)
+    print("not reached")
+
+
 # ---- PEs hang
 
 
