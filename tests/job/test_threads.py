@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Callable
 
@@ -21,23 +22,14 @@ THREADS = 8
 
 def in_threads(work: Callable[[int], None]) -> None:
     """Run ``work(0)`` to ``work(7)`` at once; raise the first error."""
-    errors: list[BaseException] = []
     start = threading.Barrier(THREADS)
 
     def run(number: int) -> None:
-        try:
-            start.wait()
-            work(number)
-        except BaseException as error:
-            errors.append(error)
+        start.wait()
+        work(number)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(run, range(THREADS)))
 
 
 @pytest.mark.ishmem([1, 2])

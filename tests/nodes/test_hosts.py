@@ -299,11 +299,23 @@ def test_info(login: Login) -> None:
     assert found == [("node0", [0]), ("node1", [1, 2])]
 
 
+WAIT = """
+import os, time, ishmem
+ishmem.init("8M")
+try:
+    ishmem.wait_until(ishmem.zeros(1, dtype="i8"), ishmem.CMP_EQ, 1)
+except ishmem.WaitTimeout as error:
+    print(error, flush=True)
+time.sleep(9)
+os._exit(0)
+"""
+"""Ends after all have waited, since the others lose a PE that ends."""
+
+
 @pytest.mark.slow("test_job")
-def test_errors_name_pes_of_the_job(login: Login, tmp_path: Path) -> None:
+def test_errors_name_pes_of_the_job(login: Login) -> None:
     """The status board of a node knows only the PEs of the node, by their places there."""
-    words = ("--hosts", "node0:1,node1:2", str(program("wait_until_it_times_out")), str(tmp_path))
-    done = login.ishmem_run(*words, env={"ISHMEM_TIMEOUT": "6"})
+    done = login.ishmem_run("--hosts", "node0:1,node1:2", "-c", WAIT, env={"ISHMEM_TIMEOUT": "6"})
     lines = done.stdout.splitlines()
     for pe in (1, 2):
         head = f"[{pe}] PE {pe}: ISHMEM_TIMEOUT, 6 s, is over; the PEs of node 1 (node1) are:"

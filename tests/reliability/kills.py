@@ -7,22 +7,18 @@ import json
 import os
 import random
 import signal
-import statistics
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
-from trials import Outcome, Trial, repeat
+from trials import NOTICE, Outcome, Trial, faults
 
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT)
-NOTICE, END = 2.0, 10.0
-"""Seconds within which every PE has its error, and the job is over."""
+END = 10.0
+"""Seconds within which the job is over."""
 WHILE_STARTING = 0.15
 """Part of the kills that come while the program starts, mostly before ``init``."""
 
@@ -31,7 +27,7 @@ def kill_one(trial: Trial, n: int, draw: random.Random) -> Outcome | None:
     """Start a job and kill one of its PEs; return None if the job ended first."""
     seconds, number, victim = draw.uniform(0, 3), draw.choice(SIGNALS), draw.randrange(n)
     job = trial.start(n, "kills_pe.py", seconds, draw.randrange(1 << 30))
-    outcome = Outcome()
+    outcome = Outcome(number.name)
     with _limit(job, outcome):
         output = _wait(job, draw, victim, seconds)
         while not (pid := _process(trial, victim)) and job.poll() is None:
@@ -96,13 +92,12 @@ def _judge(outcome: Outcome, output: str, victim: int, number: signal.Signals, k
         if '] {"pe"' in line:
             report = json.loads(line.split("] ", 1)[1])
             said.setdefault(report["pe"], {}).update(report)
-        if line.startswith(f"ishmem run:   PE {victim}: "):
-            outcome.what = line.split(": ", 2)[2]
     # Without these lines no PE was in ishmem yet, and ishmem run ends all at once.
     ended = "not ended within" in output or "ishmem run:   PE" not in output
     for pe in set(range(n)) - {victim}:
         report = said.get(pe, {})
         if "lost" in report:
+            outcome.told += 1
             outcome.delays.append(report["at"] - max(killed, report["called"]))
             if report["lost"] != victim or number.name not in report["words"]:
                 outcome.wrong.append(f"PE {pe} was told: {report['words']}")
@@ -116,38 +111,11 @@ def _judge(outcome: Outcome, output: str, victim: int, number: signal.Signals, k
         outcome.wrong.append(f"the end took {outcome.seconds:.2f} s")
 
 
-def show(outcomes: list[Outcome], early: int, n: int) -> None:
-    """Print the table."""
-    right = [outcome for outcome in outcomes if not outcome.wrong]
-    delays = [delay for outcome in outcomes for delay in outcome.delays]
-    left = [line for outcome in outcomes for line in outcome.wrong if line.startswith("left behind")]
-    table = Table(title=f"{len(outcomes)} kills with {n} PEs", show_header=False)
-    table.add_row("ended right", f"{len(right)} of {len(outcomes)}")
-    if delays:
-        table.add_row("kill to PeerLost", f"median {statistics.median(delays):.3f} s, longest {max(delays):.3f} s")
-    table.add_row("PeerLost raised", f"{len(delays)} times")
-    stuck = sum(outcome.stuck for outcome in outcomes)
-    table.add_row("ended by ishmem run", f"{stuck} PEs, which were in a kernel or not in init yet")
-    table.add_row("kill to end of job", f"longest {max((o.seconds for o in outcomes), default=0):.1f} s")
-    table.add_row("left behind", "; ".join(left) or "nothing")
-    table.add_row("jobs that ended before", str(early))
-    Console().print(table)
-
-
 @click.command()
-@click.option("--count", default=100, show_default=True, help="Kills.")
-@click.option("--pes", default=4, show_default=True, help="PEs of each job.")
-@click.option("--minutes", default=60.0, show_default=True, help="No further kill after so long.")
+@click.option("--count", default=100, show_default=True, help="Faults.")
+@click.option("--minutes", default=60.0, show_default=True, help="No further fault after so long.")
 @click.option("--seed", type=int, help="For the same moments again, as far as a machine repeats itself.")
+@click.option("--pes", default=4, show_default=True, help="PEs of each job.")
 def kills(count: int, pes: int, minutes: float, seed: int | None) -> None:
     """Kill PEs at random moments: in init, in any operation, in kernels, in finalize."""
-    outcomes, early = repeat(
-        "kills",
-        lambda trial, draw, _outcomes: kill_one(trial, pes, draw),
-        count,
-        minutes,
-        seed,
-        lambda outcome: f"last one: {outcome.what[:60]}",
-    )
-    show(outcomes, early, pes)
-    sys.exit(any(outcome.wrong for outcome in outcomes))
+    faults(lambda trial, draw, _number: kill_one(trial, pes, draw), count, minutes, seed)

@@ -8,7 +8,6 @@ import os
 import random
 import re
 import signal
-import statistics
 import subprocess
 import sys
 import time
@@ -16,9 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
-from trials import HERE, Outcome, Trial, repeat
+from trials import HERE, Outcome, Trial, faults
 
 from ishmem.environment import mpi_library
 from ishmem.environment.mpi_variables import launched
@@ -31,8 +28,6 @@ HOW = ("raise", "exit", "kill", "kill node", "cut node")
 """A PE raises, calls ``sys.exit(7)`` or receives SIGKILL; a whole node is killed or loses its network."""
 STATUS = {"raise": 1, "exit": 7}
 """Exit status of the job; after a kill it is for the launcher to choose, but not 0."""
-NOTICE = 2.0
-"""Seconds within which every PE has ended or raised ``PeerLost``."""
 PROGRAM = "kills_pe.py"
 
 
@@ -180,34 +175,17 @@ def _judge(
             outcome.delays.append(ends[pe] - at)
 
 
-def show(outcomes: list[Outcome], early: int) -> None:
-    """Print the table."""
-    table = Table("fault", "jobs", "as expected", "PeerLost", "to error or end: median", "longest")
-    for how in HOW:
-        these = [outcome for outcome in outcomes if outcome.what == how]
-        delays = [delay for outcome in these for delay in outcome.delays] or [0.0]
-        right = sum(not outcome.wrong for outcome in these)
-        told = f"{sum(outcome.told for outcome in these)} of {sum(len(outcome.delays) for outcome in these)} PEs"
-        times = f"{statistics.median(delays):.2f} s", f"{max(delays):.2f} s"
-        table.add_row(how, str(len(these)), str(right), told, *times)
-    Console().print(table)
-    late = sum(delay > NOTICE for outcome in outcomes for delay in outcome.delays)
-    print(f"{late} PEs took more than {NOTICE:g} s; {early} jobs ended before the fault")
-
-
 @click.command("nodes")
 @click.option("--count", default=50, show_default=True, help="Faults.")
 @click.option("--minutes", default=60.0, show_default=True, help="No further fault after so long.")
+@click.option("--seed", type=int, help="For the same moments again, as far as a machine repeats itself.")
 @click.option("--sizes", default="2+2", show_default=True, help="PEs on each node.")
 @click.option("--how", type=click.Choice(HOW), help="Only this fault.")
-@click.option("--seed", type=int, help="For the same moments again, as far as a machine repeats itself.")
 def node_faults(count: int, minutes: float, sizes: str, how: str | None, seed: int | None) -> None:
     """End PEs and nodes of jobs over MPI at random moments: raise, exit, kill a PE, kill or cut off a node."""
     numbers = [int(size) for size in sizes.split("+")]
 
-    def fault(trial: Trial, draw: random.Random, outcomes: list[Outcome]) -> Outcome | None:
-        return one_fault(trial, numbers, how or HOW[len(outcomes) % len(HOW)], draw)
+    def fault(trial: Trial, draw: random.Random, number: int) -> Outcome | None:
+        return one_fault(trial, numbers, how or HOW[number % len(HOW)], draw)
 
-    outcomes, early = repeat("faults", fault, count, minutes, seed)
-    show(outcomes, early)
-    sys.exit(any(outcome.wrong for outcome in outcomes))
+    faults(fault, count, minutes, seed)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -16,13 +17,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 
 from ishmem.testing.fork_server import FORKS_OF
 
 HERE = Path(__file__).parent
 MARK = "PYTEST_TRIAL"
 SOCKETS = "@ishmem-"
+NOTICE = 2.0
+"""Seconds within which every PE has its error or has ended."""
 
 
 @dataclass
@@ -30,11 +35,11 @@ class Outcome:
     """The outcome of one fault.
 
     Attributes:
-        what: Which fault it was, or what the PE was doing that had it.
+        what: Which fault it was.
         wrong: Deviations from the expected outcome.
         delays: Seconds from the fault to the error or end of each of the other PEs.
         told: Number of PEs that have raised `PeerLost`.
-        stuck: PEs that ishmem run had to end: they were in a kernel, or had not called ``init`` yet.
+        stuck: PEs that the launcher had to end: they were in a kernel, or had not called ``init`` yet.
         seconds: From the fault to the end of the job.
     """
 
@@ -146,31 +151,24 @@ def _ownerless_sockets() -> list[str]:
     return [words[7] for words in lines if f"socket:[{words[6]}]" not in held and words[6] != "0"]
 
 
-def repeat(
-    what: str,
-    one: Callable[[Trial, random.Random, list[Outcome]], Outcome | None],
-    count: int,
-    minutes: float,
-    seed: int | None,
-    remark: Callable[[Outcome], str] | None = None,
-) -> tuple[list[Outcome], int]:
-    """Run random faults with a progress bar; return their outcomes, and how many jobs ended before the fault.
+def faults(
+    one: Callable[[Trial, random.Random, int], Outcome | None], count: int, minutes: float, seed: int | None
+) -> None:
+    """Run random faults with a progress bar, print a table of their outcomes, and exit.
 
     Args:
-        what: What the faults are called.
-        one: Runs a fault, given the outcomes so far; returns the outcome, or None if the job ended before.
+        one: Runs a fault, given the number of those so far; returns the outcome, or None if the job ended before.
         count: Number of faults.
         minutes: No further fault begins after so long.
         seed: For the same moments again.
-        remark: Returns what the bar says about the last outcome.
     """
     seed = random.randrange(1 << 30) if seed is None else seed
     draw, outcomes, early = random.Random(seed), [], 0
     end = time.monotonic() + 60 * minutes
     with new_trial() as trial, progress() as bar:
-        task = bar.add_task(what, total=count, remark=f"seed {seed}")
+        task = bar.add_task("faults", total=count, remark=f"seed {seed}")
         while len(outcomes) < count and time.monotonic() < end:
-            outcome = one(trial, draw, outcomes)
+            outcome = one(trial, draw, len(outcomes))
             if outcome is None:
                 early += 1
                 continue
@@ -178,6 +176,20 @@ def repeat(
             bar.advance(task)
             for line in outcome.wrong:
                 bar.console.print(line, markup=False, highlight=False)
-            if remark:
-                bar.update(task, remark=remark(outcome))
-    return outcomes, early
+    _show(outcomes)
+    print(f"{early} jobs ended before the fault")
+    sys.exit(any(outcome.wrong for outcome in outcomes))
+
+
+def _show(outcomes: list[Outcome]) -> None:
+    table = Table("fault", "jobs", "as expected", "PeerLost", "ended", "to error or end: median", "longest", "to end")
+    for what in sorted({outcome.what for outcome in outcomes}):
+        these = [outcome for outcome in outcomes if outcome.what == what]
+        delays = [delay for outcome in these for delay in outcome.delays] or [0.0]
+        right, told, stuck = (
+            sum(each) for each in zip(*((not outcome.wrong, outcome.told, outcome.stuck) for outcome in these))
+        )
+        longest = max(outcome.seconds for outcome in these)
+        times = [f"{each:.2f} s" for each in (statistics.median(delays), max(delays), longest)]
+        table.add_row(what, str(len(these)), str(right), f"{told} PEs", f"{stuck} PEs", *times)
+    Console().print(table)
