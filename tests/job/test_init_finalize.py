@@ -122,8 +122,8 @@ def test_groups_and_all() -> None:
 
 def test_two_jobs_on_the_same_devices(trial: trials.Trial) -> None:
     """One goes on when the other ends by the death of a PE; nothing is left behind."""
-    command = [*ISHMRUN, "-n", "2", sys.executable, str(program("sums_in_a_loop"))]
-    jobs = [([*command, how], {**os.environ, "ISHMEM_SIM_DEVICES": "2"}) for how in ("killed", "kept")]
+    command = [*ISHMRUN, "-n", "2", str(program("faults")), "SIGKILL", "amid_sums"]
+    jobs = [([*command, how], {**os.environ, "ISHMEM_SIM_DEVICES": "2"}) for how in ("ends", "goes on")]
     killed, kept = run_at_once(jobs, timeout=90)
     assert killed.returncode and "PE 0 is gone" in killed.stderr, killed
     assert (kept.returncode, said(kept)) == (0, ["right"] * 2), kept

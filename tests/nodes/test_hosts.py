@@ -272,6 +272,18 @@ def test_job(login: Login, tmp_path: Path) -> None:
     assert sorted(done.stderr.splitlines()) == [f"[{pe}] level_zero:{k}" for pe, k in enumerate((0, 0, 1, 0))]
 
 
+ENDS = """
+import os, sys, time
+try:
+    print("now", flush=True)
+    if os.environ["PMI_RANK"] == "2":
+        {"exit": lambda: sys.exit(7), "kill": lambda: os.kill(os.getpid(), 9)}.get(sys.argv[1], int)()
+    time.sleep(60)
+except KeyboardInterrupt:
+    sys.exit("interrupted")
+"""
+
+
 @pytest.mark.slow_cases("the other ends", "exit-", "sleep-")
 @pytest.mark.parametrize(
     ("how", "options", "status", "message"),
@@ -283,7 +295,7 @@ def test_job(login: Login, tmp_path: Path) -> None:
     ],
 )
 def test_end(login: Login, how: str, options: tuple[str, ...], status: int, message: str) -> None:
-    words = ("-n", "3", "--hosts", "node0,node1", *options, "--no-prefix", str(program("end_of_a_process")), how)
+    words = ("-n", "3", "--hosts", "node0,node1", *options, "--no-prefix", "-c", ENDS, how)
     done = login.ishmem_run(*words, signal=signal.SIGINT if how == "interrupt" else 0, after=3 * "now\n")
     assert done.returncode == status, done.stderr
     assert f"ishmem run: {message}" in done.stderr.splitlines()

@@ -17,7 +17,7 @@ import dpctl
 import dpnp
 import numpy as np
 import pytest
-from common import dpex, same
+from common import dpex, kapi, same
 from subprocesses import program, run_command
 
 import ishmem
@@ -107,8 +107,6 @@ def check_kernel_completes_host_puts(how: str) -> None:
 
     The PE of the puts hears of the quiet through a third PE, so that the message cannot queue up behind the puts.
     """
-    from common import dpex, kapi
-
     me, n, count, length = ishmem.my_pe(), ishmem.n_pes(), 200, 1000
     dest, flags, go = (ishmem.zeros(size, dtype="i8") for size in (count * length, 2, 1))
 
@@ -223,8 +221,6 @@ def check_payloads(count: int, expected: tuple[int, int]) -> None:
     The rows of ``dest`` come from a symmetric, a private and a numpy array, two from rows with gaps between them, and
     from a symmetric and a private array by a kernel.
     """
-    from common import dpex, kapi
-
     @dpex.kernel
     def move(item: kapi.Item, to, given, into, symmetric, pe):
         ishmem.put(to, given, pe)
@@ -299,8 +295,6 @@ def test_payloads(device_memory: str) -> None:
 
 def check_source_reuse(count: int) -> None:
     """A put that has returned in a kernel no longer reads its source, which is symmetric or private."""
-    from common import dpex, kapi
-
     @dpex.kernel
     def put_all(item: kapi.Item, to, with_gaps, source, times, pe):
         size = source.size
@@ -335,8 +329,6 @@ def test_kernel_reuses_source(spread: Pes, count: int) -> None:
 
 def check_counter() -> None:
     """PEs of both nodes, the owner's host and kernels add to one word at the same time; no addition is lost."""
-    from common import dpex, kapi
-
     @dpex.kernel
     def add(item: kapi.Item, counter, times, pe):
         for _ in range(times):
@@ -361,8 +353,6 @@ def check_counter() -> None:
 
 def check_busy_target(how: str) -> None:
     """Operations complete while their target sleeps, computes, waits in MPI or runs a kernel."""
-    from common import dpex, kapi
-
     @dpex.kernel
     def hold(item: kapi.Item, done):
         ishmem.wait_until(done, ishmem.CMP_EQ, 1)
@@ -408,8 +398,6 @@ def check_kernel_beside_wait() -> None:
 
     Quiet and the barrier stay in the core.
     """
-    from common import dpex, kapi
-
     @dpex.kernel
     def ask(item: kapi.Item, question, reply, times, pe):
         for _ in range(times):

@@ -10,8 +10,8 @@ import re
 import sys
 from pathlib import Path
 
-import node_faults
 import pytest
+import random_faults
 import trials
 from subprocesses import program, run_command
 from test_network import run_on_nodes
@@ -24,7 +24,7 @@ from ishmem.testing import nodes
 @pytest.mark.slow_cases("the same by a cut network", "kill node-2")
 @pytest.mark.slow_cases("on two nodes", "kill node-8")
 @pytest.mark.slow_cases("test_network.py::test_error_ends_all", "raise-2")
-@pytest.mark.parametrize(("how", "count"), [*((how, 2) for how in node_faults.HOW), ("kill node", 8)])
+@pytest.mark.parametrize(("how", "count"), [*((how, 2) for how in random_faults.HOW), ("kill node", 8)])
 def test_fault(trial: trials.Trial, how: str, count: int) -> None:
     """Every other PE ends or raises ``PeerLost`` with PE and node; the status is kept; nothing is left behind.
 
@@ -34,7 +34,7 @@ def test_fault(trial: trials.Trial, how: str, count: int) -> None:
         pytest.skip("needs namespaces")
     draw, outcome = random.Random(how), None
     while outcome is None:  # the job may end before the fault
-        outcome = node_faults.one_fault(trial, [2] * count, how, draw)
+        outcome = random_faults.one_fault(trial, [2] * count, how, draw)
     assert not outcome.wrong, "\n".join(outcome.wrong)
 
 

@@ -272,6 +272,18 @@ def global_exit(who, status, where):
     print("not reached")
 
 
+def amid_sums(does):
+    """End PE 0 in one of two jobs that sum."""
+    ishmem.init(heap_size="4M")
+    mine, sums = ishmem.full(100, me + 1, dtype="i8"), ishmem.zeros(100, dtype="i8")
+    for turn in range(500):
+        ishmem.sum_reduce(sums, mine)
+        assert (sums.asnumpy() == 3).all()
+        if turn == 100 and does == "ends" and me == 0:
+            end()
+    print("right")
+
+
 # ---- PEs hang
 
 

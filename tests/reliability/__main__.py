@@ -5,9 +5,8 @@ Each command is a module of its own and works on jobs that it starts with ishmem
 
 import click
 from jobs import jobs
-from kills import kills
 from long_runs import calls, soak, threads
-from node_faults import node_faults
+from random_faults import kills, node_faults
 
 
 @click.group()
