@@ -212,10 +212,10 @@ def test_signal_to_ishmem_run(trial: trials.Trial, number: signal.Signals) -> No
 
 @pytest.mark.slow("test_init_finalize.py::test_two_jobs_on_the_same_devices")
 def test_short_jobs(trial: trials.Trial) -> None:
-    from jobs import run
+    from long_runs import run_job
 
     for _ in range(4):
-        assert not run(trial, 2)
+        assert not run_job(trial, 2)
 
 
 # ---- what is missing, and what is there already

@@ -4,8 +4,7 @@ Each command is a module of its own and works on jobs that it starts with ishmem
 """
 
 import click
-from jobs import jobs
-from long_runs import calls, soak, threads
+from long_runs import calls, jobs, soak, threads
 from random_faults import kills, node_faults
 
 

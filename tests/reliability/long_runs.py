@@ -1,17 +1,19 @@
-"""Runs programs of this folder that make many calls: a soak, calls of many threads, bad calls."""
+"""Runs programs that make many calls, which are a soak, of many threads, or bad, and many short jobs."""
 
 from __future__ import annotations
 
 import json
 import random
+import statistics
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
-from trials import new_trial, progress
+from trials import Trial, new_trial, progress
 
 WARM = 0.1
 """Part of the time of a soak after which caches are taken to be full."""
@@ -76,6 +78,27 @@ def show_counts(reports: list[Report]) -> bool:
     return bool(wrong)
 
 
+JOB = """
+import ishmem
+with ishmem.init(heap_size="1M"):
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    told = ishmem.zeros(1, dtype="i8")
+    ishmem.p(told, me + 1, (me + 1) % n)
+    ishmem.wait_until(told, ishmem.CMP_EQ, (me - 1) % n + 1)
+    ishmem.barrier_all()
+    ishmem.free(told)
+print("well")
+"""
+
+
+def run_job(trial: Trial, n: int) -> str:
+    """Run one job, whose PEs tell the next one something; return its output if it is wrong."""
+    job = trial.start(n, "-c", JOB)
+    output: str = job.communicate(timeout=120)[0]
+    right = job.returncode == 0 and sorted(output.splitlines()) == [f"[{pe}] well" for pe in range(n)]
+    return "" if right else f"status {job.returncode}: {output}"
+
+
 PES = click.option("--pes", default=2, show_default=True, help="PEs.")
 SEED = click.option("--seed", type=int, help="For the same operations again.")
 
@@ -105,3 +128,25 @@ def threads(minutes: float, pes: int, seed: int | None) -> None:
 def calls(count: int, pes: int, seed: int) -> None:
     """Make random bad calls of every routine, each followed by a put and a get that must work; count the outcomes."""
     follow("calls", pes, count, seed, show_counts)
+
+
+@click.command()
+@click.option("--count", default=1000, show_default=True, help="Jobs.")
+@PES
+def jobs(count: int, pes: int) -> None:
+    """Run short jobs in a row."""
+    wrong, times = [], []
+    with new_trial() as trial, progress() as bar:
+        task = bar.add_task("jobs", total=count, remark="")
+        for _ in range(count):
+            start = time.monotonic()
+            if problem := run_job(trial, pes):
+                wrong.append(problem)
+                bar.console.print(problem, markup=False, highlight=False)
+            times.append(time.monotonic() - start)
+            bar.advance(task)
+        left = trial.left()
+    seconds = statistics.median(times)
+    console.print(f"{count - len(wrong)} of {count} jobs of {pes} PEs ended right, {seconds:.2f} s each")
+    console.print("left behind: " + ("; ".join(left) or "nothing"))
+    sys.exit(bool(wrong or left))

@@ -30,7 +30,7 @@ SIGNALS = ("SIGKILL", "SIGKILL", "SIGSEGV", "SIGABRT")
 """On one node, with ishmem run, a PE receives a signal."""
 STATUS = {"raise": 1, "exit": 7, **{name: 128 + signal.Signals[name] for name in SIGNALS}}
 """Exit status of the job; after a kill it is for MPI's launcher to choose, but not 0."""
-PROGRAM = "kills_pe.py"
+PROGRAM = "soak_pe.py"
 WHILE_STARTING = 0.15
 """Part of the signals that come while the program starts, mostly before ``init``."""
 END = 10.0
