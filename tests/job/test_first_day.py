@@ -295,11 +295,31 @@ def test_dpnp_may_be_imported_first() -> None:
     assert subprocess.run([*command[:2], unrelated], env=env, capture_output=True, text=True).stdout == "False\n"
 
 
+LATE_HOOK = """
+import sys
+from importlib.machinery import PathFinder
+import ishmem
+class Hook:
+    def find_spec(self, name, path=None, target=None):
+        return PathFinder.find_spec(name, path) if name == "ishmem.dpex.decorators" else None
+sys.meta_path.insert(0, Hook())
+ishmem.init("8M")
+from ishmem import dpex
+@dpex.kernel
+def kernel(item, a):
+    a[0] = ishmem.n_pes()
+a = ishmem.zeros(1)
+dpex.call_kernel(kernel, dpex.Range(1), a)
+print(int(a[0]))
+ishmem.free(a)
+"""
+
+
 @pytest.mark.slow("other orders of imports")
 @pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="about the modules of ishmem.dpex")
 def test_an_import_hook_that_came_later() -> None:
     """Hooks such as pytest's load the compiler of kernels, and ishmem is a part of it all the same."""
-    done = run_program(program("import_hook"), 1, forked=False)
+    done = run_program(LATE_HOOK, 1, forked=False)
     assert (done.returncode, done.stdout) == (0, "[0] 1\n"), done
 
 

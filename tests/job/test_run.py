@@ -330,6 +330,12 @@ def inherits(number, how):
     return prepare
 
 
+def prepared(prepare, *words):
+    """Run a job by a launcher that does something before exec."""
+    streams = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+    return subprocess.run([*RUN, *words], **streams, timeout=60, preexec_fn=prepare)
+
+
 SHOW_SIGNALS = """
 numbers = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGPIPE)
 print("blocked", sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())))
@@ -344,8 +350,7 @@ print("child", subprocess.run(["sh", "-c", "exit 3"]).returncode)
 def test_signals_that_the_parent_ignores_or_blocks(tmp_path, mark, number, how):
     """The job ends by itself; PEs see children end and block nothing; what nohup and shells ignore stays ignored."""
     (tmp_path / "prog.py").write_text(HEAD + SHOW_SIGNALS)
-    command = [*RUN, "-n", "1", str(tmp_path / "prog.py")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=inherits(number, how))
+    done = prepared(inherits(number, how), "-n", "1", str(tmp_path / "prog.py"))
     stays = {signal.SIGINT, signal.SIGHUP, signal.SIGUSR1} if how == "ignored" else set()
     ignored = [each.name for each in (number,) if each in stays]
     lines = ["blocked []", " ".join(["ignored", *ignored, "SIGPIPE"]), "child 3"]
@@ -379,12 +384,9 @@ def test_closed_standard_streams(tmp_path, mark, closed):
         for stream in closed:
             os.close(stream)
 
-    done = subprocess.run(
-        [*RUN, "-n", "2", str(tmp_path / "prog.py")],
-        stdin=subprocess.DEVNULL, capture_output=True, timeout=60, preexec_fn=prepare,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert sorted(done.stdout.splitlines()) == ([] if 1 in closed else [b"[0] out", b"[1] out"])
+    done = prepared(prepare, "-n", "2", str(tmp_path / "prog.py"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == ([] if 1 in closed else ["[0] out", "[1] out"])
     assert (tmp_path / "done").read_text() == "xx"
 
 
@@ -441,10 +443,7 @@ def limited(limit, value):
 )
 def test_limits_of_the_system_are_named(mark, prepare, words):
     """What could not be done, why, and where it is changed: no bare error of the system, and no traceback."""
-    command = [*RUN, "-n", "2", "-c", "import os; os.write(1, b'up\\n')"]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, preexec_fn=prepare
-    )
+    done = prepared(prepare, "-n", "2", "-c", "import os; os.write(1, b'up\\n')")
     assert done.returncode in (1, 2), done
     assert words in done.stderr
     assert re.match("ishmem run: cannot (make|start|write)", done.stderr.splitlines()[0])

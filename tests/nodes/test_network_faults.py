@@ -97,8 +97,22 @@ def test_threads_of_a_failed_program_do_not_keep_the_job(when: str, told: str) -
     assert status and told in output, (status, output)
 
 
-@pytest.mark.parametrize(("how", "status"), [("exit", 7), ("end", 0), ("error", 1), ("exit in C", 7)])
+EXIT = """
+import atexit, ctypes, sys
+from ishmem.runtime import program_end
+program_end.watch_status()
+handler = "atexit.register(lambda: print('seen', program_end.status()))"
+exec(handler, {"__name__": "ishmem.runtime.leave_job", "atexit": atexit, "program_end": program_end})
+try:
+    sys.exit(3)
+except SystemExit as caught:
+    assert caught.code == 3
+"""
+IN_C = "ctypes.pythonapi.PyRun_SimpleString(b'import sys; sys.exit(7)')"
+
+
+@pytest.mark.parametrize(("how", "status"), [("sys.exit(7)", 7), ("", 0), ("1 / 0", 1), (IN_C, 7)])
 def test_status_for_exit_handlers(how: str, status: int) -> None:
     """Also where C code that Python has called ends the program."""
-    done = run_command([sys.executable, str(program("status_for_exit_handlers")), how])
+    done = run_command([sys.executable, "-c", EXIT + how])
     assert (done.returncode, done.stdout) == (status, f"seen {status}\n"), done.stderr

@@ -47,6 +47,7 @@ def test_surroundings(tmp_path: Path) -> None:
         ("os.abort()", range(1, 256)),
     ],
 )
+@pytest.mark.slow_cases("the same without forks", "new-")
 @pytest.mark.parametrize("kind", KINDS)
 def test_ends(kind: str, how: str, allowed: Container[int], tmp_path: Path) -> None:
     """After a signal, the status of mpiexec varies."""

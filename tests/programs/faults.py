@@ -223,6 +223,14 @@ def in_inference(call):
     calls[call]().wait()  # inference
 
 
+def while_compiling():
+    from llvmlite import binding
+
+    a, _ = start()
+    binding.ModuleRef.verify = lambda _module: end()
+    launch(a, 0)
+
+
 def while_pe_0_computes():
     """End while PE 0 runs compiled code that holds the interpreter's lock."""
     start()
