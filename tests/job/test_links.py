@@ -16,7 +16,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 import ishmem  # noqa: F401
 from ishmem.common.errors import IshmemError, PeerLost, StateError
@@ -526,7 +526,6 @@ messages = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(messages, st.integers(0, 100))
 @example(Message(Kind.PART, 1, 1, b"ab", 3), 3)
 def test_every_message_parses_back_or_is_refused(message, n_fds):
@@ -536,7 +535,6 @@ def test_every_message_parses_back_or_is_refused(message, n_fds):
         assert parsed.n_fds == n_fds
 
 
-@settings(deadline=None)
 @given(messages, st.integers(0, 200), st.binary(min_size=1, max_size=6), st.integers(0, 2))
 def test_damaged_messages_are_no_crash(message, at, damage, n_fds):
     data = message.pack()
@@ -544,7 +542,6 @@ def test_damaged_messages_are_no_crash(message, at, damage, n_fds):
     parse_or_refuse(data[:at], n_fds)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_random_bytes_are_refused(data):
     parse_or_refuse(data, 0)
@@ -557,7 +554,6 @@ def parse_or_refuse(data, n_fds):
         wire.check_hello(message, "job", 4)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1), st.binary(max_size=40))
 def test_hello_of_a_stranger(pe, n_pes, payload):
     for message in (wire.hello("job", pe, n_pes), Message(Kind.HELLO, pe, 0, payload)):

@@ -31,11 +31,10 @@ def job() -> str:
     return uuid.uuid4().hex
 
 
-def as_stranger(name: str, *words: str) -> list[str]:
-    """Run one of `tests/programs` as another user and return its lines; skips the test where that is not possible."""
+def as_stranger(text: str, *words: str) -> list[str]:
+    """Run a program as another user and return its lines; skips the test where that is not possible."""
     if os.geteuid() != 0:
         pytest.skip("only root can start a process of another user")
-    text = program(name).read_text()  # its file may be closed to the other user
     python = os.path.realpath(sys.executable)
     command = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups", python, "-I", "-S"]
     try:
@@ -72,7 +71,7 @@ def test_another_user_has_no_way_in(victim: subprocess.Popen[str]) -> None:
     lines = [victim.stdout.readline().split() for _ in range(2)]
     assert sorted(lines) == [["ready", "0"], ["ready", "1"]], lines
     pids = children(victim.pid)
-    said = as_stranger("attacks_on_processes", *map(str, [victim.pid, *pids]))
+    said = as_stranger(program("attacks_on_processes").read_text(), *map(str, [victim.pid, *pids]))
     assert len(pids) >= 3  # the supervisor and two PEs
     assert not [line for line in said if line.startswith("DONE")]
     assert len([line for line in said if line.startswith("refused")]) == 47 * (1 + len(pids))
@@ -98,8 +97,8 @@ def test_another_user_cannot_join(job: str, caplog: pytest.LogCaptureFixture) ->
     first.start()
     time.sleep(0.1)
     try:
-        # It even knows the name of the job.
-        answer = as_stranger("hello", wire.address(job)[1:], wire.hello(job, 1, 2).pack().hex(), "1")
+        hello = wire.hello(job, 1, 2).pack().hex()  # it even knows the name of the job
+        answer = as_stranger(program("hello").read_text(), wire.address(job)[1:], hello, "1")
     finally:
         connect(1)
         first.join(LIMIT)
@@ -112,8 +111,17 @@ def test_another_user_cannot_join(job: str, caplog: pytest.LogCaptureFixture) ->
     assert wait_until(lambda: open_files() <= before)
 
 
+LISTENS = """
+import socket, sys, time
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listener.bind("\\0" + sys.argv[1])
+listener.listen(5)
+time.sleep(2)
+"""
+
+
 def test_another_user_cannot_stand_in_for_pe_0(job: str) -> None:
-    squatter = threading.Thread(target=as_stranger, args=("listener_in_place_of_pe_0", wire.address(job)[1:], "2"))
+    squatter = threading.Thread(target=as_stranger, args=(LISTENS, wire.address(job)[1:]))
     if os.geteuid() != 0:
         pytest.skip("only root can start a process of another user")
     squatter.start()

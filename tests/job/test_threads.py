@@ -170,25 +170,23 @@ def start_processes(name: str, n: int, first: str, *last: str) -> list[tuple[int
     return [(process.returncode, process.stdout, process.stderr) for process in done]
 
 
-@pytest.mark.slow_cases("the same on 1 PE; test_communicator", "3")
-@pytest.mark.parametrize("n", [1, 3])
-def test_unique_id(n: int) -> None:
+@pytest.mark.slow_cases("the same on 1 PE, and by a communicator", "put_to_all_by_unique_id-3-None")
+@pytest.mark.slow_cases("the same with status 0", "put_to_all_by_unique_id-3-4")
+@pytest.mark.parametrize(
+    ("name", "n", "status"),
+    [
+        *(("put_to_all_by_unique_id", n, None) for n in (1, 3)),
+        *(("put_to_all_by_unique_id", 3, status) for status in (0, 4)),
+        *(("join_by_communicator", n, None) for n in (1, 3)),
+    ],
+)
+def test_without_launcher(name: str, n: int, status: int | None, tmp_path: Path) -> None:
+    """PEs meet by a unique id, or by a communicator; with a status, one calls global_exit."""
+    first = str(tmp_path) if name == "join_by_communicator" else ishmem.get_uniqueid()
+    wanted = (0, "good\n") if status is None else (status, "")
+    for done in start_processes(name, n, first, *([] if status is None else [str(status)])):
+        assert done[:2] == wanted, done
     assert len({ishmem.get_uniqueid() for _ in range(3)}) == 3
-    for status, out, err in start_processes("put_to_all_by_unique_id", n, ishmem.get_uniqueid()):
-        assert status == 0 and out == "good\n", err
-
-
-@pytest.mark.slow_cases("the same with status 0", "4")
-@pytest.mark.parametrize("status", [0, 4])
-def test_global_exit_without_launcher(status: int) -> None:
-    for code, out, err in start_processes("put_to_all_by_unique_id", 3, ishmem.get_uniqueid(), str(status)):
-        assert (code, out) == (status, ""), err
-
-
-@pytest.mark.parametrize("n", [1, 3])
-def test_communicator(n: int, tmp_path: Path) -> None:
-    for status, out, err in start_processes("join_by_communicator", n, str(tmp_path)):
-        assert status == 0 and out == "good\n", err
 
 
 @pytest.mark.parametrize("n", [1, 2])

@@ -109,13 +109,6 @@ def check_collectives(algorithms: tuple[str, ...], counts: tuple[int, ...], rout
     backwards.destroy()
 
 
-@pytest.mark.slow_cases("two nodes", "float16")
-@pytest.mark.slow_cases("float16", "bfloat16")
-@pytest.mark.parametrize("dtype", HALVES)
-def test_halves_on_three_nodes(three_nodes: Pes, dtype: str) -> None:
-    three_nodes.run(test_reductions.check_halves, dtype, (0, 3, 700, 20001))
-
-
 def check_types() -> None:
     """Every type of the tables of a reduction, and of a copy, by what goes between nodes."""
     n = ishmem.n_pes()
@@ -178,8 +171,9 @@ LARGE = 5 * (1 << 17) + 9
         (check_collectives, (("slot", "mapped", "levels", "rounds"), (0, 3, 700), list(COLLECTIVES))),
         (check_collectives, (("levels",), (LARGE,), ["sum_reduce", "sum_inscan", "sum_exscan"])),
         (check_bits, ("float32", 5000, ("rounds", "levels"))),
+        *((test_reductions.check_halves, (dtype, (0, 3, 700, 20001))) for dtype in HALVES),
     ],
-    ids=["all", "large", "bits"],
+    ids=["all", "large", "bits", *HALVES],
 )
 def test_collectives_on_three_nodes(three_nodes: Pes, check: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     three_nodes.run(check, *arguments)

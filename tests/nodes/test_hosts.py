@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from login import Login
-from subprocesses import program, run_command
+from subprocesses import run_command
 
 from ishmem.common.errors import IshmemError
 from ishmem.environment.mpi_variables import launched
@@ -260,11 +260,22 @@ def test_contradictions(comm: str, env: dict[str, str], n: int, words: tuple[str
 # ---- jobs on emulated nodes
 
 
+HELLO = """
+import os, socket, sys, ishmem
+with ishmem.init("8M"):
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a = ishmem.full(1, me, dtype="i8")
+    ishmem.barrier_all()
+    print(f"PE {me} of {n} on {socket.gethostname()} sees {ishmem.g(a, (me + 1) % n)}", os.environ["MINE"])
+    print(os.environ["ONEAPI_DEVICE_SELECTOR"], end="", file=sys.stderr)
+    ishmem.free_all()
+"""
+
+
 def test_job(login: Login, tmp_path: Path) -> None:
     hostfile = tmp_path / "hosts"
     hostfile.write_text("node0 slots=1\nnode1 slots=3\n")
-    words = ("--hostfile", str(hostfile), "--sim", "2", str(program("hello_from_a_node")))
-    done = login.ishmem_run(*words, env={"MINE": "set"})
+    done = login.ishmem_run("--hostfile", str(hostfile), "--sim", "2", "-c", HELLO, env={"MINE": "set"})
     assert done.returncode == 0, done.stderr
     node = (0, 1, 1, 1)
     expected = [f"[{pe}] PE {pe} of 4 on node{node[pe]} sees {(pe + 1) % 4} set" for pe in range(4)]
