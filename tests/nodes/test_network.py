@@ -138,9 +138,7 @@ def check_kernel_completes_host_puts(how: str) -> None:
         ishmem.barrier_all()
 
 
-@pytest.mark.slow_cases("the same directly", "1+3-on queue")
-@pytest.mark.slow_cases("the other ways to complete them", "1+3-barrier", "1+3-quiet")
-@pytest.mark.slow_cases("the same on 1 + 3 PEs", "2+2-barrier", "2+2-on queue", "2+2-quiet")
+@pytest.mark.slow("test_on_queue.py::test_barriers_deliver_earlier_puts, on one node")
 @pytest.mark.parametrize("how", ["barrier", "quiet", "on queue"])
 def test_kernel_completes_host_puts(spread: Pes, how: str) -> None:
     spread.run(check_kernel_completes_host_puts, how)

@@ -48,8 +48,7 @@ def test_a_signal_of_the_user_ends_the_job(run: test_survive.Run) -> None:
     assert done.returncode in (1, 3) and "SIGINT passed on to the PEs" in done.stderr, done
 
 
-@pytest.mark.slow_cases("tests/job/test_survive.py", "1-reroute")
-@pytest.mark.slow_cases("the other one", "2-drop")
+@pytest.mark.slow("tests/job/test_survive.py")
 @pytest.mark.parametrize(("victim", "rule"), [(1, "reroute"), (2, "drop")])
 def test_serving(run: test_survive.Run, victim: int, rule: str) -> None:
     test_survive.serve(run, victim, 0.3, rule)
