@@ -83,7 +83,6 @@ def come_late():
 
 def wait_beside_kernels():
     """Let PEs wait for PE 0, first on the host and then in a kernel, while it waits on the host for something else."""
-    in_a_kernel("reduce")
     if me == 0:
         time.sleep(1.5)
     reduce_of_second()
@@ -97,14 +96,23 @@ def wait_beside_kernels():
     print("done")
 
 
+def make_calls(names):
+    """Make the calls in this order; PE 2 is late."""
+    for name in names:
+        if me == 2:
+            time.sleep(0.3)
+        if name.startswith("kernel:"):
+            in_a_kernel(name.removeprefix("kernel:"))
+        else:
+            calls[name]()
+        print("after", name)
+
+
+if any("kernel" in name for name in sys.argv[1:]):
+    in_a_kernel("reduce")  # neither on the host nor in kernels is a call of the team the first one
+    reduce_of_second()
 if len(sys.argv) == 2:
     globals()[sys.argv[1]]()
 else:
-    in_a_kernel("reduce") if any(name.startswith("kernel") for name in sys.argv) else None
-    for name in sys.argv[1:] if me != 1 else sys.argv[:0:-1]:
-        if me == 2:
-            time.sleep(0.3)
-        kernel = name.partition("kernel:")[2]
-        in_a_kernel(kernel) if kernel else calls[name]()
-        print("after", name)
+    make_calls(sys.argv[1:] if me != 1 else sys.argv[:0:-1])
 ishmem.finalize()
