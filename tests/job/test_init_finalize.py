@@ -145,7 +145,7 @@ def test_what_is_loaded() -> None:
 
 def test_missing_pe() -> None:
     """A PE that never calls init is named after the timeout."""
-    command = [sys.executable, str(program("put_to_all_by_unique_id")), ishmem.get_uniqueid(), "0", "3"]
+    command = [sys.executable, str(program("join")), ishmem.get_uniqueid(), "0", "3"]
     result = run_command(command, env={"ISHMEM_INIT_TIMEOUT": "1"})
     assert result.returncode == 1
     assert "PEs 1, 2 did not arrive in init within 1 s" in result.stderr.splitlines()[-1], result.stderr

@@ -160,32 +160,22 @@ def test_global_exit_errors() -> None:
 # ---- processes that no ishmem run has started
 
 
-def start_processes(name: str, n: int, first: str, *last: str) -> list[tuple[int, str, str]]:
-    """Run a program as n plain processes, ``program first rank n last``; return status, stdout and stderr of each."""
+@pytest.mark.slow_cases("the same on 1 PE, and by a communicator", "uid-3-None")
+@pytest.mark.slow_cases("the same with status 0", "uid-3-4")
+@pytest.mark.parametrize(
+    ("by", "n", "status"),
+    [("uid", 1, None), ("uid", 3, None), ("uid", 3, 0), ("uid", 3, 4), ("folder", 1, None), ("folder", 3, None)],
+)
+def test_without_launcher(by: str, n: int, status: int | None, tmp_path: Path) -> None:
+    """PEs meet by a unique id, or by a communicator over files; with a status, one calls global_exit."""
+    meeting = str(tmp_path) if by == "folder" else ishmem.get_uniqueid()
     ours = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")
     environment = {key: value for key, value in os.environ.items() if key not in ours}
     environment.setdefault("ISHMEM_SIM_DEVICES", str(n))
-    command = [sys.executable, str(program(name)), first]
-    done = run_at_once([([*command, str(rank), str(n), *last], environment) for rank in range(n)], timeout=60)
-    return [(process.returncode, process.stdout, process.stderr) for process in done]
-
-
-@pytest.mark.slow_cases("the same on 1 PE, and by a communicator", "put_to_all_by_unique_id-3-None")
-@pytest.mark.slow_cases("the same with status 0", "put_to_all_by_unique_id-3-4")
-@pytest.mark.parametrize(
-    ("name", "n", "status"),
-    [
-        *(("put_to_all_by_unique_id", n, None) for n in (1, 3)),
-        *(("put_to_all_by_unique_id", 3, status) for status in (0, 4)),
-        *(("join_by_communicator", n, None) for n in (1, 3)),
-    ],
-)
-def test_without_launcher(name: str, n: int, status: int | None, tmp_path: Path) -> None:
-    """PEs meet by a unique id, or by a communicator; with a status, one calls global_exit."""
-    first = str(tmp_path) if name == "join_by_communicator" else ishmem.get_uniqueid()
-    wanted = (0, "good\n") if status is None else (status, "")
-    for done in start_processes(name, n, first, *([] if status is None else [str(status)])):
-        assert done[:2] == wanted, done
+    last = [] if status is None else [str(status)]
+    commands = [[sys.executable, str(program("join")), meeting, str(rank), str(n), *last] for rank in range(n)]
+    for done in run_at_once([(command, environment) for command in commands], timeout=60):
+        assert (done.returncode, done.stdout) == ((0, "good\n") if status is None else (status, "")), done
     assert len({ishmem.get_uniqueid() for _ in range(3)}) == 3
 
 
@@ -194,6 +184,6 @@ def test_mpi_communicator(n: int) -> None:
     mpiexec = Path(sys.executable).with_name("mpiexec")
     if not mpiexec.exists():
         pytest.skip("mpi4py and mpich are not installed")
-    done = run_command([str(mpiexec), "-n", str(n), sys.executable, str(program("processes_of_mpi")), "all"])
+    done = run_command([str(mpiexec), "-n", str(n), sys.executable, str(program("mpi_of_the_program")), "all"])
     # mpiexec interleaves the lines of PEs arbitrarily.
     assert done.returncode == 0 and done.stdout.count("right") == n, done.stderr

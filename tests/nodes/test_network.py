@@ -438,7 +438,7 @@ def run_on_nodes(name: str, sizes: list[int], *args: str, timeout: float = 90, *
     ("name", "arguments", "sizes", "said"),
     [
         pytest.param("init_states", ["one_job_after_another"], [1, 2], "good", marks=KEEPS_ADDRESSES),
-        ("processes_of_mpi", ["half"], [2, 2], "right"),
+        ("mpi_of_the_program", ["half"], [2, 2], "right"),
         ("put_in_pieces", [], [1, 1], "right"),
     ],
 )

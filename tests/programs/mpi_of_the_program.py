@@ -37,11 +37,30 @@ def init_with_one_thread():
     raise SystemExit("no error")
 
 
+def be_a_job():
+    """Be a job on all processes of MPI or on every other one, while the program calls MPI itself."""
+    world = MPI.COMM_WORLD
+    members = world if way == "all" else world.Split(world.rank % 2, -world.rank)
+    with ishmem.init("64M", comm=members):
+        assert (ishmem.my_pe(), ishmem.n_pes()) == (members.rank, members.size)
+        a = ishmem.full(1, ishmem.my_pe(), dtype="i8")
+        total = ishmem.zeros(1, dtype="i8")
+        ishmem.sum_reduce(total, a)
+        assert int(total[0]) == members.allreduce(members.rank)
+        world.Barrier()
+        ishmem.free_all()
+    assert world.allreduce(1) == world.size
+    print("right")
+
+
 if way == "MPI is finalised":
     MPI.Init()
     MPI.Finalize()
 if way.startswith("MPI is"):
     ishmem.init("8M", comm=MPI.COMM_WORLD)
-rank = MPI.COMM_WORLD.rank
-init_with_one_thread() if way == "serialized" else finalize_mpi_first()
-Path(folder[0], str(rank)).touch()
+elif way in ("all", "half"):
+    be_a_job()
+else:
+    rank = MPI.COMM_WORLD.rank
+    init_with_one_thread() if way == "serialized" else finalize_mpi_first()
+    Path(folder[0], str(rank)).touch()
