@@ -224,10 +224,12 @@ def in_inference(call):
 
 
 def while_compiling():
+    """Be killed while the fork that runs LLVM compiles a kernel."""
     from llvmlite import binding
 
     a, _ = start()
-    binding.ModuleRef.verify = lambda _module: end()
+    pe = os.getpid()
+    binding.ModuleRef.verify = lambda _module: os.kill(pe, signal.SIGKILL)
     launch(a, 0)
 
 
