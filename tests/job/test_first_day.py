@@ -201,6 +201,29 @@ def ask(item: kapi.Item, a, b):
     ishmem.atomic_set(a, 1, ishmem.my_pe())
     ishmem.wait_until(b, ishmem.CMP_EQ, 1)
 
+def check_dependent_kernels() -> None:
+    """Kernels with an event between them do not overlap, however many are in the queue."""
+    a, b = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
+    before: tuple[Any, ...] = ()
+    hosts = []
+    for _ in range(40):
+        host, device = dpex.call_kernel_async(add_one, kapi.Range(1), before, a, b)
+        before = (device,)
+        hosts.append(host)
+    before[0].wait()
+    assert int(a[0]) == 40
+    for host in hosts:
+        host.wait()
+
+
+@dpex.kernel
+def add_one(item: kapi.Item, a, b):
+    seen = a[0]
+    for i in range(100):
+        b[0] = i
+    a[0] = seen + 1
+
+
 
 @pytest.mark.ishmem(1, timeout=60)
 def test_kernels_of_one_queue() -> None:
