@@ -72,6 +72,7 @@ TESTED_IN = {
     "ishmem/runtime/late_delivery": "simulator/test_order_programs",
     "ishmem/runtime/long_waits": "job/test_first_day",
     "ishmem/runtime/losses": "job/test_survive",
+    "ishmem/runtime/mixed_calls": "job/test_crossed_calls",
     "ishmem/runtime/mpi_job": "nodes/test_monitors",
     "ishmem/runtime/numpy_protocol": "libraries/test_interop",
     "ishmem/runtime/peer_*": "host/test_peer_memory",

@@ -26,7 +26,7 @@ import threading
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
@@ -162,16 +162,8 @@ def run(file: str) -> Outcomes:
 def run_once(file: str, report: Path) -> str:
     """Run the tests of a file that have no outcome yet in one process; return how it ended."""
     report.touch()
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-c",
-        os.devnull,
-        f"--rootdir={root(file)}",
-        str(root(file) / file),
-    ]
+    where = f"--rootdir={root(file)}", str(root(file) / file)
+    command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, *where]
     command += [] if HAS_NUMBA_DPEX else ["-p", "alias"]
     command += ["-p", "reporter", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:timeout"]
     with report.with_suffix(".log").open("ab") as log:
@@ -250,16 +242,13 @@ def folder_of(file: str) -> str | None:
 
 
 def summary(found: dict[str, Outcomes], expected: dict[str, str]) -> str:
-    """Return the counts of each folder."""
-    return "\n".join(f"{folder}: {counts(outcomes, expected)}" for folder, outcomes in by_folder(found))
-
-
-def by_folder(found: dict[str, Outcomes]) -> Iterable[tuple[str, Outcomes]]:
-    """Yield the outcomes of the files in each of ``FOLDERS``."""
+    """Return the counts of each of ``FOLDERS`` that has files."""
+    lines = []
     for folder in FOLDERS:
         inside = [outcomes for file, outcomes in found.items() if folder_of(file) == folder]
-        if inside:
-            yield folder, {test: outcome for outcomes in inside for test, outcome in outcomes.items()}
+        together = {test: outcome for outcomes in inside for test, outcome in outcomes.items()}
+        lines += [f"{folder}: {counts(together, expected)}"] if inside else []
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def test_networks_of_their_own_by_unique_id(elsewhere: list[int], tmp_path: Path
     apart, uid, env = namespaces("-n"), ishmem.get_uniqueid(), {"ISHMEM_INIT_TIMEOUT": "1000", "TMPDIR": str(tmp_path)}
     made = re.fullmatch(r"[0-9a-f]{32}-(\d+)", uid)
     assert made, uid
-    command = [sys.executable, str(program("join_by_unique_id")), uid]
+    command = [sys.executable, str(program("join")), uid]
     pes = [([*(apart if pe in elsewhere else []), *command, str(pe), "3"], env) for pe in range(3)]
     for pe, done in enumerate(run_at_once(pes, 120, forked=False)):
         assert done.returncode == 1, done

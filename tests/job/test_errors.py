@@ -11,8 +11,6 @@ from typing import Any, Callable
 
 import pytest
 
-import ishmem
-
 MODULES = (
     "ishmem.common.errors", "ishmem.dpex.compile.compile_errors", "ishmem.dpex.errors", "ishmem.dpex.compile.worker",
     "ishmem.ipc.wire", "ishmem.kernels.compile_errors", "ishmem.launch.options", "ishmem.runtime.kernel_extension",
@@ -46,13 +44,5 @@ def test_pickle_and_copy(kind: type[BaseException], again: Callable[[BaseExcepti
     other = again(error)
     assert type(other) is kind
     assert (str(other), other.args, repr(other)) == (str(error), error.args, repr(error))
-    assert set(vars(other)) == set(vars(error))
-    assert other.of_the_program == [1, 2]  # type: ignore[attr-defined]
+    assert vars(other) == vars(error)
     assert "".join(traceback.format_exception_only(other)) == "".join(traceback.format_exception_only(error))
-
-
-def test_attributes_stay() -> None:
-    lost, failed = ishmem.PeerLost("PE 3 is gone", 3), ishmem.LevelZeroError("zeInit", 0x70000001, "LOST", "; why")
-    assert pickle.loads(pickle.dumps(lost)).pe == 3
-    other = pickle.loads(pickle.dumps(failed))
-    assert (other.call, other.code, other.result, str(other)) == ("zeInit", 0x70000001, "LOST", str(failed))

@@ -9,8 +9,9 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
+import test_links
 from subprocesses import program
-from test_links import LIMIT, NOTICE, OF_JOB, check_round, open_files, wait_until
+from test_links import LIMIT, NOTICE, OF_JOB, check_round, in_threads, open_files, wait_until
 
 from ishmem.common.errors import IshmemError, PeerLost
 from ishmem.ipc import hub, wire
@@ -44,19 +45,7 @@ def start(job: str) -> Iterator[Callable[..., Hub]]:
 
 def connect(job: str, *pes: int) -> dict[int, Links | IshmemError]:
     """Connect PEs, all in this process, and return the connection or the error of each."""
-    found: dict[int, Links | IshmemError] = {}
-
-    def one(pe: int) -> None:
-        try:
-            found[pe] = Links.connect(job, pe, N, LIMIT, start_hub=hub.elsewhere)
-        except IshmemError as error:
-            found[pe] = error
-
-    threads = [threading.Thread(target=one, args=(pe,)) for pe in pes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(LIMIT)
+    found: dict[int, Links | IshmemError] = test_links.connect(job, N, *pes, start_hub=hub.elsewhere)
     return found
 
 
@@ -148,11 +137,7 @@ def test_pes_whose_init_has_failed_meet_again(job: str, start: Callable[..., Hub
             assert_lost(each, turn, FAILED)
         close(*others)
         links = connect(job, *range(N))
-        threads = [threading.Thread(target=check_round, args=(each, turn)) for each in links.values()]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(LIMIT)
+        in_threads([(check_round, each, turn) for each in links.values()])
         assert not any(each.lost for each in links.values())
     close(*links.values())
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+import trials
 from subprocesses import program, run_at_once, run_command, run_program
 
 import ishmem
@@ -17,11 +16,13 @@ from ishmem.testing.fork_server import ISHMRUN
 from ishmem.testing.nodes import COMMAND
 
 SMALL = {"ISHMEM_SYMMETRIC_SIZE": "1M"}
+STATES, WORKERS = program("init_states"), str(program("workers_of_multiprocessing"))
+RESTARTS = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="a process is a PE only once")
 
 
-def run(source: str | Path, n: int, *args: str, **options: object) -> subprocess.CompletedProcess[str]:
-    env = {**SMALL, **options.pop("env", {})}  # type: ignore[dict-item]
-    return run_program(source, n, *args, env=env, **options)  # type: ignore[arg-type]
+def run(n: int, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a function of the program `init_states` on PEs with small heaps."""
+    return run_program(STATES, n, *args, env={**SMALL, **env})
 
 
 def said(result: subprocess.CompletedProcess[str]) -> list[str]:
@@ -32,62 +33,50 @@ def said(result: subprocess.CompletedProcess[str]) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "n", "line"),
     [
-        ("routines_before_and_after_init", 1, "good"),
-        ("routines_before_and_after_init", 2, "good"),
-        ("repeated_init", 1, "good"),
-        ("repeated_init", 3, "good"),
-        ("more_inits_than_finalizes", 2, "good"),
-        ("exit_without_finalize", 3, "end"),
-        pytest.param(
-            "restart_with_check", 1, "True",
-            marks=pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="a process is a PE only once"),
-        ),
+        ("routines_before_and_after", 1, "good"),
+        ("routines_before_and_after", 2, "good"),
+        ("init_by_a_library", 1, "good"),
+        ("init_by_a_library", 3, "good"),
+        ("end_within_two_inits", 3, "good 4"),
+        pytest.param("restart_with_check", 1, "True", marks=RESTARTS),
     ],
-)  # fmt: skip
+)
 def test_states(name: str, n: int, line: str) -> None:
     """Calls before, after and twice; the end of a program finalises, whatever the number of calls of init."""
-    result = run(program(name), n)
+    result = run(n, name)
     assert (result.returncode, said(result)) == (0, [line] * n), result
 
 
-@pytest.mark.slow_cases(
-    "the same with other settings",
-    "{'ISHMEM_SIM_ORDER': 'late:1'}",
-    "{'ISHMEM_SIM_PEERS': 'none'}",
-)
-@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its kernels keep addresses")
-@pytest.mark.parametrize("variables", [{}, {"ISHMEM_SIM_PEERS": "none"}, {"ISHMEM_SIM_ORDER": "late:1"}], ids=str)
+@pytest.mark.slow_cases("the same with other settings", "variables1", "variables2")
+@RESTARTS
+@pytest.mark.parametrize("variables", [{}, {"ISHMEM_SIM_PEERS": "none"}, {"ISHMEM_SIM_ORDER": "late:1"}])
 def test_restart(variables: dict[str, str]) -> None:
     """A process may be a PE of one job after another; kernels get the addresses of the new heap."""
-    result = run(program("restarted_jobs"), 2, env=variables)
+    result = run(2, "one_job_after_another", **variables)
     assert (result.returncode, said(result)) == (0, ["good"] * 2), result
 
 
 @pytest.mark.skipif(not dpex.HAS_NUMBA_DPEX, reason="ishmem.dpex can restart")
 def test_no_restart_with_numba_dpex() -> None:
-    result = run("import ishmem\nishmem.init()\nishmem.finalize()\nishmem.init()", 1)
+    result = run_program("import ishmem\nishmem.init()\nishmem.finalize()\nishmem.init()", 1, env=SMALL)
     assert result.returncode == 1 and "with numba-dpex" in result.stderr, result
 
 
 def test_one_pe_without_launcher() -> None:
-    result = run_command([sys.executable, str(program("job_of_one_pe"))])
+    result = run_command([sys.executable, str(STATES), "job_of_one_pe"])
     assert result.stdout == f"0 1 {(3 << 20) - 64}\n", result
 
 
-@pytest.mark.parametrize("size", ["2M", "2048k", str(2 << 20), "0.001953125G"])
-def test_heap_size(size: str) -> None:
+@pytest.mark.parametrize(("given", "variable"), [(["2M"], "1M"), ([str(2 << 20)], "1M"), ([], "2048k")])
+def test_heap_size(given: list[str], variable: str) -> None:
     """By the argument, which wins, and by the variable."""
-    assert f"of {2 << 20} bytes" in run(program("heap_of_two_megabytes"), 1, size).stdout
-    if size == "2M":
-        assert (
-            f"of {2 << 20} bytes"
-            in run(program("heap_of_two_megabytes"), 1, size, "env", env={"ISHMEM_SYMMETRIC_SIZE": size}).stdout
-        )
+    result = run(1, "heap_of_two_megabytes", *given, ISHMEM_SYMMETRIC_SIZE=variable)
+    assert f"of {2 << 20} bytes" in result.stdout, result
 
 
 def test_heap_too_large() -> None:
     """The heap is too large on one PE only: every PE raises, and may call init again."""
-    result = run(program("heap_too_large_on_one_pe"), 3)
+    result = run(3, "unequal_pes", "large")
     assert result.returncode == 0, result
     lines = result.stdout.splitlines()
     assert sum("PE 1" in line for line in lines) >= 2, result
@@ -103,72 +92,60 @@ RELEASES = [f"{ishmem.__version__} on PE 0, 2", "99.9 on PE 1"]
 def test_unequal_pes(what: str, told: list[str], nodes: str) -> None:
     """Every PE raises what each has; over MPI, the first that ends then ends the others."""
     command = [*COMMAND, nodes] if nodes else [*ISHMRUN, "-n", "3"]
-    result = run_command([*command, sys.executable, str(program("unequal_pes")), what], timeout=90)
+    result = run_command([*command, sys.executable, str(STATES), "unequal_pes", what], timeout=90)
     for words in told:
         assert result.stdout.count(words) >= (1 if nodes else 3), result
 
 
-@pytest.mark.parametrize(("way", "used"), [("spawn", "used"), ("fork", "unused")])
+@pytest.mark.parametrize(("way", "used"), [("spawn", "used"), ("fork", "unused"), ("fork", "used")])
 def test_workers_of_multiprocessing(way: str, used: str) -> None:
-    """They are PEs twice in a row, and one that is killed is told of by the other."""
-    command = [sys.executable, str(program("workers_of_multiprocessing")), way, used]
-    result = run_command(command, timeout=90)
+    """They are PEs twice in a row, and one that is killed is told of by the other.
+
+    The drivers that the parent has opened do not work in its forks.
+    """
+    result = run_command([sys.executable, WORKERS, "twice", way, used], timeout=90)
     *sums, lost, ends = result.stdout.splitlines()
+    if (way, used) == ("fork", "used"):
+        assert result.stdout.count("in a fork of a process that had opened the drivers") == 2, result
+        assert ends == "3 3", result
+        return
     assert (sums, ends) == (["3"] * 4, "-9 3"), result
     assert lost.startswith("PeerLost: ") and "PE 0 is gone" in lost, result
 
 
 def test_groups_and_all() -> None:
-    result = run_command([sys.executable, str(program("groups_and_all"))], timeout=90)
-    assert result.stdout == f"{[(0, 3, 10), (1, 3, 10), (2, 7, 10), (3, 7, 10)]}\n", result
+    """Two jobs of two PEs at the same time, then one of all."""
+    result = run_command([sys.executable, WORKERS, "group_and_all", "spawn", "unused"], timeout=90)
+    *said, ends = result.stdout.splitlines()
+    assert (sorted(said), ends) == (["(0, 3, 10)", "(1, 3, 10)", "(2, 7, 10)", "(3, 7, 10)"], "0 0 0 0"), result
 
 
-def test_two_jobs_on_the_same_devices() -> None:
-    """One goes on when the other ends by the death of a PE."""
-    command = [*ISHMRUN, "-n", "2", sys.executable, str(program("sums_in_a_loop"))]
-    jobs = [([*command, how], {**os.environ, "ISHMEM_SIM_DEVICES": "2"}) for how in ("killed", "kept")]
+def test_two_jobs_on_the_same_devices(trial: trials.Trial) -> None:
+    """One goes on when the other ends by the death of a PE; nothing is left behind."""
+    command = [*ISHMRUN, "-n", "2", str(program("faults")), "SIGKILL", "amid_sums"]
+    jobs = [([*command, how], {**os.environ, "ISHMEM_SIM_DEVICES": "2"}) for how in ("ends", "goes on")]
     killed, kept = run_at_once(jobs, timeout=90)
     assert killed.returncode and "PE 0 is gone" in killed.stderr, killed
     assert (kept.returncode, said(kept)) == (0, ["right"] * 2), kept
 
 
-def test_fork_with_devices() -> None:
-    """The drivers that the parent has opened do not work in its forks."""
-    command = [sys.executable, str(program("workers_of_multiprocessing")), "fork", "used"]
-    result = run_command(command, timeout=90)
-    assert result.stdout.count("in a fork of a process that had opened the drivers") == 2, result
-    assert result.stdout.splitlines()[-1] == "3 3", result
-
-
 def test_context_manager() -> None:
     """An error in the block of one PE ends the job with its status; the others raise at once."""
-    result = run(program("error_in_context_manager"), 3)
+    result = run(3, "error_in_the_block_of_init")
     assert (result.returncode, said(result)) == (0, ["told 1"] * 2), result
 
 
 def test_what_is_loaded() -> None:
     """A program of host calls loads no numba, and dpnp only for its arrays on today's stack."""
-    result = run(program("what_is_loaded"), 2, forked=False)
+    result = run_program(program("what_is_loaded"), 2, env=SMALL, forked=False)
     loaded = "and no more" if dpex.HAS_NUMBA_DPEX else "dpnp and no more"
     wanted = ["TypingError"] * 2 + [loaded] * 2
     assert (result.returncode, said(result)) == (0, wanted), result
 
 
-@pytest.mark.parametrize(
-    ("how", "status"), [("error", 1), ("sys.exit", 7), ("os._exit", 7), ("SIGKILL", 128 + signal.SIGKILL)]
-)
-def test_failure(how: str, status: int) -> None:
-    """One PE fails: the others raise, and the job has its status."""
-    result = run(program("one_pe_fails"), 3, how)
-    assert said(result) == ["told"] * 2, result
-    assert result.returncode == status, result
-    if how == "error":
-        assert "SystemError: mine" in result.stderr
-
-
 def test_missing_pe() -> None:
     """A PE that never calls init is named after the timeout."""
-    command = [sys.executable, str(program("join_by_unique_id")), ishmem.get_uniqueid(), "0", "3"]
+    command = [sys.executable, str(program("join")), ishmem.get_uniqueid(), "0", "3"]
     result = run_command(command, env={"ISHMEM_INIT_TIMEOUT": "1"})
     assert result.returncode == 1
     assert "PEs 1, 2 did not arrive in init within 1 s" in result.stderr.splitlines()[-1], result.stderr

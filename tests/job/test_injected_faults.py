@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 import trials
-from subprocesses import program, run_program
+from subprocesses import run_program
 
 pytestmark = pytest.mark.skipif(os.environ.get("ISHMEM_DEVICE") == "gpu", reason="for the simulator only")
 
@@ -77,9 +77,25 @@ def test_init(trial: trials.Trial, fault: str) -> None:
     check(done, words, rf"ishmem.common.errors IshmemError init failed; PE 1: {name}: {rest}")
 
 
+ALLOCATE = """
+import dpctl.memory
+kept, raised = [], ""
+try:
+    for _ in range(20):
+        kept.append(dpctl.memory.MemoryUSMDevice(16 << 20))
+except Exception as error:
+    raised = type(error).__name__
+ishmem.put(a, big, 1 - me)
+ishmem.barrier_all()
+print(raised, (a.asnumpy() == big).all())
+ishmem.free_all()
+ishmem.finalize()
+"""
+
+
 def test_allocation_by_the_user(trial: trials.Trial) -> None:
     """A failed allocation by the user raises SYCL's exception; ishmem and the other PE continue."""
-    done = run_program(program("failed_allocation"), 2, env={**SMALL, "ISHMEM_SIM_FAIL": "alloc:12@1"})
+    done = run(ALLOCATE, ALLOCATE, ISHMEM_SIM_FAIL="alloc:12@1")
     assert sorted(done.stdout.splitlines()) == ["[0]  True", "[1] USMAllocationError True"], done
     assert done.returncode == 0, done
 
@@ -185,9 +201,29 @@ def test_barrier_on_queue(trial: trials.Trial) -> None:
     check(done, LOSS, r"ishmem.common.errors PeerLost finalize on PE 0: PE 1 is gone")
 
 
+USE = """
+b, signal = ishmem.array(np.zeros(100_000, "u1")), ishmem.static("signal", 1, "u8")
+ishmem.barrier_all()
+for _ in range(3):
+    dpex.call_kernel(touch, kapi.Range(1), n)
+    ishmem.put(a, big, 1 - me)
+    ishmem.quiet()
+    ishmem.barrier_all()
+    ishmem.put_on_queue(b, a, 1 - me)
+    ishmem.put_signal_on_queue(b, a, signal, 1, ishmem.SIGNAL_SET, 1 - me)
+    ishmem.barrier_all_on_queue().wait()
+    back = np.empty_like(big)
+    ishmem.get(back, b, 1 - me)
+    assert (back == big).all() and (b.asnumpy() == big).all() and n.asnumpy()[0] == 1
+    ishmem.barrier_all()
+ishmem.free_all()
+ishmem.finalize()
+print("right")
+"""
+
+
 def test_slow_device(trial: trials.Trial) -> None:
-    env = {**SMALL, "ISHMEM_SIM_SLOW": "20000@1", "ISHMEM_COPY_CUTOVER": "1"}
-    done = run_program(program("slow_device"), 2, env=env)
+    done = run(USE, USE, KERNEL + INIT, ISHMEM_SIM_SLOW="20000@1", ISHMEM_COPY_CUTOVER="1")
     assert sorted(done.stdout.splitlines()) == ["[0] right", "[1] right"], done
     assert (done.returncode, done.stderr) == (0, ""), done
 

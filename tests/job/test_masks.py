@@ -83,14 +83,15 @@ def test_masks_of_tiles_with_intels_driver() -> None:
         assert words[1:5] == ["DIRECT" if other // 2 == pe // 2 else "STORES" for other in range(4)], done
 
 
-def test_tiles_of_cards_where_tiles_are_devices() -> None:
-    env = {**MASKED, "ISHMEM_SIM_CARD": "2", "ZE_AFFINITY_MASK": "0.1", "ZE_FLAT_DEVICE_HIERARCHY": "FLAT"}
-    done = run_command([*ISHMRUN, "-n", "1", PROGRAM], env=env)
-    assert done.returncode == 2
-    assert done.stderr.splitlines() == [
-        "ishmem run: no GPU can be used: ZE_AFFINITY_MASK=0.1 hides all of them, as it names tiles by their cards: set "
-        "ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE, or number the tiles; --sim 1 simulates them"
-    ]
+OF_TILES = {"ISHMEM_SIM_CARD": "2", "ZE_FLAT_DEVICE_HIERARCHY": "FLAT"}
+WHY = ", as it names tiles by their cards: set ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE, or number the tiles"
+
+
+@pytest.mark.parametrize(("mask", "cards", "why"), [("9", {}, ""), ("0.1", OF_TILES, WHY)])
+def test_a_mask_that_hides_all(mask: str, cards: dict[str, str], why: str) -> None:
+    done = run_command([*ISHMRUN, "-n", "2", PROGRAM], env={**MASKED, **cards, "ZE_AFFINITY_MASK": mask})
+    said = f"ishmem run: no GPU can be used: ZE_AFFINITY_MASK={mask} hides all of them{why}; --sim 2 simulates them"
+    assert (done.returncode, done.stderr.splitlines()) == (2, [said]), done
 
 
 def test_a_selector_that_counts_within_the_mask() -> None:
@@ -111,14 +112,6 @@ def test_one_mask_for_all() -> None:
     done = run_command([*ISHMRUN, "-n", "2", PROGRAM], env={**MASKED, "ZE_AFFINITY_MASK": "1,3"})
     check(done, 2)
     assert [words[-1][24:26] for words in lines(done)] == ["01", "03"]
-
-
-def test_a_mask_that_hides_all() -> None:
-    done = run_command([*ISHMRUN, "-n", "2", PROGRAM], env={**MASKED, "ZE_AFFINITY_MASK": "9"})
-    assert done.returncode == 2
-    assert done.stderr.splitlines() == [
-        "ishmem run: no GPU can be used: ZE_AFFINITY_MASK=9 hides all of them; --sim 2 simulates them"
-    ]
 
 
 def test_info_of_masked_processes() -> None:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from subprocesses import program, run_command
+from subprocesses import run_command
 
 PLACE = """
 import os, sys
@@ -65,21 +65,8 @@ def both(*words: str, folder: Path, n: int = 1) -> tuple[int, list[str]]:
     return alone
 
 
-@pytest.mark.slow_cases(
-    "the other programs",
-    "at the end",
-    "at exit",
-    "status",
-    "words",
-    "cause",
-    "child",
-    "hook",
-    "interrupt",
-    "killed",
-    "lapack",
-    "os exit",
-    "place",
-)
+@pytest.mark.slow_cases("endings", "at the end", "at exit", "status", "words", "interrupt", "killed", "os exit")
+@pytest.mark.slow_cases("the other programs", "cause", "child", "hook", "lapack", "place")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_does_the_same(name: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAMS[name])
@@ -122,9 +109,28 @@ def test_forms_of_a_program(tmp_path: Path) -> None:
     assert both("-m", "package.missing", folder=tmp_path)[0] == 1
 
 
+JOB = """
+import random
+import numpy as np
+import ishmem
+from ishmem import dpex
+@dpex.kernel
+def put_number(item, box, right):
+    ishmem.p(box, ishmem.my_pe(), right)
+with ishmem.init():
+    box = ishmem.zeros(1, dtype="i8")
+    dpex.call_kernel(put_number, dpex.Range(1), box, (ishmem.my_pe() + 1) % ishmem.n_pes())
+    ishmem.barrier_all()
+    print("got", int(box[0]), flush=True)
+    print("drawn", random.random(), np.random.rand())
+    ishmem.free_all()
+"""
+
+
 def test_a_job(tmp_path: Path) -> None:
     """Kernels, collectives and devices work, and each PE draws its own random numbers."""
-    status, lines = ishmem_run(["--preload"], str(program("random_numbers_of_pes")), folder=tmp_path, n=3)
+    (tmp_path / "job.py").write_text(JOB)
+    status, lines = ishmem_run(["--preload"], "job.py", folder=tmp_path, n=3)
     assert status == 0, lines
     got = [line.split()[:3] for line in lines if "got" in line]
     assert got == [["[0]", "got", "2"], ["[1]", "got", "0"], ["[2]", "got", "1"]]

@@ -6,12 +6,13 @@ import json
 import os
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Callable
 
 import numpy as np
 import pytest
-from common import dpnp, pattern, same
+from common import dpnp, same
 from subprocesses import program, run_at_once, run_command, run_program
 
 import ishmem
@@ -21,23 +22,14 @@ THREADS = 8
 
 def in_threads(work: Callable[[int], None]) -> None:
     """Run ``work(0)`` to ``work(7)`` at once; raise the first error."""
-    errors: list[BaseException] = []
     start = threading.Barrier(THREADS)
 
     def run(number: int) -> None:
-        try:
-            start.wait()
-            work(number)
-        except BaseException as error:
-            errors.append(error)
+        start.wait()
+        work(number)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(run, range(THREADS)))
 
 
 @pytest.mark.ishmem([1, 2])
@@ -51,41 +43,11 @@ def test_levels() -> None:
     assert ishmem.is_initialized()
 
 
-def test_init_thread() -> None:
-    done = run_program(program("thread_levels"), 2)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("provided 3 2") == 2 and done.stdout.count("state") == 2
-
-
 @pytest.mark.parametrize("host_atomics", ["0", "1"])
 def test_first_calls(host_atomics: str) -> None:
     """`init` runs what must not run in two threads at once: constructors that wait while others wait for them."""
     done = run_program(program("first_calls_in_threads"), 2, env={"ISHMEM_SIM_HOST_ATOMICS": host_atomics})
     assert done.returncode == 0 and done.stdout.count("all threads have ended") == 2, done.stderr
-
-
-def check_disjoint() -> None:
-    """Each thread moves its own rows, long copies among them, and compares."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right, left, count = (me + 1) % n, (me - 1) % n, 20_000
-    a, b = ishmem.zeros((THREADS, count), dtype="f8"), ishmem.zeros((THREADS, 8), dtype="i8")
-
-    def work(number: int) -> None:
-        mine = pattern("f8", count, me, number)
-        back = np.empty(count)
-        for round_ in range(20):
-            size = count if round_ % 4 == 0 else 1 + 37 * round_
-            ishmem.put(a[number, :size], mine[:size], right)
-            ishmem.get(back[:size], a[number, :size], right)
-            same(back[:size], mine[:size])
-            ishmem.p(b[number], round_, right, round_ % 8)
-            assert ishmem.g(b[number], right, round_ % 8) == round_
-            ishmem.quiet()
-
-    in_threads(work)
-    ishmem.barrier_all()
-    for number in range(THREADS):
-        same(a[number], pattern("f8", count, left, number))
 
 
 @pytest.mark.ishmem
@@ -119,35 +81,9 @@ def test_many_threads_on_shared_elements(route: str) -> None:
     ishmem.barrier_all()
 
 
-def check_waits() -> None:
-    """All threads but one wait; the one goes on computing and lets them go, round after round."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    right = (me + 1) % n
-    flags, data = ishmem.zeros(THREADS, dtype="i8"), ishmem.zeros(THREADS, dtype="i8")
-
-    def work(number: int) -> None:
-        for round_ in range(1, 60):
-            if number == 0:
-                for other in range(1, THREADS):
-                    ishmem.p(data, 100 * round_ + other, right, other)
-                    ishmem.fence()
-                    ishmem.p(flags, round_, right, other)
-                ishmem.wait_until(flags, ishmem.CMP_GE, (THREADS - 1) * round_, timeout=120)
-            else:
-                ishmem.wait_until(flags, ishmem.CMP_EQ, round_, number, timeout=120)
-                assert ishmem.g(data, me, number) == 100 * round_ + number
-                ishmem.atomic_inc(flags, (me - 1) % n, 0)
-
-    in_threads(work)
-    ishmem.barrier_all()
-
-
 @pytest.mark.ishmem([1, 2])
 def test_threads_beside_allocation() -> None:
-    """One thread allocates and frees, which changes the tables, while the others copy and wait.
-
-    Fails only by a time-out or an error of a call: other tests compare what is copied.
-    """
+    """One thread allocates and frees, which changes the tables, while the others copy, compare and wait."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, flag = ishmem.zeros((THREADS, 30_000), dtype="i4"), ishmem.zeros(1, dtype="i8")
 
@@ -162,14 +98,18 @@ def test_threads_beside_allocation() -> None:
             ishmem.wait_until(flag, ishmem.CMP_EQ, 1, timeout=120)
         else:
             values = np.arange(30_000, dtype="i4") * number + me
+            back = np.empty_like(values)
             while not ishmem.test(flag, ishmem.CMP_EQ, 1):
                 ishmem.put(a[number], values, (me + 1) % n)
+                ishmem.get(back, a[number], (me + 1) % n)
+                same(back, values)
 
     in_threads(work)
     ishmem.barrier_all()
 
 
-def check_on_queue() -> None:
+@pytest.mark.ishmem
+def test_many_threads_on_a_queue() -> None:
     """On-queue operations of one queue from all threads."""
     me, n = ishmem.my_pe(), ishmem.n_pes()
     a, counts = ishmem.zeros((THREADS, 500), dtype="i4"), ishmem.zeros(1, dtype="u8")
@@ -188,12 +128,6 @@ def check_on_queue() -> None:
     ishmem.barrier_all()
 
 
-@pytest.mark.ishmem
-@pytest.mark.parametrize("check", [check_disjoint, check_waits, check_on_queue])
-def test_many_threads(check: Callable[[], None]) -> None:
-    check()
-
-
 @pytest.mark.parametrize("n", [1, 2])
 def test_random_calls_of_many_threads(n: int) -> None:
     path = Path(__file__).parents[1] / "reliability" / "threads_pe.py"
@@ -205,10 +139,10 @@ def test_random_calls_of_many_threads(n: int) -> None:
 @pytest.mark.parametrize(
     ("n", "who", "status", "where"),
     [(1, 0, 3, "wait"), (2, 0, 0, "wait"), (3, 1, 7, "wait"), (3, 2, 0, "barrier"), (2, 1, 255, "thread"),
-     (3, 0, 0, "kernel"), (3, 2, 0, "kernel"), (2, 1, 9, "kernel"), (2, 0, 0, "event"), (2, 1, 0, "sleep")],
+     (3, 2, 0, "kernel"), (2, 0, 9, "kernel"), (2, 0, 0, "event"), (2, 1, 0, "sleep")],
 )  # fmt: skip
 def test_global_exit(n: int, who: int, status: int, where: str) -> None:
-    done = run_program(program("global_exit_of_a_pe"), n, str(who), str(status), where, timeout=120)
+    done = run_program(program("faults"), n, "", "global_exit", str(who), str(status), where)
     assert done.returncode == status, done.stderr
     assert "not reached" not in done.stdout
     if where != "kernel":
@@ -226,35 +160,23 @@ def test_global_exit_errors() -> None:
 # ---- processes that no ishmem run has started
 
 
-def start_processes(name: str, n: int, first: str, *last: str) -> list[tuple[int, str, str]]:
-    """Run a program as n plain processes, ``program first rank n last``; return status, stdout and stderr of each."""
+@pytest.mark.slow_cases("the same on 1 PE, and by a communicator", "uid-3-None")
+@pytest.mark.slow_cases("the same with status 0", "uid-3-4")
+@pytest.mark.parametrize(
+    ("by", "n", "status"),
+    [("uid", 1, None), ("uid", 3, None), ("uid", 3, 0), ("uid", 3, 4), ("folder", 1, None), ("folder", 3, None)],
+)
+def test_without_launcher(by: str, n: int, status: int | None, tmp_path: Path) -> None:
+    """PEs meet by a unique id, or by a communicator over files; with a status, one calls global_exit."""
+    meeting = str(tmp_path) if by == "folder" else ishmem.get_uniqueid()
     ours = ("ISHMEM_PE", "ISHMEM_NPES", "ISHMEM_JOB")
     environment = {key: value for key, value in os.environ.items() if key not in ours}
     environment.setdefault("ISHMEM_SIM_DEVICES", str(n))
-    command = [sys.executable, str(program(name)), first]
-    done = run_at_once([([*command, str(rank), str(n), *last], environment) for rank in range(n)], timeout=60)
-    return [(process.returncode, process.stdout, process.stderr) for process in done]
-
-
-@pytest.mark.slow_cases("the same on 1 PE; test_communicator", "3")
-@pytest.mark.parametrize("n", [1, 3])
-def test_unique_id(n: int) -> None:
+    last = [] if status is None else [str(status)]
+    commands = [[sys.executable, str(program("join")), meeting, str(rank), str(n), *last] for rank in range(n)]
+    for done in run_at_once([(command, environment) for command in commands], timeout=60):
+        assert (done.returncode, done.stdout) == ((0, "good\n") if status is None else (status, "")), done
     assert len({ishmem.get_uniqueid() for _ in range(3)}) == 3
-    for status, out, err in start_processes("put_to_all_by_unique_id", n, ishmem.get_uniqueid()):
-        assert status == 0 and out == "good\n", err
-
-
-@pytest.mark.slow_cases("the same with status 0", "4")
-@pytest.mark.parametrize("status", [0, 4])
-def test_global_exit_without_launcher(status: int) -> None:
-    for code, out, err in start_processes("put_to_all_by_unique_id", 3, ishmem.get_uniqueid(), str(status)):
-        assert (code, out) == (status, ""), err
-
-
-@pytest.mark.parametrize("n", [1, 3])
-def test_communicator(n: int, tmp_path: Path) -> None:
-    for status, out, err in start_processes("join_by_communicator", n, str(tmp_path / "socket")):
-        assert status == 0 and out == "good\n", err
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -262,6 +184,6 @@ def test_mpi_communicator(n: int) -> None:
     mpiexec = Path(sys.executable).with_name("mpiexec")
     if not mpiexec.exists():
         pytest.skip("mpi4py and mpich are not installed")
-    done = run_command([str(mpiexec), "-n", str(n), sys.executable, str(program("join_by_mpi"))])
+    done = run_command([str(mpiexec), "-n", str(n), sys.executable, str(program("mpi_of_the_program")), "all"])
     # mpiexec interleaves the lines of PEs arbitrarily.
-    assert done.returncode == 0 and done.stdout.count("good") == n, done.stderr
+    assert done.returncode == 0 and done.stdout.count("right") == n, done.stderr

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import collective_calls as calls
@@ -67,17 +66,10 @@ if not dpex.HAS_NUMBA_DPEX:
     CHAPTERS |= {f"kernels, {each}": (test_kernels_reductions.check_halves, (each, (1, 700, 4099))) for each in HALVES}
 
 
-def pool_on(text: str) -> Pes:
-    sizes = [int(size) for size in text.split("+")]
-    return Pes(sum(sizes), nodes=sizes)
-
-
 @pytest.fixture(scope="module")
-def spread() -> Iterator[Pes]:
+def spread(pool_with: Callable[..., Pes]) -> Pes:
     """PEs on two nodes, alone on the first."""
-    pool = pool_on("1+3")
-    yield pool
-    pool.stop()
+    return pool_with(4, nodes=[1, 3])
 
 
 @pytest.mark.slow_cases("float16", "kernels, bfloat16")
@@ -96,11 +88,9 @@ def test_chapter(spread: Pes, chapter: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def three_nodes() -> Iterator[Pes]:
+def three_nodes(pool_with: Callable[..., Pes]) -> Pes:
     """PEs on three nodes, two of them on the last."""
-    pool = pool_on("1+1+2")
-    yield pool
-    pool.stop()
+    return pool_with(4, nodes=[1, 1, 2])
 
 
 def check_collectives(algorithms: tuple[str, ...], counts: tuple[int, ...], routines: list[str]) -> None:
@@ -117,24 +107,6 @@ def check_collectives(algorithms: tuple[str, ...], counts: tuple[int, ...], rout
         ishmem.free(dest), ishmem.free(source)
     calls.reset()
     backwards.destroy()
-
-
-@pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
-def test_collectives_on_three_nodes(three_nodes: Pes) -> None:
-    three_nodes.run(check_collectives, ("slot", "mapped", "levels", "rounds"), (0, 3, 700), list(COLLECTIVES))
-
-
-@pytest.mark.slow_cases("two nodes", "float16")
-@pytest.mark.slow_cases("float16", "bfloat16")
-@pytest.mark.parametrize("dtype", HALVES)
-def test_halves_on_three_nodes(three_nodes: Pes, dtype: str) -> None:
-    three_nodes.run(test_reductions.check_halves, dtype, (0, 3, 700, 20001))
-
-
-@pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
-def test_large_reductions_on_three_nodes(three_nodes: Pes) -> None:
-    """Elements for several rounds of parts, the last of which is short."""
-    three_nodes.run(check_collectives, ("levels",), (5 * (1 << 17) + 9,), ["sum_reduce", "sum_inscan", "sum_exscan"])
 
 
 def check_types() -> None:
@@ -164,24 +136,6 @@ def check_places() -> None:
     calls.reset()
 
 
-@pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
-@pytest.mark.parametrize("nodes", [(2, 1, 2, 1, 1), (1, 1, 2, 2)], ids=["five", "four"])
-def test_collectives_on_many_nodes(nodes: tuple[int, ...]) -> None:
-    """What goes between nodes in several rounds, whose number of nodes is a power of two or not."""
-    pool = Pes(sum(nodes), nodes=list(nodes))
-    try:
-        pool.run(check_collectives, ("slot", "rounds", "levels"), (1, 700, (1 << 15) + 5), BY_ROUNDS)
-        pool.run(check_collectives, ("slot",), (0, 1, 60), list(COLLECTIVES))
-        pool.run(check_bits, "float32", 5000, ("rounds", "levels"))
-        pool.run(check_bits, "float32", 100, ("slot",))
-        pool.run(check_types)
-        pool.run(check_places)
-        pool.run(test_collectives.test_pes_that_disagree_raise)
-        pool.run(test_collectives.test_refused)
-    finally:
-        pool.stop()
-
-
 def check_batches(counts: tuple[int, ...]) -> None:
     """Combine one node after the other, as kernels do with many nodes."""
     from ishmem.kernels import reductions_of_nodes
@@ -189,30 +143,6 @@ def check_batches(counts: tuple[int, ...]) -> None:
     reductions_of_nodes.AT_ONCE = 1
     for count in counts:
         test_kernels_reductions.check_all("float64", "few by group", (count,))
-
-
-@pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
-def test_kernels_on_many_nodes(tmp_path: Path) -> None:
-    """In a cache of their own, since the constant is not in the keys of others."""
-    pool = Pes(4, {"ISHMEM_KERNEL_CACHE": str(tmp_path)}, nodes=[1, 1, 2])
-    try:
-        pool.run(check_batches, (700, 40_000))  # one tile, and several
-    finally:
-        pool.stop()
-
-
-@pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
-@pytest.mark.filterwarnings("ignore:the job of .* PEs")  # it ends with what the checks have found in kernels
-@pytest.mark.parametrize("nodes", [(1, 2, 1), (2, 1, 1, 1), (1, 2, 1, 1, 1)], ids=["three", "four", "five"])
-def test_rendezvous_of_kernels(nodes: tuple[int, ...]) -> None:
-    """What goes between nodes in several rounds, whose number of nodes is a power of two or not."""
-    pool = Pes(sum(nodes), {"ISHMEM_CHECK": "1"}, nodes=list(nodes))
-    try:
-        pool.run(test_runtime_checks_collectives.check_one_differs)
-        pool.run(test_kernels_reductions.check_bits)
-        pool.run(test_kernels_collectives.check_all, "int32", "group", (1, 100))
-    finally:
-        pool.stop()
 
 
 def check_bits(dtype: str, count: int, algorithms: tuple[str, ...]) -> None:
@@ -230,6 +160,56 @@ def check_bits(dtype: str, count: int, algorithms: tuple[str, ...]) -> None:
     calls.reset()
 
 
+LARGE = 5 * (1 << 17) + 9
+"""Elements for several rounds of parts, the last of which is short."""
+
+
 @pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
-def test_bits(three_nodes: Pes) -> None:
-    three_nodes.run(check_bits, "float32", 5000, ("rounds", "levels"))
+@pytest.mark.parametrize(
+    ("check", "arguments"),
+    [
+        (check_collectives, (("slot", "mapped", "levels", "rounds"), (0, 3, 700), list(COLLECTIVES))),
+        (check_collectives, (("levels",), (LARGE,), ["sum_reduce", "sum_inscan", "sum_exscan"])),
+        (check_bits, ("float32", 5000, ("rounds", "levels"))),
+        *((test_reductions.check_halves, (dtype, (0, 3, 700, 20001))) for dtype in HALVES),
+    ],
+    ids=["all", "large", "bits", *HALVES],
+)
+def test_collectives_on_three_nodes(three_nodes: Pes, check: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    three_nodes.run(check, *arguments)
+
+
+ON_THE_HOST: list[tuple[Any, ...]] = [
+    (check_collectives, ("slot", "rounds", "levels"), (1, 700, (1 << 15) + 5), BY_ROUNDS),
+    (check_collectives, ("slot",), (0, 1, 60), list(COLLECTIVES)),
+    (check_bits, "float32", 5000, ("rounds", "levels")),
+    (check_bits, "float32", 100, ("slot",)),
+    (check_types,),
+    (check_places,),
+    (test_collectives.test_pes_that_disagree_raise,),
+    (test_collectives.test_refused,),
+]
+IN_KERNELS: list[tuple[Any, ...]] = [
+    (test_runtime_checks_collectives.check_one_differs,),
+    (test_kernels_reductions.check_bits,),
+    (test_kernels_collectives.check_all, "int32", "group", (1, 100)),
+]
+BY_BATCHES: list[tuple[Any, ...]] = [(check_batches, (700, 40_000))]  # one tile, and several
+CHECK = {"ISHMEM_CHECK": "1"}
+
+
+@pytest.mark.slow("test_chapters_on_nodes.py::test_chapter, on two nodes")
+@pytest.mark.filterwarnings("ignore:the job of .* PEs")  # it ends with what the checks have found in kernels
+@pytest.mark.parametrize(
+    ("sizes", "env", "checks"),
+    [
+        *((sizes, {}, ON_THE_HOST) for sizes in ([2, 1, 2, 1, 1], [1, 1, 2, 2])),
+        *((sizes, CHECK, IN_KERNELS) for sizes in ([1, 2, 1], [2, 1, 1, 1], [1, 2, 1, 1, 1])),
+        ([1, 1, 2], {"ISHMEM_KERNEL_CACHE": "off"}, BY_BATCHES),  # its constant is not in the keys of the cache
+    ],
+)
+def test_many_nodes(sizes: list[int], env: dict[str, str], checks: list[tuple[Any, ...]]) -> None:
+    """What goes between nodes in several rounds, whose number of nodes is a power of two or not."""
+    with Pes(sum(sizes), env, sizes) as pool:
+        for check, *arguments in checks:
+            pool.run(check, *arguments)

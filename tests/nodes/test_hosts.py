@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 from login import Login
-from subprocesses import program, run_command
-from test_examples import photograph
+from subprocesses import run_command
 
 from ishmem.common.errors import IshmemError
 from ishmem.environment.mpi_variables import launched
@@ -227,66 +226,73 @@ def test_ishmem_run_n_under_mpiexec() -> None:
         assert "ishmem run is process 1 of 2 of an MPI launcher (PMI_RANK is set), and so is one PE; " in done.stderr
 
 
-CONTRADICTION = """
-import ishmem, sys
-try:
-    ishmem.init("8M", {comm})
-except ishmem.IshmemError as error:
-    print(error)
-"""
-
-
-def contradiction(comm: str, *, env: dict[str, str], command: tuple[str, ...] = ()) -> list[str]:
-    done = run_command([*command, sys.executable, "-c", CONTRADICTION.format(comm=comm)], env={**nodes.SETTINGS, **env})
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
 OF_OPEN_MPI = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
+OF_ISHMEM_RUN = {"ISHMEM_PE": "0", "ISHMEM_NPES": "2", "ISHMEM_JOB": "0" * 32}
 WORLD = "comm=__import__('mpi4py.MPI').MPI.COMM_WORLD"
+ANOTHER_MPI = (
+    "process 0 of 2 of an MPI launcher (OMPI_COMM_WORLD_RANK is set), but MPI.COMM_WORLD has 1",
+    "mpi4py has loaded MPICH",
+)
+CONTRADICTIONS = [
+    ("", OF_OPEN_MPI, 1, ANOTHER_MPI),  # otherwise each process would be a job of one PE
+    (WORLD, OF_OPEN_MPI, 1, ANOTHER_MPI),
+    ("", {**OF_OPEN_MPI, "PYTHONPATH": "."}, 1,
+     ("started by an MPI launcher, and mpi4py cannot be used (none here); install mpi4py",)),
+    ("", {**OF_OPEN_MPI, **OF_ISHMEM_RUN}, 1, ("PE 0 of 2 of an ishmem run, and process 0 of 2 of an MPI launcher",)),
+    (WORLD, {}, 2,
+     ("a communicator of 1 processes, in a job of 2 PEs that ishmem run has started", "mpiexec -n 2")),
+]  # fmt: skip
 
 
-def test_launcher_of_another_mpi() -> None:
-    """Otherwise each process would be a job of one PE."""
-    for comm in ("", WORLD):
-        (text,) = contradiction(comm, env=OF_OPEN_MPI)
-        assert "process 0 of 2 of an MPI launcher (OMPI_COMM_WORLD_RANK is set), but MPI.COMM_WORLD has 1" in text
-        assert "mpi4py has loaded MPICH" in text
-
-
-def test_launcher_without_mpi4py(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("comm", "env", "n", "words"), CONTRADICTIONS)
+def test_contradictions(comm: str, env: dict[str, str], n: int, words: tuple[str, ...], tmp_path: Path) -> None:
+    """Launchers, mpi4py and a communicator that do not fit together are told, by each PE."""
     (tmp_path / "mpi4py.py").write_text("raise ImportError('none here')")
-    (text,) = contradiction("", env={**OF_OPEN_MPI, "PYTHONPATH": str(tmp_path)})
-    assert "started by an MPI launcher, and mpi4py cannot be used (none here); install mpi4py" in text
-
-
-def test_ishmem_run_and_a_communicator() -> None:
-    lines = contradiction(WORLD, env={}, command=(*RUN, "-n", "2"))
-    assert len(lines) == 2
-    for line in lines:
-        assert "a communicator of 1 processes, in a job of 2 PEs that ishmem run has started" in line
-        assert "mpiexec -n 2" in line
-
-
-def test_ishmem_run_and_a_launcher() -> None:
-    env = {"ISHMEM_PE": "0", "ISHMEM_NPES": "2", "ISHMEM_JOB": "0" * 32, **OF_OPEN_MPI}
-    (text,) = contradiction("", env=env)
-    assert "PE 0 of 2 of an ishmem run, and process 0 of 2 of an MPI launcher" in text
+    started = [*RUN, "-n", "2"] if n == 2 else [sys.executable]
+    text = f"import ishmem\ntry: ishmem.init('8M', {comm})\nexcept ishmem.IshmemError as error: print(error)"
+    env = {**nodes.SETTINGS, **env, **({"PYTHONPATH": str(tmp_path)} if "PYTHONPATH" in env else {})}
+    done = run_command([*started, "-c", text], env=env)
+    lines = done.stdout.splitlines()
+    assert (done.returncode, len(lines)) == (0, n), done
+    assert all(word in line for word in words for line in lines), done
 
 
 # ---- jobs on emulated nodes
 
 
+HELLO = """
+import os, socket, sys, ishmem
+with ishmem.init("8M"):
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    a = ishmem.full(1, me, dtype="i8")
+    ishmem.barrier_all()
+    print(f"PE {me} of {n} on {socket.gethostname()} sees {ishmem.g(a, (me + 1) % n)}", os.environ["MINE"])
+    print(os.environ["ONEAPI_DEVICE_SELECTOR"], end="", file=sys.stderr)
+    ishmem.free_all()
+"""
+
+
 def test_job(login: Login, tmp_path: Path) -> None:
     hostfile = tmp_path / "hosts"
     hostfile.write_text("node0 slots=1\nnode1 slots=3\n")
-    words = ("--hostfile", str(hostfile), "--sim", "2", str(program("hello_from_a_node")))
-    done = login.ishmem_run(*words, env={"MINE": "set"})
+    done = login.ishmem_run("--hostfile", str(hostfile), "--sim", "2", "-c", HELLO, env={"MINE": "set"})
     assert done.returncode == 0, done.stderr
     node = (0, 1, 1, 1)
     expected = [f"[{pe}] PE {pe} of 4 on node{node[pe]} sees {(pe + 1) % 4} set" for pe in range(4)]
     assert sorted(done.stdout.splitlines()) == expected
     assert sorted(done.stderr.splitlines()) == [f"[{pe}] level_zero:{k}" for pe, k in enumerate((0, 0, 1, 0))]
+
+
+ENDS = """
+import os, sys, time
+try:
+    print("now", flush=True)
+    if os.environ["PMI_RANK"] == "2":
+        {"exit": lambda: sys.exit(7), "kill": lambda: os.kill(os.getpid(), 9)}.get(sys.argv[1], int)()
+    time.sleep(60)
+except KeyboardInterrupt:
+    sys.exit("interrupted")
+"""
 
 
 @pytest.mark.slow_cases("the other ends", "exit-", "sleep-")
@@ -300,7 +306,7 @@ def test_job(login: Login, tmp_path: Path) -> None:
     ],
 )
 def test_end(login: Login, how: str, options: tuple[str, ...], status: int, message: str) -> None:
-    words = ("-n", "3", "--hosts", "node0,node1", *options, "--no-prefix", str(program("end_of_a_process")), how)
+    words = ("-n", "3", "--hosts", "node0,node1", *options, "--no-prefix", "-c", ENDS, how)
     done = login.ishmem_run(*words, signal=signal.SIGINT if how == "interrupt" else 0, after=3 * "now\n")
     assert done.returncode == status, done.stderr
     assert f"ishmem run: {message}" in done.stderr.splitlines()
@@ -316,29 +322,29 @@ def test_info(login: Login) -> None:
     assert found == [("node0", [0]), ("node1", [1, 2])]
 
 
+WAIT = """
+import os, time, ishmem
+ishmem.init("8M")
+try:
+    ishmem.wait_until(ishmem.zeros(1, dtype="i8"), ishmem.CMP_EQ, 1)
+except ishmem.WaitTimeout as error:
+    print(error, flush=True)
+time.sleep(9)
+os._exit(0)
+"""
+"""Ends after all have waited, since the others lose a PE that ends."""
+
+
 @pytest.mark.slow("test_job")
-def test_errors_name_pes_of_the_job(login: Login, tmp_path: Path) -> None:
+def test_errors_name_pes_of_the_job(login: Login) -> None:
     """The status board of a node knows only the PEs of the node, by their places there."""
-    words = ("--hosts", "node0:1,node1:2", str(program("wait_until_it_times_out")), str(tmp_path))
-    done = login.ishmem_run(*words, env={"ISHMEM_TIMEOUT": "6"})
+    done = login.ishmem_run("--hosts", "node0:1,node1:2", "-c", WAIT, env={"ISHMEM_TIMEOUT": "6"})
     lines = done.stdout.splitlines()
     for pe in (1, 2):
         head = f"[{pe}] PE {pe}: ISHMEM_TIMEOUT, 6 s, is over; the PEs of node 1 (node1) are:"
         assert head in lines, done
         places = [line.partition(": ")[0] for line in lines[lines.index(head) + 1 :] if line.startswith(f"[{pe}]   PE")]
         assert places == [f"[{pe}]   PE 1", f"[{pe}]   PE 2"]
-
-
-@pytest.mark.slow("test_job")
-def test_denoise(login: Login, tmp_path: Path) -> None:
-    """Two nodes draw the very picture of serial numpy, as one node does (test_examples.py)."""
-    picture, output = photograph(tmp_path / "in.png", 41, 50, 3), tmp_path / "out.png"
-    denoise = [str(EXAMPLES / "denoise.py"), picture, "--iterations", "20", "--output", str(output)]
-    done = login.ishmem_run("-n", "4", "--hosts", "node0,node1", *denoise)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "[0] Largest difference from serial numpy: 0, bit for bit the same\n" in done.stdout
-    assert "[0] denoising: 100%" in done.stderr
-    assert output.read_bytes().startswith(b"\x89PNG")
 
 
 # ---- batch scripts

@@ -17,7 +17,7 @@ import dpctl
 import dpnp
 import numpy as np
 import pytest
-from common import dpex, same
+from common import dpex, kapi, same
 from subprocesses import program, run_command
 
 import ishmem
@@ -25,6 +25,7 @@ from ishmem import _core
 from ishmem.runtime import job
 from ishmem.testing import Pes, nodes
 
+KEEPS_ADDRESSES = pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its kernels keep addresses")
 SIZES = (8, 1000, 8 << 10, (8 << 10) + 8, 200_000, 3_000_000)
 """In bytes: short payloads go in a packet, long ones as messages of their own."""
 
@@ -32,9 +33,8 @@ SIZES = (8, 1000, 8 << 10, (8 << 10) + 8, 200_000, 3_000_000)
 @pytest.fixture(scope="module", params=["2+2", "1+3"])
 def spread(request: pytest.FixtureRequest) -> Iterator[Pes]:
     """PEs on two nodes."""
-    pool = Pes(4, nodes=[int(size) for size in request.param.split("+")])
-    yield pool
-    pool.stop()
+    with Pes(4, nodes=[int(size) for size in request.param.split("+")]) as pool:
+        yield pool
 
 
 def neighbours() -> tuple[int, int]:
@@ -107,8 +107,6 @@ def check_kernel_completes_host_puts(how: str) -> None:
 
     The PE of the puts hears of the quiet through a third PE, so that the message cannot queue up behind the puts.
     """
-    from common import dpex, kapi
-
     me, n, count, length = ishmem.my_pe(), ishmem.n_pes(), 200, 1000
     dest, flags, go = (ishmem.zeros(size, dtype="i8") for size in (count * length, 2, 1))
 
@@ -140,9 +138,7 @@ def check_kernel_completes_host_puts(how: str) -> None:
         ishmem.barrier_all()
 
 
-@pytest.mark.slow_cases("the same directly", "1+3-on queue")
-@pytest.mark.slow_cases("the other ways to complete them", "1+3-barrier", "1+3-quiet")
-@pytest.mark.slow_cases("the same on 1 + 3 PEs", "2+2-barrier", "2+2-on queue", "2+2-quiet")
+@pytest.mark.slow("test_on_queue.py::test_barriers_deliver_earlier_puts, on one node")
 @pytest.mark.parametrize("how", ["barrier", "quiet", "on queue"])
 def test_kernel_completes_host_puts(spread: Pes, how: str) -> None:
     spread.run(check_kernel_completes_host_puts, how)
@@ -223,8 +219,6 @@ def check_payloads(count: int, expected: tuple[int, int]) -> None:
     The rows of ``dest`` come from a symmetric, a private and a numpy array, two from rows with gaps between them, and
     from a symmetric and a private array by a kernel.
     """
-    from common import dpex, kapi
-
     @dpex.kernel
     def move(item: kapi.Item, to, given, into, symmetric, pe):
         ishmem.put(to, given, pe)
@@ -286,9 +280,8 @@ def test_payloads(device_memory: str) -> None:
     Of the 12 payloads that a PE starts, 10 are in device memory; those of the other PE arrive there. A PE stages what
     it sends from its heap: 2 of its puts and the answers to 5 gets of the other PE.
     """
-    pool = Pes(2, {"ISHMEM_MPI_DEVICE_MEMORY": device_memory, **CARDS}, [1, 1])
     direct = device_memory == "on"
-    try:
+    with Pes(2, {"ISHMEM_MPI_DEVICE_MEMORY": device_memory, **CARDS}, [1, 1]) as pool:
         for count in (1024, 1025, 30_000):
             expected = (10 + 12 if count > 1024 else 0, 0) if direct else (0, 7 if count == 30_000 else 0)
             pool.run(check_payloads, count, expected)
@@ -296,14 +289,10 @@ def test_payloads(device_memory: str) -> None:
             for offset in (0, 1):
                 pool.run(check_staged, nbytes, offset, 4 if nbytes >= 16 << 10 else 0)
         pool.run(check_flag_after_data, 200_000, "put_signal")
-    finally:
-        pool.stop()
 
 
 def check_source_reuse(count: int) -> None:
     """A put that has returned in a kernel no longer reads its source, which is symmetric or private."""
-    from common import dpex, kapi
-
     @dpex.kernel
     def put_all(item: kapi.Item, to, with_gaps, source, times, pe):
         size = source.size
@@ -338,8 +327,6 @@ def test_kernel_reuses_source(spread: Pes, count: int) -> None:
 
 def check_counter() -> None:
     """PEs of both nodes, the owner's host and kernels add to one word at the same time; no addition is lost."""
-    from common import dpex, kapi
-
     @dpex.kernel
     def add(item: kapi.Item, counter, times, pe):
         for _ in range(times):
@@ -364,8 +351,6 @@ def check_counter() -> None:
 
 def check_busy_target(how: str) -> None:
     """Operations complete while their target sleeps, computes, waits in MPI or runs a kernel."""
-    from common import dpex, kapi
-
     @dpex.kernel
     def hold(item: kapi.Item, done):
         ishmem.wait_until(done, ishmem.CMP_EQ, 1)
@@ -406,43 +391,22 @@ def test_busy_target(spread: Pes, how: str) -> None:
     spread.run(check_busy_target, how)
 
 
-def check_wakes_kernel() -> None:
-    """A waiting kernel sees a store by a host on another node, and the kernel's put wakes that host.
-
-    It fails only by a time-out: the host or the kernel is not woken.
-    """
-    from common import dpex, kapi
-
-    @dpex.kernel
-    def answer(item: kapi.Item, question, reply, pe):
-        ishmem.wait_until(question, ishmem.CMP_EQ, 5)
-        ishmem.put(reply, question, pe)
-        ishmem.quiet()
-
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    question, reply = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
-    if me == n - 1:
-        dpex.call_kernel(answer, kapi.Range(1), question, reply, 0)
-    elif me == 0:
-        ishmem.p(question, 5, n - 1)
-        ishmem.wait_until(reply, ishmem.CMP_EQ, 5)
-    ishmem.barrier_all()
-
-
 def check_kernel_beside_wait() -> None:
-    """A waiting host serves its own kernel, which puts to another node; quiet and the barrier stay in the core."""
-    from common import dpex, kapi
+    """A waiting host serves its own kernel, whose atomics wake a host on another node, which then wakes both.
 
+    Quiet and the barrier stay in the core.
+    """
     @dpex.kernel
-    def ask(item: kapi.Item, question, times, pe):
+    def ask(item: kapi.Item, question, reply, times, pe):
         for _ in range(times):
             ishmem.atomic_add(question, 1, pe)
             ishmem.quiet()
+        ishmem.wait_until(reply, ishmem.CMP_EQ, times)
 
     me, n, times = ishmem.my_pe(), ishmem.n_pes(), 20
     question, reply = ishmem.zeros(1, dtype="i8"), ishmem.zeros(1, dtype="i8")
     if me == 0:
-        kernel, _ = dpex.call_kernel_async(ask, kapi.Range(1), (), question, times, n - 1)
+        kernel, _ = dpex.call_kernel_async(ask, kapi.Range(1), (), question, reply, times, n - 1)
         ishmem.wait_until(reply, ishmem.CMP_EQ, times)
         kernel.wait()
     elif me == n - 1:
@@ -455,7 +419,7 @@ def check_kernel_beside_wait() -> None:
 @pytest.mark.slow_cases("the same on 2 + 2 PEs", "1+3-check_places", "1+3-check_burst", "1+3-check_counter")
 @pytest.mark.parametrize(
     "check",
-    [check_places, check_burst, check_long_bursts, check_counter, check_wakes_kernel, check_kernel_beside_wait],
+    [check_places, check_burst, check_long_bursts, check_counter, check_kernel_beside_wait],
     ids=lambda check: check.__name__,
 )
 def test_operations(spread: Pes, check: Callable[[], None]) -> None:
@@ -469,28 +433,21 @@ def run_on_nodes(name: str, sizes: list[int], *args: str, timeout: float = 90, *
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.slow("test_init_finalize.py::test_restart, on one node")
-@pytest.mark.skipif(dpex.HAS_NUMBA_DPEX, reason="its kernels keep addresses")
-def test_restart() -> None:
-    """A process may be a PE of one job after another, with MPI initialised once."""
-    status, output = run_on_nodes("restarted_jobs", [1, 2])
-    assert (status, output.count("good")) == (0, 3), output
-
-
-@pytest.mark.slow("test_operations[check_burst]")
-def test_pieces() -> None:
-    """Payloads larger than one MPI message are split."""
-    status, output = run_on_nodes("put_in_pieces", [1, 1])
-    assert status == 0, output
-    assert output.count("right") == 2
-
-
-@pytest.mark.slow("test_threads.py::test_communicator")
-def test_communicator() -> None:
-    """A job may use a subset of MPI's world, on one node or several, while the program calls MPI itself."""
-    status, output = run_on_nodes("half_of_the_processes", [2, 2])
-    assert status == 0, output
-    assert output.count("right") == 4
+@pytest.mark.slow("test_init_finalize.py::test_restart, test_threads.py::test_mpi_communicator, on one node")
+@pytest.mark.parametrize(
+    ("name", "arguments", "sizes", "said"),
+    [
+        pytest.param("init_states", ["one_job_after_another"], [1, 2], "good", marks=KEEPS_ADDRESSES),
+        ("mpi_of_the_program", ["half"], [2, 2], "right"),
+        ("put_in_pieces", [], [1, 1], "right"),
+    ],
+)
+def test_programs(name: str, arguments: list[str], sizes: list[int], said: str) -> None:
+    """A process may be a PE of one job after another, with MPI initialised once; a job may use a part of MPI's world,
+    on one node or several, while the program calls MPI itself; payloads larger than one MPI message are split.
+    """
+    status, output = run_on_nodes(name, sizes, *arguments)
+    assert (status, output.count(said)) == (0, sum(sizes)), output
 
 
 def test_without_namespaces(tmp_path: Path) -> None:
@@ -507,8 +464,9 @@ def test_without_namespaces(tmp_path: Path) -> None:
     assert {file.stem: file.read_text() for file in tmp_path.glob("*.pe")} == {"0": "1", "1": "2", "2": "2"}
 
 
-def test_error_ends_all() -> None:
+def test_error_ends_all(tmp_path: Path) -> None:
     """A PE that raises ends the PEs of all nodes, with a nonzero status."""
-    status, output = run_on_nodes("pe_raises", [1, 2])
-    assert status != 0
-    assert "RuntimeError: no more" in output
+    path = tmp_path / "program.py"
+    path.write_text("import ishmem\nishmem.init()\n1 / ishmem.my_pe()\nishmem.barrier_all()")
+    done = run_command(nodes.launcher([1, 2], [sys.executable, str(path)], preloaded=True), timeout=90)
+    assert done.returncode and "ZeroDivisionError" in done.stderr + done.stdout, done

@@ -11,8 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-import node_faults
 import pytest
+import random_faults
 import trials
 from subprocesses import program, run_command
 from test_network import run_on_nodes
@@ -23,29 +23,22 @@ from ishmem.runtime import network
 from ishmem.testing import nodes
 
 
-@pytest.mark.slow_cases("other faults", "kill")
-@pytest.mark.slow_cases("test_hosts.py::test_end", "exit")
-@pytest.mark.slow_cases("the same by a cut network", "kill node")
-@pytest.mark.slow_cases("test_network.py::test_error_ends_all", "raise")
-@pytest.mark.parametrize("how", node_faults.HOW)
-def test_fault(trial: trials.Trial, how: str) -> None:
-    """Every other PE ends or raises ``PeerLost`` with PE and node; the status is kept; nothing is left behind."""
+@pytest.mark.slow_cases("other faults", "kill-2")
+@pytest.mark.slow_cases("test_hosts.py::test_end", "exit-2")
+@pytest.mark.slow_cases("the same by a cut network", "kill node-2")
+@pytest.mark.slow_cases("on two nodes", "kill node-8")
+@pytest.mark.slow_cases("test_network.py::test_error_ends_all", "raise-2")
+@pytest.mark.parametrize(("how", "count"), [*((how, 2) for how in random_faults.HOW), ("kill node", 8)])
+def test_fault(trial: trials.Trial, how: str, count: int) -> None:
+    """Every other PE ends or raises ``PeerLost`` with PE and node; the status is kept; nothing is left behind.
+
+    The loss of one of 8 nodes goes through nodes that are not its neighbours.
+    """
     if "node" in how and not nodes.has_namespaces():
         pytest.skip("needs namespaces")
     draw, outcome = random.Random(how), None
     while outcome is None:  # the job may end before the fault
-        outcome = node_faults.one_fault(trial, [2, 2], how, draw)
-    assert not outcome.wrong, "\n".join(outcome.wrong)
-
-
-@pytest.mark.slow("test_fault, on two nodes")
-def test_loss_of_one_of_eight_nodes(trial: trials.Trial) -> None:
-    """The loss goes through nodes that are not neighbours of the lost one."""
-    if not nodes.has_namespaces():
-        pytest.skip("needs namespaces")
-    draw, outcome = random.Random(8), None
-    while outcome is None:
-        outcome = node_faults.one_fault(trial, [2] * 8, "kill node", draw)
+        outcome = random_faults.one_fault(trial, [2] * count, how, draw)
     assert not outcome.wrong, "\n".join(outcome.wrong)
 
 
@@ -73,32 +66,31 @@ def test_a_staged_copy_fails() -> None:
     assert re.search("told 0 False PeerLost barrier_all on PE 0: PE 1 is gone", output), output
 
 
-@pytest.mark.slow_cases("the same without ishmem.finalize", "finalize")
-@pytest.mark.parametrize(
-    ("name", "sizes", "arguments"),
-    [
-        ("mpi_finalize_first", [1, 2], ["finalize"]),
-        ("mpi_finalize_first", [1, 2], ["nothing"]),
-        ("thread_level_of_mpi", [1, 1], []),
-    ],
-    ids=["finalize", "nothing", "thread level"],
-)
-def test_mpi_of_the_program(tmp_path: Path, name: str, sizes: list[int], arguments: list[str]) -> None:
+@pytest.mark.slow_cases("the same without ishmem.finalize", "both are finalised")
+@pytest.mark.parametrize("way", ["both are finalised", "one is finalised", "serialized"])
+def test_mpi_of_the_program(tmp_path: Path, way: str) -> None:
     """MPI_Finalize finalises ishmem, also where the program calls ``ishmem.finalize`` afterwards; MPI that only one
     thread may call is an error on every PE of a job on several nodes.
     """
-    status, output = run_on_nodes(name, sizes, str(tmp_path), *arguments, ISHMEM_LEAKS="ignore")
+    status, output = run_on_nodes("mpi_of_the_program", [1, 2], way, str(tmp_path), ISHMEM_LEAKS="ignore")
     assert status == 0, output
-    assert len(list(tmp_path.iterdir())) == sum(sizes), output
+    assert len(list(tmp_path.iterdir())) == 3, output
+
+
+@pytest.mark.parametrize("state", ["not initialised", "finalised"])
+def test_mpi_state(state: str) -> None:
+    done = run_command([sys.executable, str(program("mpi_of_the_program")), f"MPI is {state}"])
+    assert done.returncode == 1
+    assert re.search(f"IshmemError: ishmem.init.. needs MPI, which is {state}", done.stderr), done.stderr
 
 
 @pytest.mark.slow("test_network.py::test_operations[check_places]")
-@pytest.mark.parametrize(("name", "n"), [("irregular_placement", 4), ("collectives_on_interleaved_nodes", 5)])
-def test_placement(tmp_path: Path, name: str, n: int) -> None:
+@pytest.mark.parametrize("node_of_each", ["abaa", "abcab"])
+def test_placement(tmp_path: Path, node_of_each: str) -> None:
     """PEs of a node without a common stride, which form no team, and members of a node that are dealt out in turn."""
-    status, output = run_by_mpi(n, name, str(tmp_path), timeout=200)
+    status, output = run_by_mpi(len(node_of_each), "irregular_placement", node_of_each, str(tmp_path), timeout=200)
     assert status == 0, output
-    assert len(list(tmp_path.iterdir())) == n
+    assert len(list(tmp_path.iterdir())) == len(node_of_each)
 
 
 @pytest.mark.parametrize(
@@ -109,17 +101,24 @@ def test_threads_of_a_failed_program_do_not_keep_the_job(when: str, told: str) -
     assert status and told in output, (status, output)
 
 
-@pytest.mark.parametrize("state", ["not initialised", "finalised"])
-def test_mpi_state(state: str) -> None:
-    done = run_command([sys.executable, str(program("mpi_state")), state])
-    assert done.returncode == 1
-    assert re.search(f"IshmemError: ishmem.init.. needs MPI, which is {state}", done.stderr), done.stderr
+EXIT = """
+import atexit, ctypes, sys
+from ishmem.runtime import program_status
+program_status.watch_status()
+handler = "atexit.register(lambda: print('seen', program_status.status()))"
+exec(handler, {"__name__": "ishmem.runtime.leave_job", "atexit": atexit, "program_status": program_status})
+try:
+    sys.exit(3)
+except SystemExit as caught:
+    assert caught.code == 3
+"""
+IN_C = "ctypes.pythonapi.PyRun_SimpleString(b'import sys; sys.exit(7)')"
 
 
-@pytest.mark.parametrize(("how", "status"), [("exit", 7), ("end", 0), ("error", 1), ("exit in C", 7)])
+@pytest.mark.parametrize(("how", "status"), [("sys.exit(7)", 7), ("", 0), ("1 / 0", 1), (IN_C, 7)])
 def test_status_for_exit_handlers(how: str, status: int) -> None:
     """Also where C code that Python has called ends the program."""
-    done = run_command([sys.executable, str(program("status_for_exit_handlers")), how])
+    done = run_command([sys.executable, "-c", EXIT + how])
     assert (done.returncode, done.stdout) == (status, f"seen {status}\n"), done.stderr
 
 

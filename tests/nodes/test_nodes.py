@@ -21,10 +21,10 @@ pytestmark = [
 KINDS = "new", "forked"
 
 
-def run(kind: str, name: str, folder: Path, *args: str) -> int:
-    """Run one of `tests/programs` on three PEs, which write to a folder, and return the status."""
+def run(kind: str, path: Path, folder: Path, *args: str) -> int:
+    """Run a program on three PEs, which write to a folder, and return the status."""
     folder.mkdir()
-    command = nodes.launcher([1, 2], [sys.executable, str(program(name)), *args], preloaded=kind == "forked")
+    command = nodes.launcher([1, 2], [sys.executable, str(path), *args], preloaded=kind == "forked")
     return run_command(command, env={"ISHMEM_TESTED": str(folder)}, timeout=90).returncode
 
 
@@ -32,7 +32,7 @@ def test_surroundings(tmp_path: Path) -> None:
     """Arguments, environment, folder and node of each PE."""
     written = {}
     for kind in KINDS:
-        assert run(kind, "surroundings", tmp_path / kind, "one", "two words") == 0
+        assert run(kind, program("surroundings"), tmp_path / kind, "one", "two words") == 0
         written[kind] = sorted(path.read_text() for path in (tmp_path / kind).iterdir())
     assert written["new"] == written["forked"]
     assert [text.split()[0] for text in written["new"]] == ["node0", "node1", "node1"]
@@ -40,12 +40,20 @@ def test_surroundings(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("how", "allowed"),
-    [("status", {7}), ("exception", {1}), ("SIGKILL", range(1, 256)), ("SIGABRT", range(1, 256))],
+    [
+        ("sys.exit(7)", {7}),
+        ("raise ValueError", {1}),
+        ("os.kill(os.getpid(), 9)", range(1, 256)),
+        ("os.abort()", range(1, 256)),
+    ],
 )
+@pytest.mark.slow_cases("the same without forks", "new-")
 @pytest.mark.parametrize("kind", KINDS)
 def test_ends(kind: str, how: str, allowed: Container[int], tmp_path: Path) -> None:
     """After a signal, the status of mpiexec varies."""
-    assert run(kind, "pe_that_ends", tmp_path / "none", how) in allowed
+    path = tmp_path / "ends.py"
+    path.write_text(f"import os, sys\nif os.environ['PMI_RANK'] == '1':\n    {how}")
+    assert run(kind, path, tmp_path / "none") in allowed
 
 
 def test_signals(tmp_path: Path) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+import test_kernels_collectives
+import test_kernels_reductions
 import test_order_programs as on_one_node
-from common import dpex, kapi
 from order_programs import runner
 from order_programs.arrays import programs
 from subprocesses import place, program, run_command
@@ -26,21 +26,15 @@ LONG = 3001
 """Elements of more than a packet between engines, and no multiple of its parts."""
 
 
-def pool_of(sizes: Sequence[int]) -> Iterator[Pes]:
-    pool = Pes(sum(sizes), env={"ISHMEM_SIM_ORDER": "late"}, nodes=sizes)
-    yield pool
-    pool.stop()
-
-
 @pytest.fixture(scope="module")
-def apart() -> Iterator[Pes]:
+def apart(pool_with: Callable[..., Pes]) -> Pes:
     """PEs that are alone on their nodes."""
-    yield from pool_of([1, 1])
+    return pool_with(2, {"ISHMEM_SIM_ORDER": "late"}, [1, 1])
 
 
 @pytest.fixture(scope="module")
-def spread() -> Iterator[Pes]:
-    yield from pool_of([2, 2])
+def spread(pool_with: Callable[..., Pes]) -> Pes:
+    return pool_with(4, {"ISHMEM_SIM_ORDER": "late"}, [2, 2])
 
 
 def check_program(pes: Pes, name: str) -> None:
@@ -94,71 +88,27 @@ def test_chapter(spread: Pes, chapter: str) -> None:
     spread.run(function, *arguments)
 
 
-@dpex.kernel
-def collect_alone(_item: kapi.Item, total, every, root, one):
-    ishmem.sum_reduce(total, one)
-    ishmem.fcollect(every, one)
-    ishmem.broadcast(root, one, 0)
-    ishmem.barrier_all()
-
-
-@dpex.kernel
-def collect_by_group(item: kapi.NdItem, total, every, root, one):
-    group = item.get_group()
-    ishmem.sum_reduce_work_group(total, one, group)
-    ishmem.fcollect_work_group(every, one, group)
-    ishmem.broadcast_work_group(root, one, 0, group)
-    ishmem.barrier_all_work_group(group)
-
-
-def check_kernels(size: int) -> None:
-    """Collectives in kernels of one work-item and of a work-group, on ``size`` elements."""
-    me, n = ishmem.my_pe(), ishmem.n_pes()
-    total, root, one = (ishmem.full(size, me + 1, dtype="i8") for _ in range(3))
-    every = ishmem.zeros((n, size), dtype="i8")
-    for kernel, space in ((collect_alone, kapi.Range(1)), (collect_by_group, kapi.NdRange((8,), (8,)))):
-        ishmem.barrier_all()
-        dpex.call_kernel(kernel, space, total, every, root, one)
-        assert (total.asnumpy() == n * (n + 1) // 2).all() and (root.asnumpy() == 1).all()
-        assert (every.asnumpy() == np.arange(1, n + 1)[:, None]).all()
-        ishmem.barrier_all()
-        total[:] = root[:] = every[:] = 0
-    for array in (total, root, one, every):
-        ishmem.free(array)
-
-
 INDIRECT = {
     "late": {"ISHMEM_SIM_ORDER": "late:1"},
     "without peer access": {"ISHMEM_SIM_PEERS": "none", "ISHMEM_SIM_DEVICES": "4"},
 }
 """Settings with which kernels reach PEs of their node, if there are any, through the proxy."""
 
-UNEQUAL = pytest.mark.parametrize("nodes", ["2+1", "1+2", "3+1", "1+1+2"])
 
-
-@pytest.mark.slow_cases("tests/nodes/test_chapters_on_nodes.py", "late-2+1")
-@pytest.mark.slow_cases("the same on 2+1 PEs", "late-1+2", "late-1+1+2", "late-3+1")
-@pytest.mark.slow_cases("the same with late delivery", "without peer access-")
-@UNEQUAL
+@pytest.mark.slow("test_chapters_on_nodes.py")
+@pytest.mark.parametrize("sizes", [(2, 1), (1, 2), (3, 1), (1, 1, 2)], ids=str)
 @pytest.mark.parametrize("settings", INDIRECT)
-def test_collectives_of_kernels_on_unequal_nodes(nodes: str, settings: str) -> None:
+def test_collectives_of_kernels_on_unequal_nodes(sizes: tuple[int, ...], settings: str) -> None:
     """A PE that is alone on its node runs the same algorithm as PEs that have others on theirs."""
-    sizes = [int(size) for size in nodes.split("+")]
-    pool = Pes(sum(sizes), env={**INDIRECT[settings], "ISHMEM_TIMEOUT": "120"}, nodes=sizes)
-    try:
-        for size in (1, 5000):
-            pool.run(check_kernels, size)
-    finally:
-        pool.stop()
-
-
-def run_apart(name: str, seed: int) -> Any:
-    """Run one of `tests/programs` on two PEs, each alone on its node."""
-    command = emulated.launcher([1, 1], [sys.executable, str(program(name))], preloaded=True)
-    return run_command(command, env={"ISHMEM_SIM_ORDER": f"late:{seed}"})
+    with Pes(sum(sizes), env={**INDIRECT[settings], "ISHMEM_TIMEOUT": "120"}, nodes=sizes) as pool:
+        for form in test_kernels_collectives.FORMS:
+            pool.run(test_kernels_collectives.check_all, "int32", form, (1, 5000))
+        for form in ("numbers", "few by group"):
+            pool.run(test_kernels_reductions.check_all, "float64", form, (1, 5000))
 
 
 def test_names_a_changed_source() -> None:
-    done = run_apart("source_changed_before_quiet", 0)
+    command = [sys.executable, str(program("source_changed_before_quiet"))]
+    done = run_command(emulated.launcher([1, 1], command, preloaded=True), env={"ISHMEM_SIM_ORDER": "late:0"})
     at = f"{place('source_changed_before_quiet', 'the put')} to PE 1, elements 0 to 7"
     assert done.returncode and at in done.stderr and "its source has changed before the next quiet" in done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,11 +39,9 @@ def traffic() -> Traffic:
 
 
 @pytest.fixture(scope="module")
-def apart() -> Iterator[Pes]:
+def apart(pool_with: Callable[..., Pes]) -> Pes:
     """PEs on four nodes."""
-    pool = Pes(4, nodes=[1, 1, 1, 1])
-    yield pool
-    pool.stop()
+    return pool_with(4, nodes=[1, 1, 1, 1])
 
 
 def others() -> range:

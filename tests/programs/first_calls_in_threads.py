@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import dpctl.memory
 import dpnp
@@ -20,19 +21,8 @@ def construct(size, queue):
 
 def begin_together(call):
     meeting = threading.Barrier(THREADS)
-
-    ended = []
-
-    def run():
-        meeting.wait()
-        call()
-        ended.append(call)
-
-    threads = [threading.Thread(target=run) for _ in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(THREADS) as pool:
+        ended = list(pool.map(lambda _: (meeting.wait(), call()), range(THREADS)))
     assert len(ended) == THREADS
 
 

@@ -14,7 +14,7 @@ with ishmem.init():
     a, got, longest = ishmem.zeros(4, dtype="i8"), np.empty(4, "i8"), 0.0
     if ishmem.my_pe() == 1:
         ishmem.wait_until(a, ishmem.CMP_EQ, 1)
-        subprocess.Popen(["sh", "-c", f"sleep 5; kill -CONT {os.getpid()}"])
+        subprocess.Popen(["sh", "-c", f"sleep 4; kill -CONT {os.getpid()}"])
         os.kill(os.getpid(), signal.SIGSTOP)
     else:
         ishmem.p(a, 1, 1)

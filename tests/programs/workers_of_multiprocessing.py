@@ -1,4 +1,4 @@
-"""Workers of a process that is no PE and has used a device or not, as is asked, are PEs twice; then one is killed."""
+"""Workers of a process that is no PE are PEs, in the way of the first argument, a function of this program."""
 
 import multiprocessing
 import os
@@ -10,18 +10,30 @@ import dpctl
 import ishmem
 
 
-def sum_of_pes(uid, pe, results):
-    ishmem.init(uid=uid, rank=pe, nranks=2, heap_size="4M")
-    mine, total = ishmem.full(1, pe + 1, dtype="i8"), ishmem.zeros(1, dtype="i8")
-    ishmem.sum_reduce(total, mine)
-    results.put(ishmem.g(total, pe))
+def sum_of_pes(uid, pe, nranks, value, heap_size="4M"):
+    """Start a job; return the sum of the values of all PEs."""
+    ishmem.init(uid=uid, rank=pe, nranks=nranks, heap_size=heap_size)
+    mine, total = ishmem.full(1, value, dtype="i8"), ishmem.zeros(1, dtype="i8")
+    for _ in range(20):
+        ishmem.sum_reduce(total, mine)
+    return ishmem.g(total, pe)
 
 
-def work(uids, pe, results):
+def group_and_all(uids, number, results):
+    """Be one of a group of two, then of all four, with another size of the heap."""
+    group, rank = divmod(number, 2)
+    first = sum_of_pes(uids[group], rank, 2, number + 1)
+    ishmem.finalize()
+    results.put((number, first, sum_of_pes(uids[2], number, 4, number + 1, "5M")))
+    ishmem.finalize()
+
+
+def twice(uids, pe, results):
+    """Be a PE twice; then PE 0 is killed."""
     try:
-        sum_of_pes(uids[0], pe, results)
+        results.put(sum_of_pes(uids[0], pe, 2, pe + 1))
         ishmem.finalize()
-        sum_of_pes(uids[1], pe, results)
+        results.put(sum_of_pes(uids[1], pe, 2, pe + 1))
         ishmem.barrier_all()
         if pe == 0:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -32,12 +44,13 @@ def work(uids, pe, results):
 
 
 if __name__ == "__main__":
-    way, used = sys.argv[1:]
+    work, way, used = sys.argv[1:]
     if used == "used":
         dpctl.SyclQueue("gpu")
     context = multiprocessing.get_context(way)
-    results, uids = context.SimpleQueue(), [ishmem.get_uniqueid() for _ in range(2)]
-    workers = [context.Process(target=work, args=(uids, pe, results)) for pe in range(2)]
+    results, uids = context.SimpleQueue(), [ishmem.get_uniqueid() for _ in range(3)]
+    count = 4 if work == "group_and_all" else 2
+    workers = [context.Process(target=globals()[work], args=(uids, number, results)) for number in range(count)]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -4,12 +4,8 @@ Each command is a module of its own and works on jobs that it starts with ishmem
 """
 
 import click
-from calls import calls
-from jobs import jobs
-from kills import kills
-from node_faults import node_faults
-from soak import soak
-from threads import threads
+from long_runs import calls, jobs, soak, threads
+from random_faults import kills, node_faults
 
 
 @click.group()

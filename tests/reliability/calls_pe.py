@@ -1,6 +1,6 @@
 """Calls every public routine with random good and bad arguments, on every PE at once.
 
-    ishmem run -n 2 tests/reliability/calls_pe.py --calls 10000 --seed 1
+    ishmem run -n 2 tests/reliability/calls_pe.py 10000 1     (calls, seed)
 
 A call may only raise the exceptions that the documentation names; after each call a put and a get must work. To a
 collective routine the PEs pass the same bad arguments or each its own; all must raise, or none.
@@ -8,7 +8,6 @@ collective routine the PEs pass the same bad arguments or each its own; all must
 
 from __future__ import annotations
 
-import argparse
 import array
 import contextlib
 import ctypes
@@ -381,28 +380,23 @@ def collect(caller: Caller) -> list[dict[str, Any]]:
     return [json.loads(bytes(row).rstrip(b"\0")) for row in rows.asnumpy()] if caller.me == 0 else []
 
 
-def main() -> int:
-    """Run as a PE."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--calls", type=int, default=10_000, help="on all PEs together")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+def main(calls: int, seed: int) -> int:
+    """Run as a PE: make so many calls, on all PEs together."""
     faulthandler.enable()
     warnings.simplefilter("ignore")
     logging.getLogger("ishmem").setLevel(logging.CRITICAL)  # tells of the errors that on-queue calls keep for later
     ishmem.init("16M")
-    caller = Caller(options.seed)
+    caller = Caller(seed)
     threading.Thread(target=watch, args=(caller,), daemon=True).start()
-    caller.run(-(-options.calls // caller.n))
+    caller.run(-(-calls // caller.n))
     found = collect(caller)
     if found:
         counts = sum((Counter(one["counts"]) for one in found), Counter())
         wrong = [f"PE {pe}: {text}" for pe, one in enumerate(found) for text in one["wrong"]]
-        facts = {"seed": options.seed, "pes": caller.n, "counts": dict(counts.most_common()), "wrong": wrong}
-        print(json.dumps(facts, indent=1))
+        print(json.dumps({"pe": 0, "done": dict(counts.most_common()), "wrong": wrong}))
     ishmem.barrier_all()
     return 1 if caller.wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))

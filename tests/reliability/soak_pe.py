@@ -1,7 +1,8 @@
-"""A PE of ``reliability soak``: runs random operations until its time is over, and reports its resources.
+"""A PE of ``reliability soak``, ``kills`` and ``nodes``: runs random operations until its time is over.
 
+Arguments: seconds, a seed and, where PEs are to fail, a folder with a file for each PE, and how SIGUSR1 ends the PE.
 All PEs draw the same random numbers, so that they call collective operations together. The result of every operation
-is compared with the expected one.
+is compared with the expected one. A soak reports resources.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import ctypes
 import json
 import os
 import random
+import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any, Callable
 
 import ishmem  # first: it lets the SYCL stack find the GPUs, or simulated ones
@@ -22,7 +25,9 @@ import numpy as np
 
 from ishmem import dpex
 from ishmem.dpex import kernel_api as kapi
+from ishmem.environment.mpi_variables import launched
 
+PE = os.environ.get("ISHMEM_PE") or launched().rank
 EVERY = 5.0
 """Seconds between two samples."""
 
@@ -34,6 +39,13 @@ def pass_to(item: kapi.Item, dest, source, counter, pe):
     """Put an array to a PE and count it there."""
     ishmem.put(dest, source, pe)
     ishmem.atomic_add(counter, 1, pe)
+
+
+@dpex.kernel
+def ring(item: kapi.Item, flag, turn):
+    """Let the next PE go on, and wait for the one before."""
+    ishmem.p(flag, turn, (ishmem.my_pe() + 1) % ishmem.n_pes())
+    ishmem.wait_until(flag, ishmem.CMP_GE, turn)
 
 
 def values(pe: int, size: int, salt: int) -> np.ndarray:
@@ -175,7 +187,37 @@ def refuse(draw: random.Random, _me: int, n: int) -> None:
     ishmem.free(array)
 
 
+def collect(draw: random.Random, me: int, n: int) -> None:
+    """Call collectives of the host."""
+    size, salt = draw.choice([1, 100, 1 << 15]), draw.randrange(1 << 20)
+    source, dest = array_of(size, salt), array_of(size * n, 0)
+    ishmem.fcollect(dest, source)
+    require(dest.asnumpy()[(n - 1) * size :], values(n - 1, size, salt), "fcollect")
+    ishmem.broadcast(source, source, 0)
+    require(source.asnumpy(), values(0, size, salt), "broadcast")
+    ishmem.free(dest)
+    ishmem.free(source)
+
+
+def wait_in_kernels(draw: random.Random, me: int, n: int) -> None:
+    """Run a kernel on each PE that waits for the one of another PE."""
+    flag = ishmem.zeros(1, dtype="i8")
+    for turn in range(1, draw.randint(2, 5)):
+        dpex.call_kernel(ring, kapi.Range(1), flag, turn)
+    ishmem.barrier_all()
+    ishmem.free(flag)
+
+
+def idle(draw: random.Random, me: int, n: int) -> None:
+    """Let all PEs wait for one that does nothing."""
+    late, seconds = draw.randrange(n), draw.random() / 3
+    if me == late:
+        time.sleep(seconds)
+    ishmem.sync_all()
+
+
 OPERATIONS: list[Operation] = [allocate, move, private, count, wait, teams, kernel, on_queue, refuse]
+IF_PES_FAIL = [*OPERATIONS, collect, wait_in_kernels, idle]
 
 
 def usage(turns: int, start: float) -> str:
@@ -199,26 +241,58 @@ def usage(turns: int, start: float) -> str:
     )
 
 
-def main(seconds: float, seed: int) -> None:
+def tell(folder: Path, **what: object) -> None:
+    """Append to this PE's file what happened, with the time of the clock that all processes share."""
+    with (folder / f"{PE}.pe").open("a") as file:
+        file.write(json.dumps({"at": time.monotonic(), **what}) + "\n")
+
+
+def work(operations: list[Operation], seconds: float, seed: int) -> None:
     """Do operations for so many seconds: PE 0 says when it is over."""
-    with ishmem.init(heap_size="64M"):
-        me, n = ishmem.my_pe(), ishmem.n_pes()
-        over = ishmem.zeros(1, dtype="i8")
-        draw, start, turns, told = random.Random(seed), time.monotonic(), 0, 0.0
-        while not int(over.asnumpy()[0]):
-            draw.choice(OPERATIONS)(draw, me, n)
-            turns += 1
-            if time.monotonic() > told + EVERY:
-                told = time.monotonic()
-                print(usage(turns, start), flush=True)
-            ishmem.barrier_all()
-            if me == 0 and time.monotonic() > start + seconds:
-                for pe in range(n):
-                    ishmem.p(over, 1, pe)
-            ishmem.barrier_all()
+    me, n = ishmem.my_pe(), ishmem.n_pes()
+    over = ishmem.zeros(1, dtype="i8")
+    draw, start, turns, told = random.Random(seed), time.monotonic(), 0, 0.0
+    while not int(over.asnumpy()[0]):
+        draw.choice(operations)(draw, me, n)
+        turns += 1
+        if not sys.argv[3:] and time.monotonic() > told + EVERY:
+            told = time.monotonic()
+            print(usage(turns, start), flush=True)
+        ishmem.barrier_all()
+        if me == 0 and time.monotonic() > start + seconds:
+            for pe in range(n):
+                ishmem.p(over, 1, pe)
+        ishmem.barrier_all()
+    if not sys.argv[3:]:
         print(usage(turns, start), flush=True)
-        ishmem.free(over)
+    ishmem.free(over)
+
+
+def fail(seconds: float, seed: int, folder: Path, how: str) -> None:
+    """Do operations, of which some PEs do not see the end; tell what happens, and end at SIGUSR1."""
+
+    def end(*_: object) -> None:
+        if how == "raise":
+            raise RuntimeError("no more")
+        sys.exit(7)
+
+    signal.signal(signal.SIGUSR1, end)
+    try:
+        tell(folder, called=time.monotonic())
+        ishmem.init(heap_size="64M")
+        tell(folder, ready=True)
+        work(IF_PES_FAIL, seconds, seed)
+        ishmem.finalize()
+    except ishmem.PeerLost as error:
+        tell(folder, lost=error.pe, words=str(error))
+        raise
+    tell(folder, done=True)
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), int(sys.argv[2]))
+    arguments = float(sys.argv[1]), int(sys.argv[2])
+    if sys.argv[3:]:
+        fail(*arguments, Path(sys.argv[3]), sys.argv[4])
+    else:
+        with ishmem.init(heap_size="64M"):
+            work(OPERATIONS, *arguments)

@@ -203,7 +203,7 @@ def main(seconds: float, seed: int) -> None:
             passed = time.monotonic() - start
             if shared.me == 0:
                 done = sum((worker.done for worker in workers), Counter())
-                print(json.dumps({"seconds": round(passed, 1), "done": done}), flush=True)
+                print(json.dumps({"pe": 0, "seconds": round(passed, 1), "done": done}), flush=True)
                 for pe in range(shared.n):
                     ishmem.p(over, passed > seconds, pe)
             ishmem.barrier_all()

@@ -6,23 +6,49 @@ import contextlib
 import os
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 
 from ishmem.testing.fork_server import FORKS_OF
 
 HERE = Path(__file__).parent
 MARK = "PYTEST_TRIAL"
-Outcome = TypeVar("Outcome")
 SOCKETS = "@ishmem-"
+NOTICE = 2.0
+"""Seconds within which every PE has its error or has ended."""
+
+
+@dataclass
+class Outcome:
+    """The outcome of one fault.
+
+    Attributes:
+        what: Which fault it was.
+        wrong: Deviations from the expected outcome.
+        delays: Seconds from the fault to the error or end of each of the other PEs.
+        told: Number of PEs that have raised `PeerLost`.
+        stuck: PEs that the launcher had to end: they were in a kernel, or had not called ``init`` yet.
+        seconds: From the fault to the end of the job.
+    """
+
+    what: str = ""
+    wrong: list[str] = field(default_factory=list)
+    delays: list[float] = field(default_factory=list)
+    told: int = 0
+    stuck: int = 0
+    seconds: float = 0.0
 
 
 class Trial:
@@ -35,9 +61,10 @@ class Trial:
         self._shared, self._open = _names("/dev/shm"), len(_names("/proc/self/fd"))
 
     def start(self, n: int, program: str, *arguments: Any, **environment: str) -> subprocess.Popen[str]:
-        """Start a program of this folder on ``n`` PEs; its output is one pipe."""
+        """Start a program of this folder, or ``-c`` and a text, on ``n`` PEs; its output is one pipe."""
         env = {**self.environment(), **environment}
-        command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), str(HERE / program), *map(str, arguments)]
+        words = [program if program == "-c" else str(HERE / program), *map(str, arguments)]
+        command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(n), *words]
         return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def environment(self) -> dict[str, str]:
@@ -124,31 +151,24 @@ def _ownerless_sockets() -> list[str]:
     return [words[7] for words in lines if f"socket:[{words[6]}]" not in held and words[6] != "0"]
 
 
-def repeat(
-    what: str,
-    one: Callable[[Trial, random.Random, list[Outcome]], Outcome | None],
-    count: int,
-    minutes: float,
-    seed: int | None,
-    remark: Callable[[Outcome], str] | None = None,
-) -> tuple[list[Outcome], int]:
-    """Run random faults with a progress bar; return their outcomes, and how many jobs ended before the fault.
+def faults(
+    one: Callable[[Trial, random.Random, int], Outcome | None], count: int, minutes: float, seed: int | None
+) -> None:
+    """Run random faults with a progress bar, print a table of their outcomes, and exit.
 
     Args:
-        what: What the faults are called.
-        one: Runs a fault, given the outcomes so far; returns the outcome, or None if the job ended before.
+        one: Runs a fault, given the number of those so far; returns the outcome, or None if the job ended before.
         count: Number of faults.
         minutes: No further fault begins after so long.
         seed: For the same moments again.
-        remark: Returns what the bar says about the last outcome.
     """
     seed = random.randrange(1 << 30) if seed is None else seed
     draw, outcomes, early = random.Random(seed), [], 0
     end = time.monotonic() + 60 * minutes
     with new_trial() as trial, progress() as bar:
-        task = bar.add_task(what, total=count, remark=f"seed {seed}")
+        task = bar.add_task("faults", total=count, remark=f"seed {seed}")
         while len(outcomes) < count and time.monotonic() < end:
-            outcome = one(trial, draw, outcomes)
+            outcome = one(trial, draw, len(outcomes))
             if outcome is None:
                 early += 1
                 continue
@@ -156,6 +176,20 @@ def repeat(
             bar.advance(task)
             for line in outcome.wrong:
                 bar.console.print(line, markup=False, highlight=False)
-            if remark:
-                bar.update(task, remark=remark(outcome))
-    return outcomes, early
+    _show(outcomes)
+    print(f"{early} jobs ended before the fault")
+    sys.exit(any(outcome.wrong for outcome in outcomes))
+
+
+def _show(outcomes: list[Outcome]) -> None:
+    table = Table("fault", "jobs", "as expected", "PeerLost", "ended", "to error or end: median", "longest", "to end")
+    for what in sorted({outcome.what for outcome in outcomes}):
+        these = [outcome for outcome in outcomes if outcome.what == what]
+        delays = [delay for outcome in these for delay in outcome.delays] or [0.0]
+        right, told, stuck = (
+            sum(each) for each in zip(*((not outcome.wrong, outcome.told, outcome.stuck) for outcome in these))
+        )
+        longest = max(outcome.seconds for outcome in these)
+        times = [f"{each:.2f} s" for each in (statistics.median(delays), max(delays), longest)]
+        table.add_row(what, str(len(these)), str(right), f"{told} PEs", f"{stuck} PEs", *times)
+    Console().print(table)

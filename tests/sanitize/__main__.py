@@ -30,7 +30,7 @@ ATOMICS = [
     "chapters/test_amo.py::test_host_atomics_at_the_limits_of_a_type[2pes-int32]",
     "chapters/test_amo.py::test_host_atomics_at_the_limits_of_a_type[2pes-float64]",
     "chapters/test_amo.py::test_no_update_is_lost_under_contention[2pes-everyone]",
-    "job/test_threads.py::test_many_threads",
+    "job/test_threads.py::test_many_threads_on_a_queue",
     "job/test_threads.py::test_many_threads_on_shared_elements",
     "job/test_threads.py::test_threads_beside_allocation",
 ]

@@ -1,4 +1,4 @@
-"""Ends PEs and nodes of jobs on several emulated nodes at random moments, and checks how the other PEs end."""
+"""Ends PEs and emulated nodes of jobs at random moments, and checks how the other PEs and the jobs end."""
 
 from __future__ import annotations
 
@@ -8,18 +8,14 @@ import os
 import random
 import re
 import signal
-import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
-from trials import HERE, Trial, repeat
+from trials import HERE, NOTICE, Outcome, Trial, faults
 
 from ishmem.environment import mpi_library
 from ishmem.environment.mpi_variables import launched
@@ -29,33 +25,16 @@ sys.path.insert(0, str(HERE.parent))
 from ishmem.testing import nodes
 
 HOW = ("raise", "exit", "kill", "kill node", "cut node")
-"""A PE raises, calls ``sys.exit(7)`` or receives SIGKILL; a whole node is killed or loses its network."""
-STATUS = {"raise": 1, "exit": 7}
-"""Exit status of the job; after a kill it is for the launcher to choose, but not 0."""
-NOTICE = 2.0
-"""Seconds within which every PE has ended or raised ``PeerLost``."""
-PROGRAM = "node_faults_pe.py"
-
-
-@dataclass
-class Outcome:
-    """The outcome of one fault.
-
-    Attributes:
-        how: One of `HOW`.
-        wrong: Deviations from the expected outcome.
-        delays: Seconds from the fault, for each of the other PEs, to its error or its end.
-        told: Number of PEs that have raised `PeerLost`; the others were ended by MPI's launcher or by their monitor.
-        seconds: From the fault to the end of the last PE.
-        output: What the job has printed.
-    """
-
-    how: str
-    wrong: list[str] = field(default_factory=list)
-    delays: list[float] = field(default_factory=list)
-    told: int = 0
-    seconds: float = 0.0
-    output: str = ""
+"""On several nodes, a PE raises, calls ``sys.exit(7)`` or receives SIGKILL; a node is killed or loses its network."""
+SIGNALS = ("SIGKILL", "SIGKILL", "SIGSEGV", "SIGABRT")
+"""On one node, with ishmem run, a PE receives a signal."""
+STATUS = {"raise": 1, "exit": 7, **{name: 128 + signal.Signals[name] for name in SIGNALS}}
+"""Exit status of the job; after a kill it is for MPI's launcher to choose, but not 0."""
+PROGRAM = "soak_pe.py"
+WHILE_STARTING = 0.15
+"""Part of the signals that come while the program starts, mostly before ``init``."""
+END = 10.0
+"""Seconds from a signal within which the job is over."""
 
 
 def one_fault(trial: Trial, sizes: list[int], how: str, draw: random.Random) -> Outcome | None:
@@ -65,13 +44,14 @@ def one_fault(trial: Trial, sizes: list[int], how: str, draw: random.Random) -> 
     outcome, n, seconds = Outcome(how), sum(sizes), draw.uniform(0.5, 3)
     faults = folder / "faults"
     os.mkfifo(faults)
-    job = _start(trial, sizes, faults, [str(folder), str(seconds), str(draw.randrange(1 << 30)), how])
+    job = _start(trial, sizes, faults, [str(seconds), str(draw.randrange(1 << 30)), str(folder), how])
     try:
-        victim = _wait_for_moment(job, folder, n, seconds, draw)
+        victim = (_wait_for_signal if how in SIGNALS else _wait_for_moment)(job, folder, n, seconds, draw)
         at = time.monotonic()
-        _break(trial, faults, how, victim, sizes)
+        _break(trial, job, faults, how, victim, sizes)
         ends = _await_ends(trial, n, at)
         output = _finish(job, outcome)
+        outcome.seconds = (time.monotonic() if how in SIGNALS else max(ends.values(), default=at)) - at
     finally:
         with contextlib.suppress(ProcessLookupError):
             job.kill()
@@ -81,8 +61,10 @@ def one_fault(trial: Trial, sizes: list[int], how: str, draw: random.Random) -> 
         folder.rmdir()
     if "done" in reports[victim]:
         return None
-    outcome.output = output
-    _judge(outcome, reports, ends, at, _lost_pes(how, victim, sizes))
+    if how in SIGNALS:
+        _judge_signal(outcome, reports, at, victim, output)
+    else:
+        _judge(outcome, reports, ends, at, _lost_pes(how, victim, sizes))
     if job.returncode != STATUS.get(how, job.returncode) or (job.returncode == 0 and not _may_be_0(how)):
         outcome.wrong.append(f"the status is {job.returncode}, not {STATUS.get(how, 'that of a failure')}")
     outcome.wrong += [f"left behind: {what}" for what in trial.left(6.0)]
@@ -93,13 +75,15 @@ def one_fault(trial: Trial, sizes: list[int], how: str, draw: random.Random) -> 
 
 def _start(trial: Trial, sizes: list[int], faults: Path, arguments: list[str]) -> subprocess.Popen[str]:
     program = [sys.executable, str(HERE / PROGRAM), *arguments]
+    if arguments[-1] in SIGNALS:
+        command = [sys.executable, "-m", "ishmem.launch.run", "-n", str(sizes[0]), *program]
+    else:
+        command = nodes.launcher(sizes, program, faults)
     environment = trial.environment()
     if "node" in arguments[-1]:  # its loss is noticed by its silence
         environment["ISHMEM_NODE_TIMEOUT"] = "1"
-    return subprocess.Popen(
-        nodes.launcher(sizes, program, faults), env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    return subprocess.Popen(command, env=environment, stdin=nothing, stdout=pipe, stderr=subprocess.STDOUT, text=True)
 
 
 def _wait_for_moment(job: subprocess.Popen[str], folder: Path, n: int, seconds: float, draw: random.Random) -> int:
@@ -110,7 +94,19 @@ def _wait_for_moment(job: subprocess.Popen[str], folder: Path, n: int, seconds: 
     return draw.randrange(n)
 
 
-def _break(trial: Trial, faults: Path, how: str, victim: int, sizes: list[int]) -> None:
+def _wait_for_signal(job: subprocess.Popen[str], folder: Path, n: int, seconds: float, draw: random.Random) -> int:
+    """Wait, mostly until a PE has called ``init``, and a random time; return that PE."""
+    victim = draw.randrange(n)
+    if draw.random() > WHILE_STARTING:
+        while "called" not in _reports(folder, victim) and job.poll() is None:
+            time.sleep(0.02)
+    time.sleep(draw.uniform(0, seconds))
+    return victim
+
+
+def _break(
+    trial: Trial, job: subprocess.Popen[str], faults: Path, how: str, victim: int, sizes: list[int]
+) -> None:
     kind, _, node = how.partition(" ")
     if node:
         with contextlib.suppress(OSError):
@@ -118,8 +114,10 @@ def _break(trial: Trial, faults: Path, how: str, victim: int, sizes: list[int]) 
             os.write(descriptor, f"{kind} {_node_of(victim, sizes)}\n".encode())
             os.close(descriptor)
         return
-    number = signal.SIGKILL if how == "kill" else signal.SIGUSR1
-    if pid := _processes(trial).get(victim):
+    number = signal.Signals[{"kill": "SIGKILL", "raise": "SIGUSR1", "exit": "SIGUSR1"}.get(how, how)]
+    while not (pid := _processes(trial).get(victim)) and job.poll() is None and how in SIGNALS:
+        time.sleep(0.01)
+    if pid:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
 
@@ -149,8 +147,9 @@ def _processes(trial: Trial) -> dict[int, int]:
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
             by_mpi = launched(environment)
-            if any(word.endswith(PROGRAM) for word in words[1:2]) and by_mpi and by_mpi.rank is not None:
-                found.setdefault(by_mpi.rank, pid)
+            rank = by_mpi.rank if by_mpi else environment.get("ISHMEM_PE")
+            if any(word.endswith(PROGRAM) for word in words[1:2]) and rank is not None:
+                found.setdefault(int(rank), pid)
     return found
 
 
@@ -169,7 +168,7 @@ def _finish(job: subprocess.Popen[str], outcome: Outcome) -> str:
     try:
         return job.communicate(timeout=10)[0]
     except subprocess.TimeoutExpired:
-        if outcome.how != "cut node":
+        if outcome.what != "cut node":
             outcome.wrong.append("the launcher did not end")
         job.terminate()
         return job.communicate()[0]
@@ -186,7 +185,6 @@ def _reports(folder: Path, pe: int) -> dict[str, Any]:
 def _judge(
     outcome: Outcome, reports: dict[int, dict[str, Any]], ends: dict[int, float], at: float, lost: list[set[int]]
 ) -> None:
-    outcome.seconds = max(ends.values(), default=at) - at
     for pe in set(reports) - lost[0] if len(lost) == 1 else set(reports):
         report = reports[pe]
         if pe not in ends:
@@ -203,34 +201,54 @@ def _judge(
             outcome.delays.append(ends[pe] - at)
 
 
-def show(outcomes: list[Outcome], early: int) -> None:
-    """Print the table."""
-    table = Table("fault", "jobs", "as expected", "PeerLost", "to error or end: median", "longest")
-    for how in HOW:
-        these = [outcome for outcome in outcomes if outcome.how == how]
-        delays = [delay for outcome in these for delay in outcome.delays] or [0.0]
-        right = sum(not outcome.wrong for outcome in these)
-        told = f"{sum(outcome.told for outcome in these)} of {sum(len(outcome.delays) for outcome in these)} PEs"
-        times = f"{statistics.median(delays):.2f} s", f"{max(delays):.2f} s"
-        table.add_row(how, str(len(these)), str(right), told, *times)
-    Console().print(table)
-    late = sum(delay > NOTICE for outcome in outcomes for delay in outcome.delays)
-    print(f"{late} PEs took more than {NOTICE:g} s; {early} jobs ended before the fault")
+def _judge_signal(
+    outcome: Outcome, reports: dict[int, dict[str, Any]], at: float, victim: int, output: str
+) -> None:
+    # Without these lines no PE was in ishmem yet, and ishmem run ends all at once.
+    ended = "not ended within" in output or "ishmem run:   PE" not in output
+    for pe in set(reports) - {victim}:
+        report = reports[pe]
+        if "lost" in report:
+            outcome.told += 1
+            outcome.delays.append(report["at"] - max(at, report["called"]))
+            if report["lost"] != victim or outcome.what not in report["words"]:
+                outcome.wrong.append(f"PE {pe} was told: {report['words']}")
+        elif ended or f"ishmem run:   PE {pe}: not yet in init" in output:
+            outcome.stuck += 1
+        elif "done" not in report:
+            outcome.wrong.append(f"PE {pe} was not told")
+    if max(outcome.delays, default=0) > NOTICE:
+        outcome.wrong.append(f"the error took {max(outcome.delays):.2f} s")
+    if outcome.seconds > END:
+        outcome.wrong.append(f"the end took {outcome.seconds:.2f} s")
+
+
+COUNT = click.option("--count", default=100, show_default=True, help="Faults.")
+MINUTES = click.option("--minutes", default=60.0, show_default=True, help="No further fault after so long.")
+SEED = click.option("--seed", type=int, help="For the same moments again, as far as a machine repeats itself.")
+
+
+@click.command()
+@COUNT
+@click.option("--pes", default=4, show_default=True, help="PEs of each job.")
+@MINUTES
+@SEED
+def kills(count: int, pes: int, minutes: float, seed: int | None) -> None:
+    """Kill PEs at random moments: in init, in any operation, in kernels, in finalize."""
+    faults(lambda trial, draw, _number: one_fault(trial, [pes], draw.choice(SIGNALS), draw), count, minutes, seed)
 
 
 @click.command("nodes")
-@click.option("--count", default=50, show_default=True, help="Faults.")
-@click.option("--minutes", default=60.0, show_default=True, help="No further fault after so long.")
+@COUNT
+@MINUTES
 @click.option("--sizes", default="2+2", show_default=True, help="PEs on each node.")
 @click.option("--how", type=click.Choice(HOW), help="Only this fault.")
-@click.option("--seed", type=int, help="For the same moments again, as far as a machine repeats itself.")
+@SEED
 def node_faults(count: int, minutes: float, sizes: str, how: str | None, seed: int | None) -> None:
     """End PEs and nodes of jobs over MPI at random moments: raise, exit, kill a PE, kill or cut off a node."""
     numbers = [int(size) for size in sizes.split("+")]
 
-    def fault(trial: Trial, draw: random.Random, outcomes: list[Outcome]) -> Outcome | None:
-        return one_fault(trial, numbers, how or HOW[len(outcomes) % len(HOW)], draw)
+    def fault(trial: Trial, draw: random.Random, number: int) -> Outcome | None:
+        return one_fault(trial, numbers, how or HOW[number % len(HOW)], draw)
 
-    outcomes, early = repeat("faults", fault, count, minutes, seed)
-    show(outcomes, early)
-    sys.exit(any(outcome.wrong for outcome in outcomes))
+    faults(fault, count, minutes, seed)
