@@ -61,6 +61,9 @@ class WaitRecords(Protocol):
     def report_wait(self, details: Callable[[], str] | None = None) -> None:
         """Record that this thread still waits; ``details`` returns a description for reports."""
 
+    def ending_with(self, event: threading.Event) -> AbstractContextManager[None]:
+        """Return a context manager in which waits of this thread raise ``WaitTimeout`` once ``event`` is set."""
+
     def over(self) -> None:
         """Record that this thread's wait has ended."""
 

@@ -18,7 +18,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ishmem import _core
@@ -364,6 +363,8 @@ def accept_peers(listener: socket.socket, token: bytes, pes: set[int]) -> dict[i
     Raises:
         IshmemError: None of the missing PEs has connected for `_CONNECT` seconds.
     """
+    from multiprocessing.connection import wait  # slow
+
     found: dict[int, socket.socket] = {}
     with contextlib.ExitStack() as strangers:
         waiting, deadline = [listener], time.monotonic() + _CONNECT
@@ -374,7 +375,7 @@ def accept_peers(listener: socket.socket, token: bytes, pes: set[int]) -> dict[i
             if listener in ready:
                 waiting.append(strangers.enter_context(listener.accept()[0]))
                 continue
-            connection = ready[0]
+            connection = next(each for each in waiting if each in ready)
             waiting.remove(connection)
             pe = _peer_of(connection, token)
             if pe in missing:

@@ -23,7 +23,8 @@ WAIT = [str(program("faults")), "", "wait_in_vain"]
 LAUNCH = "" if dpex.HAS_NUMBA_DPEX else "call_kernel, "  # numba-dpex compiles its launches
 
 MOMENTS = [
-    "before_init", "before_init_one_late", "while_the_heaps exchange_handles", "while_the_heaps attach", "between_operations",
+    "before_init", "before_init_one_late", "while_the_heaps exchange_handles", "while_the_heaps attach",
+    "between_operations",
     "while_it_waits wait_until", "while_it_waits sync_all", "while_it_waits barrier_all", "with_a_lock",
     "waiting_for_a_lock", "before team_split_strided", "before zeros", "before sum_reduce", "before finalize",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from ishmem.common.routines import CHAPTERS, GROUP, ROUTINES, CRoutine, Data, Ro
 from ishmem.kernels.intrinsics import registered
 
 ROWS = [row for chapter in CHAPTERS for row in chapter.rows]
-PLACES = {name: module for row in ROUTINES.values() for module, name in row.places}
+PLACES = {name: module for row in ROUTINES.values() for module, name in row.locations}
 
 
 def is_routine(value: object) -> bool:
