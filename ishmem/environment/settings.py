@@ -218,8 +218,8 @@ class Settings:
     timeout: Optional[float] = _setting(
         None,
         limits.TIME_ALLOWED,
-        "longest time of a wait, or of a kernel that the program waits for; then every wait raises `WaitTimeout`, "
-        "which says where each PE is; unset: no limit",
+        "longest time of a wait, also on a queue, or of a kernel that the program waits for; then every wait raises "
+        "`WaitTimeout`, which says where each PE is; unset: no limit",
         limits.seconds,
     )
     wait_notice: float = _setting(
