@@ -179,8 +179,8 @@ class Links:
     def leave(self, timeout: float | None = None, report_wait: Callable[[], None] | None = None) -> None:
         """Leave the job, so that the other PEs do not count this one as lost.
 
-        Collective; blocks until every other PE has left or is lost, and the hub has acknowledged this PE's own leave.
-        ``timeout`` is in seconds, None for no limit. ``report_wait`` is called every 0.1 s and may raise.
+        Collective; blocks until every other PE has left or is lost and the hub has acknowledged this PE's own leave, or
+        the hub is lost. ``timeout`` is in seconds, None for no limit. ``report_wait`` is called every 0.1 s, may raise.
 
         Raises:
             IshmemError: PEs have not left in time; the message names them.

@@ -122,7 +122,7 @@ def broadcast(
 
 @fast_path(_core.collective(ROUTINES["fcollect"]))
 def fcollect(dest: ndarray, source: ndarray, team: Team = TEAM_WORLD, nelems: int | None = None) -> None:
-    """Concatenate blocks of equal size from all members of a team in ``dest`` of every member (all-gather).
+    """Concatenate blocks of equal size from all members of a team, in its order, in each ``dest`` (all-gather).
 
     Collective over the team, blocking. Errors as for ``broadcast``.
 

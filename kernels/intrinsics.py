@@ -250,7 +250,7 @@ def zero_of(array):
 
 @device_intrinsic
 def at_address(array: Any, address: Any) -> Any:
-    """Return a view with the shape and dtype of ``array`` whose first element is at ``address``."""
+    """Return a view with the shape, strides and dtype of ``array`` whose first element is at ``address``."""
 
     def emit(code: IntrinsicCode, value, address):
         new = code.array(array)

@@ -104,7 +104,7 @@ def is_symmetric(address, nbytes):
 
 @compiled
 def on_peer(address, pe):
-    """Return the address on reachable PE ``pe`` of the symmetric memory that is at ``address`` on this PE."""
+    """Return the address by which this PE reaches PE ``pe``'s symmetric memory that is at ``address`` on this PE."""
     return address + peer_delta(pe) + shift_of(address, pe)
 
 

@@ -301,7 +301,7 @@ def complete():
 
 @compiled
 def complete_held():
-    """Request that the proxy complete the operations that it holds; nonblocking: `await_requests` waits."""
+    """Request that the proxy complete what ``ISHMEM_SIM_ORDER`` delays; nonblocking: `await_requests` waits."""
     if LATE:
         submit(COMPLETE, 0, 0, 0, 0, None)
 

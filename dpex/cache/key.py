@@ -62,7 +62,7 @@ class Language:
         return dict(function.targetoptions)
 
     def settings(self) -> Any:
-        """Return name and value of each numba setting that the program has changed; empty if numba is not imported."""
+        """Return name and value of the numba settings of kernels that the program, not the environment, has changed."""
         config = sys.modules.get("numba.core.config")
         return [
             (name, value)

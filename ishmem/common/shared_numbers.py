@@ -148,8 +148,8 @@ class TracedCall(NamedTuple):
 
     Attributes:
         begin, end: Nanoseconds of ``CLOCK_MONOTONIC``; ``end`` 0: the call has not returned.
-        bytes: Size of the data that this PE passes; with `CallFlag.WHOLE` the caller has left out ``nelems``.
-        offset: Offset in the heap of the flag, or else of the data; -1: none.
+        bytes: Size in bytes of the data that this PE passes; with `CallFlag.WHOLE` the caller has left out ``nelems``.
+        offset: Offset in bytes in the heap of the flag, or else of the data; -1: none.
         value: The value to store, to add, or to wait for.
         pe: The peer, with `CallFlag.ROOTED` the root, by its number in the job; -1: none.
         start, stride, size: The team; ``size`` 0: none; ``stride`` 0: a team without stride, ``start`` is its handle.

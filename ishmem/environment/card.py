@@ -78,9 +78,9 @@ def for_devices(cards: str, devices: int) -> str:
 
 
 def folder() -> Path | None:
-    """Return the folder with Intel's libraries, ``None`` for those of the system.
+    """Return the folder with Intel's libraries for the emulated card; None if those of the system serve.
 
-    It is that of ``ISHMEM_CARD_DRIVER``, or one that ``.ci/card`` has made in the source tree of this installation.
+    It is ``lib`` in the folder that ``ISHMEM_CARD_DRIVER`` names, or else in the one that ``.ci/card`` has made.
     """
     named = os.environ.get(DRIVERS)
     made = Path(named) if named else Path(__file__).parents[2] / "build" / "card"

@@ -22,7 +22,7 @@ class Members(Protocol):
 
     @property
     def shape(self) -> Shape:
-        """First PE, stride and number of the members, as PE numbers in TEAM_WORLD."""
+        """The members, by their PE numbers in TEAM_WORLD; raises the errors of ``ishmem.Team.shape``."""
 
     def my_pe(self) -> int:
         """Return the number of this PE in the team, -1 if it is not a member."""
