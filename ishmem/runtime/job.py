@@ -59,7 +59,7 @@ class WaitRecords(Protocol):
         """Return the error of a kernel that the driver has ended after ``ISHMEM_TIMEOUT``; None for another end."""
 
     def report_wait(self, details: Callable[[], str] | None = None) -> None:
-        """Record that this thread still waits, described by ``details()``; raise ``WaitTimeout`` if the wait must end."""
+        """Record that this thread still waits, as ``details()`` says; raise ``WaitTimeout`` if the wait must end."""
 
     def ending_with(self, event: threading.Event) -> AbstractContextManager[None]:
         """Return a context manager in which waits of this thread raise ``WaitTimeout`` once ``event`` is set."""
