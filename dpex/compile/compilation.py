@@ -97,6 +97,8 @@ def _takes(known: Any, given: Any) -> bool:
     if isinstance(known, IndexSpaceType) or known == given:
         return bool(known == given)
     facts = ("dtype", "ndim", "layout", "addrspace")
+    if getattr(known, "mutable", False) and not getattr(given, "mutable", True):
+        return False
     return all(hasattr(known, fact) for fact in facts) and all(
         getattr(known, fact) == getattr(given, fact, None) for fact in facts
     )

@@ -15,7 +15,7 @@ from numba.core import ir, types
 from ..extension import installed
 from ..language.integer_types import range_of
 from ..language.integers import with_in_place
-from .types import IndexSpaceType
+from .types import IndexSpaceType, SubGroupType
 
 _EXTENTS = "shape", "size", "ndim", "nbytes", "itemsize"
 _BOTH = {each for name in ("add", "mul", "floordiv", "or_", "xor") for each in with_in_place(name)}
@@ -23,6 +23,11 @@ _BOTH = {each for name in ("add", "mul", "floordiv", "or_", "xor") for each in w
 _LEFT = {each for name in ("lshift", "rshift", "pow") for each in with_in_place(name)}
 _RIGHT = set(with_in_place("mod"))
 _EITHER = set(with_in_place("and_"))
+
+
+def _value(definition: Any) -> Any:
+    """Return the value of a constant or global; None for others, whose attributes raise ``KeyError``."""
+    return definition.value if isinstance(definition, (ir.Const, ir.Global, ir.FreeVar)) else None
 
 
 class Naturals:
@@ -48,8 +53,12 @@ class Naturals:
 
     def defines(self, name: str) -> bool:
         """Return whether a variable has assignments, all of them of integers that are never negative."""
+        before = set(self._asked)
         self._asked.add(name)
-        return bool(self._defined(name)) and all(map(self._is_natural, self._defined(name)))
+        found = bool(self._defined(name)) and all(map(self._is_natural, self._defined(name)))
+        if not found:
+            self._asked = before  # what was taken for natural on the way may not be
+        return found
 
     def _defined(self, name: str) -> list[Any]:
         return list(self.function._definitions.get(name, ()))
@@ -108,7 +117,7 @@ class Naturals:
 
     def _constant(self, variable: Any) -> float:
         """Return the value of a variable that is defined as an integer constant; NaN for others."""
-        value = getattr(self._definition(variable), "value", None)
+        value = _value(self._definition(variable))
         return value if isinstance(value, int) else math.nan
 
     def _of_call(self, value: Any) -> bool:
@@ -119,20 +128,21 @@ class Naturals:
             return False  # from 2**63 on, it is negative
         if function in (int, np.int64, min, round):
             return all(map(self.has, arguments[:1] if function is round else arguments))
-        return any(map(self.has, arguments)) if function is max else self._is_place(value.func)
+        return any(map(self.has, arguments)) if function is max else self._is_place(value)
 
-    def _is_place(self, function: Any) -> bool:
-        """Return whether a function is a method of an item or group; these return ids and extents."""
-        method = self._definition(function)
+    def _is_place(self, call: Any) -> bool:
+        """Return whether a call is of a method of an item or group that returns an id or an extent."""
+        method = self._definition(call.func)
         if not isinstance(method, ir.Expr) or method.op != "getattr":
             return False
-        return isinstance(self.inferer.typevars[method.value.name].type, IndexSpaceType)
+        kind = self.inferer.typevars[method.value.name].type
+        return isinstance(kind, IndexSpaceType) and not (isinstance(kind, SubGroupType) and call.args)
 
     def _called(self, call: Any) -> Any:
         """Return the called function, or ``None`` if it is not a global or a module's attribute."""
         function = self._definition(call.func)
         if isinstance(function, ir.Expr) and function.op == "getattr":
             module = self._definition(function.value)
-            return getattr(getattr(module, "value", None), function.attr, None)
-        found = getattr(function, "value", None)
+            return getattr(_value(module), function.attr, None)
+        found = _value(function)
         return found if callable(found) and getattr(found, "__hash__", None) else None

@@ -152,5 +152,8 @@ def _inferred(state: Any) -> tuple[Any, Any, Any, Any]:
 def _require_returnable(name: str, kind: Any) -> None:
     if isinstance(kind, (types.Function, types.Phantom)):
         raise NumbaTypeError(f"{name} returns a function, {kind}; a device function returns numbers, tuples and arrays")
+    if isinstance(kind, types.BaseTuple):
+        for each in kind:
+            _require_returnable(name, each)
     if isinstance(kind, PrivateArrayType):
         raise NumbaTypeError(f"{name} returns a PrivateArray, which ends with it; pass the array as an argument")

@@ -49,7 +49,8 @@ def _are_positive(extents: tuple[Any, ...]) -> bool:
 class PrivateArray:
     """An array in private memory of a work-item; its shape and dtype are literals in kernels.
 
-    Its elements are 0 with ``fill_zeros``, a literal, too; otherwise they are undefined.
+    Its elements are 0 with ``fill_zeros``, a literal, too; otherwise they are undefined. A call in a loop is the same
+    memory in each round.
     """
 
     def __init__(self, shape: Any, dtype: Any, fill_zeros: bool = False):

@@ -7,18 +7,12 @@ from typing import Any, Callable
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 
-from ..compile.spirv_calls import CROSS_WORKGROUP_MEMORY, I1, I32, VOID, WORKGROUP_MEMORY, call
-from ..compile.types import GENERIC, GLOBAL, LOCAL, AtomicRefType, USMNdArray
+from ..compile.spirv_calls import I1, I32, VOID, call
+from ..compile.types import GENERIC, AtomicRefType, USMNdArray
 from ..kernel_api import AddressSpace, AtomicRef
 from . import indexing
-from .barriers import ACQUIRE, ACQUIRE_RELEASE, RELAXED, RELEASE, literal, order_of, scope_of
+from .barriers import ACQUIRE, ACQUIRE_RELEASE, ALL_MEMORY, RELAXED, RELEASE, literal, order_of, scope_of
 from .extending import add_function, add_method
-
-_STORAGE = {
-    GLOBAL: CROSS_WORKGROUP_MEMORY,
-    LOCAL: WORKGROUP_MEMORY,
-    GENERIC: CROSS_WORKGROUP_MEMORY | WORKGROUP_MEMORY,
-}
 
 _INTEGERS = (types.int32, types.uint32, types.int64, types.uint64)
 _FLOATS = (types.float32, types.float64)
@@ -37,9 +31,9 @@ _UPDATES = {
 
 
 def semantics_of(ref: AtomicRefType, order: int | None = None) -> Any:
-    """Return the SPIR-V memory semantics for ``order``, by default that of the reference, with its storage class."""
+    """Return the SPIR-V memory semantics for ``order``, by default that of the reference; it orders all memory."""
     order = order_of(ref.memory_order) if order is None else order
-    return I32(order | _STORAGE[ref.address_space] if order else RELAXED)
+    return I32(order | ALL_MEMORY if order else RELAXED)
 
 
 def _same_dtype(ref: AtomicRefType, val: Any, what: str) -> None:
@@ -145,6 +139,7 @@ def _compare_exchange(ref: Any, expected: Any, desired: Any, expected_idx: Any) 
             f"compare_exchange: expected_ref[expected_idx] is a {ref.dtype}, got {expected}; "
             "its type does not match the type of the reference"
         )
+    _check_index(expected, expected_idx)
     _same_dtype(ref, desired, "compare_exchange")
 
     def emit(context: Any, builder: Any, arguments: Any) -> Any:
@@ -246,9 +241,13 @@ def _check_ref(ref: Any, index: Any) -> None:
     if ref.dtype not in (*_INTEGERS, *_FLOATS):
         allowed = ", ".join(map(str, (*_INTEGERS, *_FLOATS)))
         raise TypingError(f"Cannot create an AtomicRef of elements of type {ref.dtype}, allowed: {allowed}")
+    _check_index(ref, index)
+
+
+def _check_index(array: Any, index: Any) -> None:
     count = len(index) if isinstance(index, types.BaseTuple) else 1
-    if count != ref.ndim:
-        raise TypingError(f"AtomicRef takes an index for each dimension: got {count} for an array of {ref.ndim}")
+    if count != array.ndim:
+        raise TypingError(f"AtomicRef takes an index for each dimension: got {count} for an array of {array.ndim}")
 
 
 for _method in _UPDATES:

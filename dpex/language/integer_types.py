@@ -57,6 +57,8 @@ def range_of(kind: Any) -> IntegerRange | None:
         return IntegerRange(int(kind.literal_value), int(kind.literal_value))
     if isinstance(kind, types.Boolean):
         return IntegerRange(0, 1)
+    if isinstance(kind, types.IntEnumMember):
+        return range_of(kind.dtype)
     if isinstance(kind, Natural):
         return IntegerRange(0, INT64.high)
     if isinstance(kind, types.Integer):

@@ -1,4 +1,4 @@
-"""Powers of real numbers by integers and of complex numbers, with the results of Python and numpy.
+"""Powers of real numbers by integers, and powers and quotients of complex numbers, with the results of numpy.
 
 numba multiplies, and inverts at the end: ``2.0 ** -1074`` is 0 there, since ``2.0 ** 1074`` is infinite.
 """
@@ -11,6 +11,8 @@ from typing import Any
 
 from numba.core import types
 from numba.core.typing import signature
+from numba.extending import register_jitable
+from numba.np.npyfuncs import np_complex_div_impl
 
 from ..compile.spirv_calls import I1
 from ..compile.target import overrides, target
@@ -48,15 +50,16 @@ def _real(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
     return builder.select(is_inverse, builder.fdiv(base.type(1.0), base), found)
 
 
-def _complex(base: complex, exponent: complex) -> complex:
+@register_jitable  # type: ignore[untyped-decorator, unused-ignore]
+def _complex(one: complex, base: complex, exponent: complex) -> complex:
     if exponent == 0:
-        return base * 0 + 1
+        return one
     if base == 0:
         return base * 0 if exponent.imag == 0 and exponent.real > 0 else base * math.nan + math.nan * 1j
     if exponent.imag != 0 or exponent.real != math.floor(exponent.real) or abs(exponent.real) >= 100:
         return cmath.exp(exponent * cmath.log(base))
     left, factor = int(abs(exponent.real)), base
-    result = base * 0 + 1
+    result = one
     while left:
         if left & 1:
             result = result * factor
@@ -70,7 +73,12 @@ def _complex(base: complex, exponent: complex) -> complex:
 
 def complex_power(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
     """Emit and return a power of complex numbers."""
-    return context.compile_internal(builder, _complex, made, arguments)
+    kind = made.return_type
+
+    def power(base: complex, exponent: complex) -> complex:
+        return _complex(kind(1), base, exponent)  # type: ignore[no-any-return]
+
+    return context.compile_internal(builder, power, made, arguments)
 
 
 def _register() -> None:
@@ -79,6 +87,8 @@ def _register() -> None:
         for kind in (types.int64, types.uint64):
             overrides.lower(function, types.Float, kind)(_real)
         overrides.lower(function, types.Complex, types.Complex)(complex_power)
+    for function in with_in_place("truediv"):  # numba's raises ZeroDivisionError
+        overrides.lower(function, types.Complex, types.Complex)(np_complex_div_impl)
 
 
 _register()

@@ -49,6 +49,7 @@ def _private_array(shape: Any, dtype: Any, fill_zeros: Any) -> Any:
     def emit(context: Any, builder: Any, _arguments: Any) -> Any:
         element = context.get_data_type(kind.dtype)
         memory = cgutils.alloca_once(builder, ir.ArrayType(element, prod(extents)))
+        memory.align = 16  # of the widest elements of a view
         if zeros:
             builder.store(ir.Constant(memory.type.pointee, None), memory)
         item = context.get_abi_sizeof(element)

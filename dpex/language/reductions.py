@@ -25,41 +25,50 @@ Implementation = Callable[..., Any]
 
 
 def _wide(dtype: Any) -> Any:
-    """Return the type in which numpy adds or multiplies elements: 64 bits for integers and booleans, else unchanged."""
+    """Return the type in which numpy adds or multiplies: 64 bits for integers and booleans, float32 for float16."""
     if isinstance(dtype, (types.Integer, types.Boolean)):
         return types.int64 if getattr(dtype, "signed", True) else types.uint64
-    return dtype
+    return types.float32 if dtype == types.float16 else dtype
+
+
+def _result(dtype: Any) -> Any:
+    """Return the type of a sum or product."""
+    return dtype if dtype == types.float16 else _wide(dtype)
 
 
 def _sum(a: Any) -> Implementation:
-    nothing = _wide(a.dtype)(0)
+    nothing, kind = _wide(a.dtype)(0), _result(a.dtype)
 
     def whole(a: Any) -> Any:
         total = nothing
         for each in a.flat:
             total += each
-        return total
+        return kind(total)
 
     return whole
 
 
 def _prod(a: Any) -> Implementation:
-    one = _wide(a.dtype)(1)
+    one, kind = _wide(a.dtype)(1), _result(a.dtype)
 
     def whole(a: Any) -> Any:
         product = one
         for each in a.flat:
             product *= each
-        return product
+        return kind(product)
 
     return whole
 
 
 def _mean(a: Any) -> Implementation:
     kind = a.dtype if isinstance(a.dtype, (types.Float, types.Complex)) else types.float64
+    wide = _wide(kind)
 
     def whole(a: Any) -> Any:
-        return kind(kind(a.sum()) / kind(a.size))
+        total = wide(0)
+        for each in a.flat:
+            total += wide(each)
+        return kind(total / wide(a.size))
 
     return whole
 

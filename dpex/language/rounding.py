@@ -69,7 +69,7 @@ def _integer(x: int, digits: int) -> int:
         return x
     scale = x * 0 + 1
     for _ in range(-digits):
-        if scale > 10**18:
+        if scale * 10 // 10 != scale:  # more than any number of the type
             return x * 0
         scale *= 10
     quotient, rest = divmod(x, scale)
