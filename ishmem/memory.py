@@ -147,7 +147,7 @@ def full(
         kind = dtype if dtype is not None else np.asarray(fill_value).dtype
         return _request(shape, kind, order, device, usm_type, sycl_queue)
 
-    return _array("full", make, fill_value)
+    return _array("full", make, lambda: _scalar(fill_value))
 
 
 def array(a: Any, dtype: Any = None, *, order: str = "K") -> ndarray:
@@ -212,7 +212,7 @@ def full_like(a: Any, fill_value: Any, *, dtype: Any = None, order: str = "C", s
     Example:
         >>> b = ishmem.full_like(np.zeros(4), 7)
     """
-    return _array("full_like", lambda: _request_like(a, dtype, order, shape), fill_value)
+    return _array("full_like", lambda: _request_like(a, dtype, order, shape), lambda: _scalar(fill_value))
 
 
 def malloc(nbytes: int) -> MemoryUSMDevice | None:
@@ -681,6 +681,13 @@ def filled(
         return replace(_request(shape, bits, "C"), stands_for=stands_for)
 
     return _array(routine, request, value)
+
+
+def _scalar(fill_value: Any) -> Any:
+    """Return a fill value; raise ``TypeError`` for None and functions, which mean something else to `_array`."""
+    if fill_value is None or callable(fill_value):
+        raise TypeError(f"fill_value is a number, got {fill_value!r}")
+    return fill_value
 
 
 def _fill(result: ndarray, value: Any) -> None:

@@ -139,7 +139,7 @@ class Buffer(KernelCalls):
             self.max_tokens, self.hidden = _positive(max_tokens, "max_tokens"), _positive(hidden, "hidden")
             self.num_experts, self.topk = _positive(num_experts, "num_experts"), _positive(topk, "topk")
             self.team = self._left = find(team)
-            self._members = self.team.n_pes()
+            self._members = self.team.shape.size
             if self.num_experts % self._members:
                 raise ValueError(f"num_experts is {num_experts}; allowed are multiples of {self._members}, the PEs")
             if job.current().no_waits:
@@ -551,11 +551,13 @@ class Buffer(KernelCalls):
             self._check_callable()
             if self._pending.get(work.call) is not hook:
                 raise StateError(f"this hook of a {work.call} was called before")
+            event = self._launch(work, work.senders, both, [])
             del self._pending[work.call]
-            return self._launch(work, work.senders, both, [])
+            return event
 
+        event = self._launch(work, 0, work.senders, events)
         self._pending[work.call] = hook
-        return self._launch(work, 0, work.senders, events), hook
+        return event, hook
 
     def _launch(self, work: _Work, first: int, end: int, events: list[dpctl.SyclEvent]) -> dpctl.SyclEvent:
         """Submit a kernel with a work-group for each unit ``first`` to ``end - 1`` of a call; return its event."""

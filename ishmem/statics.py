@@ -87,6 +87,14 @@ def _request(name: Any, shape: Any, dtype: Any) -> _Request:
     return request
 
 
+def _mapped(this: job.Job, fds: list[int], nbytes: int) -> dict[int, np.ndarray[Any, Any]]:
+    """Return the bytes of the object on each PE of this node; ``HeapExhausted`` if they cannot be mapped."""
+    try:
+        return {pe: np.frombuffer(mmap.mmap(each, nbytes), np.uint8) for pe, each in zip(this.node.pes, fds)}
+    except OSError as error:
+        raise HeapExhausted(f"static: {nbytes} bytes of each PE of this node cannot be mapped: {error}") from error
+
+
 def _memory(request: _Request) -> int:
     """Return the file descriptor of a new memfd of ``request.nbytes`` bytes; ``HeapExhausted`` if memory is short."""
     try:
@@ -128,9 +136,9 @@ class Statics:
         finally:
             os.close(fd)
         try:
-            maps = {
-                pe: np.frombuffer(mmap.mmap(each, nbytes), np.uint8) for pe, each in zip(this.node.pes, fds)
-            }
+            maps, _notes = agreement.check_and_agree(
+                this, "static", lambda: _mapped(this, fds, nbytes), lambda _: "mapped"
+            )
         finally:
             wire.close_fds(fds)
         addresses = [maps[pe].ctypes.data if pe in maps else 0 for pe in range(this.n_pes)]

@@ -208,19 +208,20 @@ def current_stream_wait(event: dpctl.SyclEvent) -> None:
 
 def _new(routine: str, shape: Any, dtype: torch.dtype | None, device: Any, value: Any) -> torch.Tensor:
     """Return a new symmetric tensor filled with ``value``, uninitialised for None; ``routine`` is for errors."""
-    kind = dtype or (torch.tensor(value).dtype if routine == "full" else torch.get_default_dtype())
-    where = []
+    where, kinds = [], []
 
     def storage() -> tuple[str, str]:
         where.append(_device(device))
+        kind = dtype or (torch.tensor(value).dtype if routine == "full" else torch.get_default_dtype())
+        kinds.append(kind)
         return _storage(kind), _name(kind)
 
     def fill() -> np.ndarray[Any, Any]:
-        filled: np.ndarray[Any, Any] = _bits(torch.full((), value, dtype=kind)).numpy()
+        filled: np.ndarray[Any, Any] = _bits(torch.full((), value, dtype=kinds[0])).numpy()
         return filled
 
-    array = memory.filled(routine, shape, storage, None if value is None else fill)
-    return _tensor(array, kind, where[0])
+    array = memory.filled(routine, shape, storage, None if routine.startswith("empty") else fill)
+    return _tensor(array, kinds[0], where[0])
 
 
 def _storage(dtype: torch.dtype) -> str:

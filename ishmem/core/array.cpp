@@ -290,7 +290,14 @@ bool store_integer(PyObject *value, Type type, void *out) {
     }
 }
 
+// Whether a value is complex, of Python or numpy, whose conversion to float would drop the imaginary part.
+bool is_complex(PyObject *value) {
+    const char *name = Py_TYPE(value)->tp_name;
+    return PyComplex_Check(value) || std::strstr(name, "complex") || std::strstr(name, "clongdouble");
+}
+
 bool store_real(PyObject *value, Type type, void *out) {
+    if (!PyFloat_Check(value) && !PyLong_Check(value) && is_complex(value)) return false;
     const double number = PyFloat_AsDouble(value);
     if (number == -1.0 && PyErr_Occurred()) {
         PyErr_Clear();

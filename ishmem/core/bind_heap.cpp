@@ -65,6 +65,9 @@ void reset() {
     h.status.quiet_is_general = h.status.survives_losses = false;
     h.status.violation = nullptr;
     h.status.busy_engines = 0;
+    h.status.lost = -1;
+    h.status.any_left = false;
+    for (Team &team : h.teams) team = Team{};
     h.status.device_call = nullptr;
     h.statics.clear();
     h.static_objects.clear();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <stdexcept>
 
 namespace ishmem {
 
@@ -75,6 +76,9 @@ char *Heap::static_target(const char *address, size_t bytes, Py_ssize_t pe) cons
 void Heap::add_static(char *own, size_t bytes, const std::vector<uintptr_t> &others, const std::vector<uintptr_t> &engine_addresses) {
     const std::lock_guard<std::mutex> lock(statics_mutex_);
     const Static *last = static_objects.empty() ? nullptr : static_objects.back();
+    constexpr size_t MOST = 0xFFFF;  // Array::location has 16 bits for the number
+    if (static_objects.size() == MOST) throw std::runtime_error("static, register: a job has at most 65535 objects and registrations");
+    static_objects.reserve(MOST);  // other threads read it without the lock
     Static &object = statics[own];
     object.size = bytes;
     object.device = !engine_addresses.empty();

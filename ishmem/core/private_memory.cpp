@@ -6,6 +6,8 @@
 
 #include <iterator>
 
+#include "network_engine.hpp"
+
 namespace nb = nanobind;
 
 namespace ishmem {
@@ -61,7 +63,7 @@ size_t PrivateMemory::held() const {
 
 std::pair<std::vector<uint64_t>, bool> PrivateMemory::make_room(size_t more, size_t most_bytes, size_t most) {
     std::vector<uint64_t> forgotten;
-    if (uses_ > 0) return {forgotten, false};
+    if (uses_ > 0 || (network_engine() && network_engine()->background.pending)) return {forgotten, false};
     for (auto it = entries_.begin(); it != entries_.end();) {
         const bool freed = id_of(it->first) != it->second.id;
         if (freed) forgotten.push_back(it->second.id);

@@ -39,7 +39,8 @@ public:
     void add(char *base, size_t size, uint64_t id, char *mapped);
 
     // Removes freed allocations, then the least recently used, until one of `more` bytes fits into the limits.
-    // Returns the removed ids, and whether it fits. Removes nothing while a copy runs without the GIL.
+    // Returns the removed ids, and whether it fits. Removes nothing while a copy runs without the GIL,
+    // or the network uses memory.
     std::pair<std::vector<uint64_t>, bool> make_room(size_t more, size_t most_bytes, size_t most);
 
     // Exists while a copy may run without the GIL.

@@ -43,11 +43,8 @@ bool count_of(PyObject *nelems, const View &dest, const View &source, size_t &co
         count = source.count;
         return dest.count == count;
     }
-    const Py_ssize_t asked = PyNumber_AsSsize_t(nelems, nullptr);
-    if (asked < 0 || PyErr_Occurred()) {
-        PyErr_Clear();
-        return false;
-    }
+    Py_ssize_t asked;
+    if (!integer_of(nelems, asked) || asked < 0) return false;
     count = static_cast<size_t>(asked);
     return count <= dest.count && count <= source.count;
 }
@@ -69,10 +66,9 @@ void move_near(const Copy &copy) {
 
 // Copies between addresses of the host.
 bool run(const Copy &copy, const Caller &caller) {
-    if (is_far(copy.to)) return reach_of(copy.to).put(copy, caller);
-    if (is_far(copy.from)) return reach_of(copy.from).get(copy, caller);
-    move_near(copy);
-    return true;
+    if (!is_far(copy.to) && !is_far(copy.from)) return move_near(copy), true;
+    const PrivateMemory::Use use;
+    return is_far(copy.to) ? reach_of(copy.to).put(copy, caller) : reach_of(copy.from).get(copy, caller);
 }
 
 }  // namespace

@@ -217,8 +217,10 @@ View from_element(View view, Py_ssize_t first) {
 }
 
 bool copy(const Box &box, char *at, const char *of, size_t item) {
-    if (is_far(at)) return put_far(box, at, of, item);
-    if (is_far(of)) return get_far(box, at, of, item);
+    if (is_far(at) || is_far(of)) {
+        const PrivateMemory::Use use;
+        return is_far(at) ? put_far(box, at, of, item) : get_far(box, at, of, item);
+    }
     if (static_cast<size_t>(box.count()) * item < LONG) copy_near(box, at, of, item);
     else copy_without_gil(box, at, of, item);
     return true;

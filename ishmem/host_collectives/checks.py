@@ -219,6 +219,8 @@ def _numbers(values: Any, name: str, size: int) -> list[int]:
     numbers = [check.integer(value, name) for value in values]
     if len(numbers) != size:
         raise ValueError(error_texts.wrong_length(name, len(numbers), size))
+    if max(numbers) >= 2**63:
+        raise ValueError(f"{name} has {max(numbers)}; allowed are numbers below 2**63")
     if min(numbers) < 0:
         raise ValueError(error_texts.negative(name, numbers))
     return numbers

@@ -13,6 +13,7 @@ import functools
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable
+from weakref import WeakKeyDictionary
 
 import dpctl.memory
 import dpnp
@@ -28,6 +29,7 @@ from ishmem.runtime import job, long_waits
 if TYPE_CHECKING:
     import dpctl
 
+    from ishmem.runtime.heap import SymmetricHeap
     from ishmem.runtime.job import Job
     from ishmem.runtime.queue_workers import Events
 
@@ -37,8 +39,8 @@ _YIELDING, _SLICE = 1e-3, 0.02  # seconds of polling without sleep, and between 
 _Place = tuple[Any, int, int]
 """An array, a PE and the position of an element."""
 
-_results: deque[dpctl.memory.MemoryUSMHost] = deque()
-"""Host memory for old values that no kernel uses at present."""
+_results: WeakKeyDictionary[SymmetricHeap, deque[dpctl.memory.MemoryUSMHost]] = WeakKeyDictionary()
+"""Host memory for old values that no kernel uses at present, by the heap of the job."""
 
 
 @functools.cache
@@ -70,12 +72,13 @@ def atomic_by_kernel(routine: Callable[..., Any], target: Any, pe: int, index: i
     """
     this = job.current()
     queue = this.heap.own_queue
-    result = _results.pop() if _results else dpctl.memory.MemoryUSMHost(_ITEM, queue=queue)
+    results = _results.setdefault(this.heap, deque())
+    result = results.pop() if results else dpctl.memory.MemoryUSMHost(_ITEM, queue=queue)
     with this.heap.naming_loss():
         event = _submit(routine, (target, pe, index), operands, queue, [], result)
         _await(this, event, routine.__name__)
     found = np.frombuffer(result, target.dtype, 1)[0].item()
-    _results.append(result)
+    results.append(result)
     return found
 
 

@@ -350,6 +350,7 @@ def wrong_calls() -> list[tuple[str, tuple, dict, type[Exception], str]]:
         ("alltoalls", (good, other, 20, 1, 2), {}, ValueError, "nelems is 2; for"),
         ("alltoallv", (good, other, [1] * n, [1] * (n + 1)), {}, ValueError, "source_counts has"),
         ("alltoallv", (good, other, [13] * n, [13] * n), {}, ValueError, "dest has .* elements; counts .* need"),
+        ("alltoallv", (good, other, [0] * n, [0] * n, None, [2**64] * n), {}, ValueError, "allowed are numbers below"),
         ("gatherv", (good, other, 5, 0), {}, TypeError, "counts is a sequence"),
         ("scatterv", (good, other, [-1] * n, 0), {}, ValueError, "the numbers are at least 0"),
         ("sum_reduce", (part, other[:12].astype("bool")), {}, TypeError, "sum_reduce: source has dtype bool; allowed"),

@@ -270,6 +270,10 @@ def test_a_bad_fill_value_raises_on_all_pes() -> None:
     with pytest.raises((ValueError, TypeError) if ishmem.my_pe() == last else ishmem.SymmetryError):
         ishmem.full(3, "text" if ishmem.my_pe() == last else 1, dtype="int32")
     assert free_bytes() == before
+    for wrong in (None, np.float32):
+        is_wrong = ishmem.my_pe() == last
+        with pytest.raises(TypeError if is_wrong else ishmem.SymmetryError, match="fill_value is a number"):
+            ishmem.full(3, wrong if is_wrong else 1, dtype="int32")
     alike(ishmem.full(3, 1, dtype="int32"), dpnp.full(3, 1, dtype="int32"))
 
 

@@ -140,6 +140,9 @@ def test_objects_with_the_buffer_protocol() -> None:
     same(got, dest.asnumpy())
     for source, dtype in ((memoryview(np.zeros(3, "i4")), "int32"), (b"abc", "uint8"), (bytearray(3), "uint8")):
         refused(TypeError, f"{dtype}.*float64|float64.*{dtype}", ishmem.put, dest[:3], source, me)
+    refused(TypeError, "nelems is an integer, got bool", ishmem.put, dest, np.ones(6), me, True)
+    for value in (1j, np.complex128(1 + 2j), np.complex64(1)):
+        refused(TypeError, "complex", ishmem.p, dest, value, me)
 
 
 @pytest.mark.one_type("float32")

@@ -85,3 +85,17 @@ def test_of_private_and_local_arrays() -> None:
     out = dpnp.zeros(8, dtype="i8")
     dpex.call_kernel(kernel, dpex.NdRange((8,), (8,)), kapi.LocalAccessor((8,), np.int64), out)
     assert dpnp.asnumpy(out).tolist() == [48] * 8
+
+
+@dpex.kernel
+def of_many(item, halves, wide, out):
+    out[0], out[1], out[2], out[3] = halves.sum(), halves.mean(), halves.prod(), wide.mean()
+
+
+def test_intermediate_results_are_those_of_numpy() -> None:
+    """float16 is added and multiplied in float32, and the mean of integers in float64."""
+    halves, wide = np.full(30, 2048, np.float16), np.full(4, 2**62)
+    halves[1::2] = 2.0**-11
+    out = dpnp.zeros(4)
+    dpex.call_kernel(of_many, kapi.Range(1), dpnp.asarray(halves), dpnp.asarray(wide), out)
+    assert out.asnumpy().tolist() == [float(each) for each in (halves.sum(), halves.mean(), halves.prod(), wide.mean())]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
+import dpnp
 import numpy as np
 import pytest
 from edge_values import INTEGERS, WORD, computed, edges, exact, pairs
 from launching import own_compiler, quick_or_slow, run
 
 from ishmem import dpex
+from ishmem.dpex import kernel_api as kapi
 
 pytestmark = own_compiler
 
@@ -194,3 +197,31 @@ def test_a_device_function_returns_an_uint64_or_a_length() -> None:
             o[i] = either(u[i], o)
 
     assert run(kernel, 1, np.array([WORD - 1, 3], np.uint64), np.zeros(2, np.uint64))[-1].tolist() == [WORD - 1, 2]
+
+
+@dpex.kernel
+def add_naturals_of_groups(item: kapi.NdItem, u, steps):
+    h, group, sub_group = u[0], item.get_group(), item.get_sub_group()
+    for q in range(steps[0] - 1, steps[1] - 1, -1):
+        h = h + np.uint64(q)
+    for q in range(0, len(steps), 2 * len(steps)):
+        h = h + q
+    u[1], u[2] = h + group.get_group_id(0), h + sub_group.get_local_id()
+
+
+def test_ids_of_groups_are_natural() -> None:
+    large = 2**63 + 7
+    u, steps = dpnp.asarray(np.array([large, 0, 0], np.uint64)), dpnp.asarray(np.array([3, 0]))
+    dpex.call_kernel(add_naturals_of_groups, kapi.NdRange((1,), (1,)), u, steps)
+    assert u.asnumpy().tolist() == [large, large + 3, large + 3]
+
+
+@pytest.mark.parametrize("divisor", ["d & (d >> 1)", "max(d, d + n)", "item.get_sub_group().reduce_min(d)"])
+def test_a_number_that_may_be_negative_is_not_natural(divisor: str, tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(f"def kernel(item, u, a):\n    d, n = a[0], a[1]\n    u[0] = u[0] // ({divisor})\n")
+    names: dict[str, Any] = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    u, a = dpnp.ones(1, dtype="u8"), dpnp.ones(2, dtype="i8")
+    with pytest.raises(Exception, match="no type holds all results"):
+        dpex.call_kernel(dpex.kernel(names["kernel"]), kapi.NdRange((1,), (1,)), u, a)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from launching import apply, own_compiler
 
+from ishmem import dpex
+
 pytestmark = own_compiler
 
 BETWEEN = np.array([0.1, 0.25, 0.5, 0.9])
@@ -130,3 +132,21 @@ def test_constants() -> None:
     assert got[:, 0].tolist() == [math.inf, -math.inf, math.pi, math.e, math.inf]
     agree(["math.log(8, 2)"], np.float64, BETWEEN, exact=True)
     assert np.isnan(apply(["math.nan", "np.nan"], {"math": math, "np": np}, np.float64, BETWEEN)).all()
+
+
+@dpex.kernel
+def at_the_limits(item, z, w, quotients, powers, n, rounded):
+    i = item.get_id(0)
+    quotients[i], powers[i], rounded[i] = z[i] / w[i], z[i] ** w[i], round(n[i], -18 - i)
+
+
+def test_quotients_powers_and_roundings_at_the_limits() -> None:
+    z, w = np.array([1 + 1j, complex(np.inf, 0), 6 + 8j, 2]), np.array([0j, 0, 2, 3])
+    n = np.array([15 * 10**17, 5, 5 * 10**18, 2**62])
+    quotients, powers, rounded = dpnp.zeros(4, dtype="c16"), dpnp.zeros(4, dtype="c16"), dpnp.zeros(4, dtype="i8")
+    arrays = (dpnp.asarray(each) for each in (z, w))
+    dpex.call_kernel(at_the_limits, dpex.Range(4), *arrays, quotients, powers, dpnp.asarray(n), rounded)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(quotients.asnumpy(), z / w)
+    np.testing.assert_allclose(powers.asnumpy(), [each**other for each, other in zip(z, w)], rtol=1e-15)
+    assert rounded.asnumpy().tolist() == [2 * 10**18, 0, 0, 0]

@@ -35,6 +35,11 @@ THING = Thing()
 
 
 @dpex.device_func
+def with_private_array(x):
+    return kapi.PrivateArray(2, np.int64), x
+
+
+@dpex.device_func
 def shifted(x, shift=1, *, scale, offset=0):
     return scale * x + shift + offset
 
@@ -94,6 +99,9 @@ TABLE_OF_CONSTRUCTS = [
     ("a[0] = 1\nd = dict()", 1, "kernels have no dict(): a tuple"),
     ("p = kapi.PrivateArray(1, np.int64)\nkapi.AtomicRef(p, 0, address_space=kapi.AddressSpace.GENERIC).store(1)", 1,
      "atomics are for global and local memory"),
+    ("n[0] = with_private_array(1)[1]", 0, "returns a PrivateArray, which ends with it"),
+    ("p = kapi.PrivateArray(1, np.int64)\nkapi.AtomicRef(n, 0).compare_exchange(p, 1, (0, 0))", 1,
+     "AtomicRef takes an index for each dimension: got 2 for an array of 1"),
     ("s = {1, n[0]}", 0, "kernels have no sets: a tuple"),
     ("s = {i for i in range(3)}", 0, "kernels have no sets: a tuple"),
     ("s = [1, n[0]]", 0, "kernels have no lists: a tuple"),

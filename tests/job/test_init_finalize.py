@@ -49,7 +49,10 @@ def test_states(name: str, n: int, line: str) -> None:
 
 @pytest.mark.slow_cases("the same with other settings", "variables1", "variables2")
 @RESTARTS
-@pytest.mark.parametrize("variables", [{}, {"ISHMEM_SIM_PEERS": "none"}, {"ISHMEM_SIM_ORDER": "late:1"}])
+@pytest.mark.parametrize(
+    "variables",
+    [{}, {"ISHMEM_SIM_PEERS": "none"}, {"ISHMEM_SIM_ORDER": "late:1"}, {"ISHMEM_HOST_ATOMICS": "kernel"}],
+)
 def test_restart(variables: dict[str, str]) -> None:
     """A process may be a PE of one job after another; kernels get the addresses of the new heap."""
     result = run(2, "one_job_after_another", **variables)

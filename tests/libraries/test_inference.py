@@ -284,6 +284,8 @@ def test_wrong_arguments_are_refused() -> None:
     me = ishmem.my_pe()
     kind = ishmem.SymmetryError if me else ValueError
     refused(kind, "nbytes is 0; allowed are positive sizes", Communicator, 64 if me else 0)
+    with pytest.raises(ishmem.SymmetryError, match="Communicator: the PEs disagree"):
+        Communicator(1 << 20, one_shot_nbytes=(1 << 18) * me)
     tp.free()
     for call, *arguments in ((tp.all_reduce, x), (tp.free,)):
         refused(ishmem.StateError, "the communicator was freed", call, *arguments)

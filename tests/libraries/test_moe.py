@@ -296,6 +296,7 @@ def test_wrong_arguments_are_refused() -> None:
     me = ishmem.my_pe()
     kind = ishmem.SymmetryError if me else ValueError
     refused(kind, "num_experts is 3; allowed are multiples", Buffer, 2, 8, 2 if me else 3, 1)
+    refused(ValueError, "", Buffer, 2, 8, 2, 1, ishmem.TEAM_INVALID)
     refused(TypeError, "dtype is 'int8'; allowed are float32, float16, bfloat16", Buffer, 2, 8, 2, 1, dtype="int8")
     buffer = Buffer(2, 8, 2, 1, dtype="float16")
     x, idx, weights = dpnp.zeros((2, 8), dtype="f2"), dpnp.zeros((2, 1), dtype="i8"), dpnp.zeros((2, 1), dtype="f4")

@@ -165,13 +165,14 @@ def one_job_after_another():
         ishmem.put(a[1:2], a[2:3], pe)
         ishmem.barrier_all()
 
-    old = None
+    old = team = None
     for turn in range(3):
         ishmem.init(["16M", "32M", "8M"][turn])
         me, n = ishmem.my_pe(), ishmem.n_pes()
         ishmem.zeros(1000 * turn + 1)  # arrays are at other places
         if old is not None:  # of the former job
             refused("", ishmem.put, old, old, 0, kind=ishmem.SymmetryError)
+            refused("destroyed", ishmem.broadcast, ishmem.zeros(1), ishmem.zeros(1), 0, team)
         a = ishmem.array(np.array([10, 0, me], "i8"))
         dpex.call_kernel(add, dpex.Range(1), a, (me + 1) % n)
         ishmem.barrier_all()
@@ -180,6 +181,7 @@ def one_job_after_another():
         ishmem.sum_reduce(a, a, team)
         assert a.asnumpy().tolist() == [11 * n, n * (n - 1) // 2, n * (n - 1) // 2], a
         ishmem.barrier_all_on_queue().wait()
+        assert ishmem.atomic_fetch_add(a, 1, me) == 11 * n
         old = a
         ishmem.free_all()
         ishmem.finalize()
