@@ -349,10 +349,10 @@ def test_kernels_do_every_host_atomic(pool_with, dtype: str) -> None:
 @pytest.mark.ishmem(2)
 def test_the_route_follows_the_device() -> None:
     """By a kernel only where host and kernels are not atomic to each other, and the kernels leave nothing to hosts."""
-    from ishmem.runtime import job, routes
+    from ishmem.runtime import job, kernel_routes
 
     heap = job.current().heap
-    check_route(not (routes.shares_atomics(heap.device) or heap.atomics_by_host[ishmem.my_pe()]))
+    check_route(not (kernel_routes.shares_atomics(heap.device) or heap.atomics_by_host[ishmem.my_pe()]))
 
 
 def test_hosts_do_all_atomics_under_a_lock(pool_with) -> None:
