@@ -103,7 +103,10 @@ class Communicator(KernelCalls):
             self._one_shot_words = max(cutover, self._members * PIECE)  # two-shot: each PE has a piece
             return workspace_words(-(-self.nbytes // WORD), self._members, self._one_shot_words)
 
-        words, _ = agreement.check_and_agree(job.current(), "Communicator", checked, lambda _: self._sizes())
+        def sizes(_: int) -> str:
+            return f"{self.nbytes} bytes, one-shot to {WORD * self._one_shot_words} bytes"
+
+        words, _ = agreement.check_and_agree(job.current(), "Communicator", checked, sizes)
         workspace = memory.zeros(words, dtype="int64")
         header = interop.host_view(workspace[: SLOTS // 8])
         for offset, value in (
@@ -114,10 +117,6 @@ class Communicator(KernelCalls):
         reductions.min_reduce(least, own, self.team)
         self._most_groups = int(header[LEAST_GROUPS // 8])
         super().__init__([workspace])
-
-    def _sizes(self) -> str:
-        """Return a text of what has to be equal on all PEs."""
-        return f"{self.nbytes} bytes, one-shot to {WORD * self._one_shot_words} bytes"
 
     @property
     def workspace(self) -> ndarray:

@@ -92,7 +92,7 @@ def _filled(name: str, value: int, example: str, source: str) -> Callable[..., n
         shape: Any, *, dtype: Any = None, order: str = "C", device: Any = None, usm_type: str = "device",
         sycl_queue: Any = None,
     ) -> ndarray:  # fmt: skip
-        return _array(name, lambda: _request(shape, dtype, order, device, usm_type, sycl_queue), value)
+        return _array(name, lambda: _request(shape, dtype, order, device, usm_type, sycl_queue), lambda: value)
 
     text = f"Return a new symmetric array of {name}.\n\n{_INITIALISED} Arguments and errors as for ``empty``.\n\n"
     text += docstrings.sections(make, docstrings.arguments(empty), f">>> {example}")
@@ -104,7 +104,8 @@ def _like(kind: str, elements: str, example: str, value: int | None = None) -> C
     name = f"{kind}_like"
 
     def make(a: Any, *, dtype: Any = None, order: str = "C", shape: Any = None) -> ndarray:
-        return _array(name, lambda: _request_like(a, dtype, order, shape), value)
+        fill = None if value is None else lambda: value
+        return _array(name, lambda: _request_like(a, dtype, order, shape), fill)
 
     text = f"Return a new symmetric array of {elements}, with the shape and dtype of ``a``.\n\n"
     text += "Collective, blocking. Errors as for ``empty``.\n\n"
@@ -653,14 +654,14 @@ def _copied(routine: str, find: Callable[[], Any], dtype: Any, order: str = "K")
     return _array(routine, request, lambda: found[0])
 
 
-def _array(routine: str, make: Callable[[], _Request], fill: Any = None) -> ndarray:
-    """Return a new symmetric array, filled with ``fill`` or its result, uninitialised for None; collective."""
+def _array(routine: str, make: Callable[[], _Request], fill: Callable[[], Any] | None = None) -> ndarray:
+    """Return a new symmetric array, filled with the result of ``fill``, uninitialised for None; collective."""
     request = _together(routine, make, str)
     allocation = _allocate(routine, request)
     result = job.current().heap.array(allocation, request.shape, request.dtype, request.order)
     if fill is not None:
         try:
-            _together(routine, lambda: _fill(result, fill() if callable(fill) else fill), lambda _: "filled")
+            _together(routine, lambda: _fill(result, fill()), lambda _: "filled")
         except Exception:
             _forget(allocation)
             raise

@@ -54,8 +54,7 @@ def _routes(this: Job) -> Iterator[str]:
     kernels = dict(zip(this.node.pes, heap.kernel_routes()))
     routes: dict[str, list[int]] = {}
     for pe in range(this.n_pes):
-        facts = (*heap.host_routes, kernels[pe], heap.atomics_by_host[pe]) if pe in kernels else None
-        near = describe_route(*facts) if facts else ""
+        near = describe_route(*heap.host_routes, kernels[pe], heap.atomics_by_host[pe]) if pe in kernels else ""
         routes.setdefault(near or "messages over MPI", []).append(pe)
     for route, pes in routes.items():
         yield f"route to PE {', '.join(map(str, pes))}: {route}"
